@@ -42,6 +42,7 @@ golden: $(STAMPS)/test ## bless what golden/ should hold; read the diff
 
 lint: $(STAMPS)/test ## ruff
 	$(BIN)/ruff check tempoc tests examples
+	$(BIN)/ruff format --check --quiet tempoc tests examples
 
 types: $(STAMPS)/test ## mypy --strict
 	$(BIN)/mypy

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import reduce
 
 from tempoc.autodiff.invert_reads import contributions
-from tempoc.autodiff.node_builder import Growing, PointBuild, edge_of
+from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
 from tempoc.autodiff.transpose_read import Contribution, Reading, sent
 from tempoc.base.source import Span
 from tempoc.ops.control.control import Copy, Merge
@@ -23,11 +23,11 @@ from tempoc.symbolic.expr import TRUE, Expr, conjunction, negation
 MAX_CELLS = 12
 """With more cells than this every contribution is spread with zeros over all points."""
 
-Cell = tuple[Expr, list[Contribution]]
+CotangentPart = tuple[Expr, list[Contribution]]
 
 
 def gather(
-    growing: Growing,
+    growing: GraphBuilder,
     held: Node,
     source: Domain,
     readings: list[Reading],
@@ -53,7 +53,9 @@ def gather(
     _sum(growing, held, build, terms)
 
 
-def _assemble(growing: Growing, held: Node, cells: list[Cell], spans: tuple[Span, ...]) -> None:
+def _assemble(
+    growing: GraphBuilder, held: Node, cells: list[CotangentPart], spans: tuple[Span, ...]
+) -> None:
     """Put the sums of some cells into the graph, as one node."""
     if len(cells) == 1:
         _fill(growing, held, held.domain, cells[0][1], spans)
@@ -72,16 +74,18 @@ def _assemble(growing: Growing, held: Node, cells: list[Cell], spans: tuple[Span
     growing.nodes[held.name] = replace(held, op=merge, inputs=tuple(edges), spans=spans)
 
 
-def _cells(growing: Growing, domain: Domain, parts: list[Contribution]) -> list[Cell] | None:
+def _cells(
+    growing: GraphBuilder, domain: Domain, parts: list[Contribution]
+) -> list[CotangentPart] | None:
     """Disjoint conditions that cover the domain, and the contributions that count there.
 
     `None` if there are too many.
     """
     there = growing.space.symbolic
-    cells: list[Cell] = [(TRUE, [])]
+    cells: list[CotangentPart] = [(TRUE, [])]
     for part in parts:
         where = there.simplify(part.where, domain)
-        split: list[Cell] = []
+        split: list[CotangentPart] = []
         for condition, inside in cells:
             given = Domain(domain.dims, conjunction(domain.where, condition))
             within = there.simplify(where, given)
@@ -102,7 +106,11 @@ def _cells(growing: Growing, domain: Domain, parts: list[Contribution]) -> list[
 
 
 def _fill(
-    growing: Growing, node: Node, domain: Domain, parts: list[Contribution], spans: tuple[Span, ...]
+    growing: GraphBuilder,
+    node: Node,
+    domain: Domain,
+    parts: list[Contribution],
+    spans: tuple[Span, ...],
 ) -> None:
     """Put the sum of contributions into the graph under the node's name."""
     build = PointBuild(growing=growing, domain=domain, prefix=node.name, spans=spans)
@@ -111,7 +119,7 @@ def _fill(
     _sum(growing, node, build, [one if p.reading is None else sent(build, p) for p in parts])
 
 
-def _sum(growing: Growing, node: Node, build: PointBuild, terms: list[Term]) -> None:
+def _sum(growing: GraphBuilder, node: Node, build: PointBuild, terms: list[Term]) -> None:
     """Make the node the sum of terms at the points of `build`."""
     c, type = build.calculus, node.types[0]
     total = reduce(c.add, terms) if terms else c.number(0.0, type.dtype, type.shape)

@@ -15,7 +15,7 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.movement import BroadcastTo
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.statements.branches import Need, asked
+from tempoc.sdg.statements.branches import BranchCondition, asked
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic.walk import symbols
 
@@ -23,7 +23,7 @@ from tempoc.symbolic.walk import symbols
 def guarded(
     build: PointBuild,
     graph: Graph,
-    needed: Mapping[str, tuple[Need, ...]],
+    needed: Mapping[str, tuple[BranchCondition, ...]],
     node: Node,
     slot: int,
     part: Term,
@@ -41,7 +41,7 @@ def guarded(
     return part
 
 
-def _only(build: PointBuild, need: Need, x: Term, summed: bool) -> Term:
+def _only(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
     """The term where the need is there, else 0.
 
     What many points share is not repeated before, and products that are `summed` over points stay
@@ -61,7 +61,7 @@ def _only(build: PointBuild, need: Need, x: Term, summed: bool) -> Term:
     return _chosen(build, need, x)
 
 
-def _chosen(build: PointBuild, need: Need, x: Term) -> Term:
+def _chosen(build: PointBuild, need: BranchCondition, x: Term) -> Term:
     c = build.calculus
     zero = c.number(0.0, x.type.dtype, x.shape)
     a, b = (x, zero) if need.holds else (zero, x)

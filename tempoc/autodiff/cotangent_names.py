@@ -1,8 +1,8 @@
 """Names of cotangents: what a gradient is by, not how the last step of its derivation is computed.
 
-    %g.d.y.transpose = transpose %a : [t] f32[3]
-    %g.d.w           = copy %g.d.y.transpose[t] : [t] f32[3]   ->   %dw = transpose %a : [t] f32[3]
-    %dw              = copy %g.d.w[t]           : [t] f32[3]
+%g.d.y.transpose = transpose %a : [t] f32[3]
+%g.d.w           = copy %g.d.y.transpose[t] : [t] f32[3]   ->   %dw = transpose %a : [t] f32[3]
+%dw              = copy %g.d.w[t]           : [t] f32[3]
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tempoc.autodiff.node_builder import Growing, PointBuild
+from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import Reading
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.indexing import getitem
-from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -31,7 +31,7 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import extent
 
 
-def widened(growing: Growing, reading: Reading, source: Domain, prefix: str) -> Reading | None:
+def widened(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str) -> Reading | None:
     """The reading with slices for the entries that are not the point at hand.
 
     `None` if there is no such entry, or how much is read depends on a length that varies.
@@ -48,7 +48,7 @@ def widened(growing: Growing, reading: Reading, source: Domain, prefix: str) -> 
         maximum(space.upper_bound(here, sink), space.upper_bound(there, source))
         for here, there in zip(own, reading.shape, strict=True)
     ]
-    picked: list[Part] = [_picked(space, sink, e, slices[d]) for d, e in pairs if d in slices]
+    picked: list[IndexPart] = [_picked(space, sink, e, slices[d]) for d, e in pairs if d in slices]
     op = SpatialIndex(entries=(*picked, *((ZERO, e, 1) for e in own)))
     shape = (*(sub(e.hi, e.lo) for e in slices.values()), *rooms)
     whole = Term(TensorType(reading.term.type.dtype, shape), None)
@@ -72,7 +72,7 @@ def _wide(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
     return None
 
 
-def _picked(space: Space, sink: Domain, entry: Entry, wide: Slice) -> Part:
+def _picked(space: Space, sink: Domain, entry: Entry, wide: Slice) -> IndexPart:
     """What is read, as an index into the axis of all that is."""
     if not isinstance(entry, Slice):
         return sub(entry, wide.lo)

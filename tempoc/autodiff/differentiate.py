@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
 from tempoc.autodiff.cotangent_names import named
-from tempoc.autodiff.node_builder import Growing
+from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import tighten
 from tempoc.base.diagnostics import DiagnosticError
@@ -58,7 +58,9 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     job = ready[0]
     for other in ready[1:]:
         job = _joined(job, other) or job
-    growing = Growing(graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes))
+    growing = GraphBuilder(
+        graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
+    )
     domains: dict[str, Domain] = {}
     for node in job.placeholders:
         target = _target(node).source
@@ -83,7 +85,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     return named(found, made, [n.name for n in job.placeholders if "." not in n.name])
 
 
-def _without_dead(graph: Graph, growing: Growing) -> Graph:
+def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
     """Of the new nodes those that something needs, where it does; those that were there stay."""
     kept = list(graph.nodes)
     needed = reachable(replace(graph, nodes=growing.nodes), kept)

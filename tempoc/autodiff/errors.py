@@ -27,8 +27,7 @@ def other_lengths(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
     """RT282: a derivative through a read of points with other lengths, at steps that vary."""
     return Diagnostic(
         code="RT282",
-        message=f"a derivative goes through a read at other points of `{dim}`, "
-        f"at steps that vary",
+        message=f"a derivative goes through a read at other points of `{dim}`, at steps that vary",
         primary=Label(spans[0]) if spans else None,
         notes=(
             f"`{bound}` may be another length there, so that who reads a step depends on the "

@@ -60,7 +60,7 @@ class Ranging:
         match e:
             case ix.Sym(name=name):
                 return self.axis(name)
-            case ix.Sum(terms=terms, const=k):
+            case ix.IndexSum(terms=terms, const=k):
                 parts = [self.times(factor, self.value(x)) for factor, x in terms]
                 parts += [c.number(k, DType.I32)] if k else []
                 return self.joined(Add(), parts)
@@ -68,9 +68,9 @@ class Ranging:
                 return c.op(FloorDivide(), self.value(a), c.number(k, DType.I32))
             case ix.Mod(arg=a, divisor=k):
                 return c.op(Remainder(), self.value(a), c.number(k, DType.I32))
-            case ix.Compare(op=op, left=a, right=b):
+            case ix.Relation(op=op, left=a, right=b):
                 return c.op(COMPARISONS[op](), self.value(a), self.value(b))
-            case ix.Not(arg=a):
+            case ix.Negation(arg=a):
                 return c.op(Not(), self.value(a))
             case _:
                 return self.joined(_OPERATORS[type(e)](), [self.value(x) for x in children(e)])
@@ -94,5 +94,6 @@ class Ranging:
 
 
 _OPERATORS: dict[type[Expr], Callable[[], Op]] = {
-    ix.Min: Minimum, ix.Max: Maximum, ix.And: And, ix.Or: Or, ix.Prod: Multiply,
+    ix.IndexMin: Minimum, ix.IndexMax: Maximum, ix.Conjunction: And, ix.Disjunction: Or,
+    ix.IndexProduct: Multiply,
 }  # fmt: skip

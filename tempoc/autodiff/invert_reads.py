@@ -15,7 +15,7 @@ from itertools import combinations
 
 from tempoc.autodiff import errors
 from tempoc.autodiff.covering_reads import widened
-from tempoc.autodiff.node_builder import Growing, PointBuild
+from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import Contribution, Reading, sent
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
@@ -27,7 +27,7 @@ from tempoc.symbolic.walk import symbols
 
 
 def contributions(
-    growing: Growing, reading: Reading, source: Domain, prefix: str
+    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
 ) -> list[Contribution]:
     """What a tensor with this domain gets through a read."""
     if growing.space.is_empty(reading.sink):
@@ -41,13 +41,11 @@ def contributions(
             return [Contribution(where=cover.where, reading=wanted, inverse=cover)]
     universe = growing.space.universe
     bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
-    raise DiagnosticError(
-        errors.other_lengths(reading.spans, bound, universe.outer(bound)[0])
-    )
+    raise DiagnosticError(errors.other_lengths(reading.spans, bound, universe.outer(bound)[0]))
 
 
 def _ways(
-    growing: Growing, reading: Reading, source: Domain, prefix: str
+    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
 ) -> Iterator[Reading]:
     """The read as it is, then one of all that any of its points read, then by all points."""
     yield reading
@@ -60,7 +58,7 @@ def _ways(
 
 
 def _exactly(
-    growing: Growing, reading: Reading, source: Domain, prefix: str
+    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
 ) -> list[Contribution] | None:
     """The same, if slices say it; `None` if they do not."""
     reading = _settled(growing, reading, source, prefix)
@@ -84,7 +82,7 @@ def _exactly(
     return None
 
 
-def _settled(growing: Growing, reading: Reading, source: Domain, prefix: str) -> Reading:
+def _settled(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str) -> Reading:
     """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
     if _has_slices(growing, reading.sink, reading.entries, source):
         return reading
@@ -96,7 +94,7 @@ def _settled(growing: Growing, reading: Reading, source: Domain, prefix: str) ->
 
 
 def _readers(
-    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
     """The readers of each point, if slices and conditions say it in terms of lengths there."""
     if not _has_slices(growing, sink, entries, source):
@@ -105,7 +103,7 @@ def _readers(
 
 
 def _has_slices(
-    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> bool:
     """Whether readers can be slices: not if they have several lengths.
 
@@ -115,7 +113,7 @@ def _has_slices(
 
 
 def _through(
-    growing: Growing, inner: Reading, piece: Inverse, middle: Domain, prefix: str
+    growing: GraphBuilder, inner: Reading, piece: Inverse, middle: Domain, prefix: str
 ) -> tuple[Term, Domain]:
     """What the tensor in between gets, and where it gets that."""
     space = growing.space
@@ -126,11 +124,11 @@ def _through(
     return sent(build, part), here
 
 
-Way = tuple[Domain, Reading, tuple[Entry, ...]]
+InvertedRead = tuple[Domain, Reading, tuple[Entry, ...]]
 """A domain in between, how the readers read it, and how it reads the source."""
 
 
-def _between(growing: Growing, reading: Reading, source: Domain) -> Iterator[Way]:
+def _between(growing: GraphBuilder, reading: Reading, source: Domain) -> Iterator[InvertedRead]:
     """Without one dimension that the read does not name, then with the source's dimensions."""
     space, sink = growing.space, reading.sink
     named = [n for e in reading.entries for n in symbols(e)]

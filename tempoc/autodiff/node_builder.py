@@ -22,7 +22,7 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Growing:
+class GraphBuilder:
     """A graph to which nodes are added; equal nodes are made once."""
 
     graph: Graph
@@ -48,7 +48,7 @@ def operand_type_in(nodes: dict[str, Node], graph: Graph, edge: Edge) -> TensorT
 class PointBuild:
     """Nodes at the points of `domain`, named after `prefix`."""
 
-    growing: Growing
+    growing: GraphBuilder
     domain: Domain
     prefix: str
     spans: tuple[Span, ...] = ()

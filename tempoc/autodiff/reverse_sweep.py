@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.autodiff.accumulate_cotangents import gather
 from tempoc.autodiff.branch_gradients import guarded
-from tempoc.autodiff.node_builder import Growing, PointBuild
+from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import Reading
 from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
@@ -22,26 +22,26 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.table import FLAT, RULES
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.statements.branches import Need
+from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, conjunction
 
-Output = tuple[str, int]
+NodeOutput = tuple[str, int]
 
 
 @dataclass(slots=True, kw_only=True)
 class Sweep:
     """One pass from the losses to what is differentiated by (the keys of `domains`)."""
 
-    growing: Growing
+    growing: GraphBuilder
     losses: tuple[Edge, ...]
     active: frozenset[str]
     domains: dict[str, Domain]
     spans: tuple[Span, ...]
-    needed: Mapping[str, tuple[Need, ...]]
-    cotangents: dict[Output, str] = field(default_factory=dict)
-    readings: dict[Output, list[Reading]] = field(default_factory=dict)
+    needed: Mapping[str, tuple[BranchCondition, ...]]
+    cotangents: dict[NodeOutput, str] = field(default_factory=dict)
+    readings: dict[NodeOutput, list[Reading]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -59,7 +59,7 @@ class Sweep:
         """The node that holds the cotangent of an output."""
         return self.cotangents[edge.source, edge.out]
 
-    def want(self, output: Output) -> None:
+    def want(self, output: NodeOutput) -> None:
         """Give an output a cotangent, and have its node visited."""
         if output in self.cotangents:
             return
@@ -153,7 +153,7 @@ class Sweep:
             )
         )
 
-    def assemble(self, output: Output) -> None:
+    def assemble(self, output: NodeOutput) -> None:
         """Put together what the readers of an output send."""
         name = output[0]
         node = self.growing.nodes[name]

@@ -15,7 +15,7 @@ from tempoc.autodiff.sum_as_contraction import contracted
 from tempoc.base.source import Span
 from tempoc.ops.definition.shapes import Shape, same
 from tempoc.ops.gradients.calculus import Term
-from tempoc.ops.indexing.indexing import Part, SpatialIndex, TakeAlong
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
 from tempoc.ops.tensor.arithmetic import Add, And, Equal
 from tempoc.ops.tensor.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.tensor.source import Arange
@@ -29,8 +29,8 @@ from tempoc.symbolic.expr import (
     Const,
     Entry,
     Expr,
+    IndexSum,
     Slice,
-    Sum,
     Sym,
     add,
     compare,
@@ -107,7 +107,7 @@ class _Sending:
         kept = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
         if tuple(kept) == term.shape:
             return term
-        cut: tuple[Part, ...] = tuple((ZERO, e, 1) for e in kept)
+        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in kept)
         return self.build.calculus.op(SpatialIndex(entries=cut), term)
 
     def total(self) -> Term:
@@ -226,9 +226,9 @@ class _Sending:
         """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""
         low = self.there(entry.lo)
         moving = [d for d in self.sliced if _marked(d) in symbols(low)]
-        if len(moving) != 1 or not isinstance(low, (Sum, Sym)) or not self.inverse.exact:
+        if len(moving) != 1 or not isinstance(low, (IndexSum, Sym)) or not self.inverse.exact:
             return None
-        terms = low.terms if isinstance(low, Sum) else ((1, low),)
+        terms = low.terms if isinstance(low, IndexSum) else ((1, low),)
         dim = Sym(_marked(moving[0]))
         factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
@@ -245,7 +245,7 @@ class _Sending:
         The first axes of `term` are those of the dimensions `lead`.
         """
         c = self.build.calculus
-        parts: list[Part] = [(ZERO, e, 1) for e in term.shape]
+        parts: list[IndexPart] = [(ZERO, e, 1) for e in term.shape]
         along: list[tuple[int, Term]] = []
         searched: list[tuple[int, Slice, str]] = []
         axis = len(lead)

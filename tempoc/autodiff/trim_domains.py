@@ -23,11 +23,11 @@ SWEEPS = 4
 
 def tighten(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
     """Make the domains of the `new` nodes what their readers read."""
-    _Demand(nodes=nodes, space=space, asked=dict.fromkeys(new, FALSE)).run(new)
+    _CotangentDemand(nodes=nodes, space=space, asked=dict.fromkeys(new, FALSE)).run(new)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Demand:
+class _CotangentDemand:
     """`asked`: the points wanted so far of each new node."""
 
     nodes: dict[str, Node]

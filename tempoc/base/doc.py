@@ -1,8 +1,8 @@
 """A small pretty printer: documents that choose their own line breaks.
 
-After Wadler's "A prettier printer" and Lindig's strict variant: a `Group` is laid out flat if it
-fits into what is left of the line, else the `Line`s directly in it become line breaks. Everything
-is iterative, so deeply nested documents do not overflow the stack.
+After Wadler's "A prettier printer" and Lindig's strict variant: a `DocGroup` is laid out flat if it
+fits into what is left of the line, else the `DocLine`s directly in it become line breaks.
+Everything is iterative, so deeply nested documents do not overflow the stack.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DocLine:
     """A line break, or `flat` when the group around it fits; `hard` breaks in any case."""
 
     flat: str = " "
@@ -18,7 +18,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class DocNest:
     """A document whose line breaks are indented by `indent` more columns."""
 
     body: "Doc"
@@ -26,7 +26,7 @@ class Nest:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DocGroup:
     """A document that is laid out flat if it fits."""
 
     body: "Doc"
@@ -41,27 +41,27 @@ class IfBroken:
 
 
 @dataclass(frozen=True, slots=True)
-class Concat:
+class DocConcat:
     """Documents one after another."""
 
     parts: "tuple[Doc, ...]"
 
 
-Doc = str | Line | Nest | Group | IfBroken | Concat
+Doc = str | DocLine | DocNest | DocGroup | IfBroken | DocConcat
 
-SPACE = Line()
+SPACE = DocLine()
 """A space, or a line break."""
 
-SOFT = Line("")
+SOFT = DocLine("")
 """Nothing, or a line break."""
 
-HARD = Line(hard=True)
+HARD = DocLine(hard=True)
 """A line break in any case."""
 
 
 def concat(*parts: Doc) -> Doc:
     """Documents one after another."""
-    return parts[0] if len(parts) == 1 else Concat(parts)
+    return parts[0] if len(parts) == 1 else DocConcat(parts)
 
 
 def join(separator: Doc, parts: Iterable[Doc]) -> Doc:
@@ -71,7 +71,7 @@ def join(separator: Doc, parts: Iterable[Doc]) -> Doc:
         if joined:
             joined.append(separator)
         joined.append(part)
-    return Concat(tuple(joined))
+    return DocConcat(tuple(joined))
 
 
 def bracket(opening: str, parts: Sequence[Doc], closing: str, indent: int = 2) -> Doc:
@@ -79,7 +79,7 @@ def bracket(opening: str, parts: Sequence[Doc], closing: str, indent: int = 2) -
     if not parts:
         return opening + closing
     body = concat(SOFT, join(concat(",", SPACE), parts), IfBroken(","))
-    return Group(concat(opening, Nest(body, indent), SOFT, closing))
+    return DocGroup(concat(opening, DocNest(body, indent), SOFT, closing))
 
 
 def render(document: Doc, width: int = 100) -> str:
@@ -93,15 +93,15 @@ def render(document: Doc, width: int = 100) -> str:
             case str():
                 out.append(doc)
                 column += len(doc)
-            case Concat(parts):
+            case DocConcat(parts):
                 work += [(indent, flat, part) for part in reversed(parts)]
-            case Nest(body, more):
+            case DocNest(body, more):
                 work.append((indent + more, flat, body))
-            case Group(body):
+            case DocGroup(body):
                 work.append((indent, _fits(width - column, body, work), body))
             case IfBroken(broken, otherwise):
                 work.append((indent, flat, otherwise if flat else broken))
-            case Line(blank, hard):
+            case DocLine(blank, hard):
                 if flat and not hard:
                     out.append(blank)
                     column += len(blank)
@@ -126,13 +126,13 @@ def _fits(room: int, body: Doc, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
         match doc:
             case str():
                 room -= len(doc)
-            case Concat(parts):
+            case DocConcat(parts):
                 work += [(flat, part) for part in reversed(parts)]
-            case Nest(inner, _) | Group(inner):
+            case DocNest(inner, _) | DocGroup(inner):
                 work.append((flat, inner))
             case IfBroken(broken, otherwise):
                 work.append((flat, otherwise if flat else broken))
-            case Line(blank, hard):
+            case DocLine(blank, hard):
                 if hard or not flat:
                     return not (hard and flat and after == len(rest))
                 room -= len(blank)

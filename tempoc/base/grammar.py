@@ -1,7 +1,7 @@
 """The only door to Lark: grammars from `grammar/` become LALR parsers.
 
-A `Grammar` splits a text into tokens (`tokens`), makes trees (`tree`, for the small languages),
-or hands out a `Machine` that eats tokens one by one, so that a caller can look at a mistake, drop
+A `Grammar` splits a text into tokens (`tokens`), makes trees (`tree`, for the small languages), or
+hands out a `ParseMachine` that eats tokens one by one, so that a caller can look at a mistake, drop
 a statement and go on. Building tables takes a tenth of a second, so they are kept in the user's
 cache folder, under a name made from everything that they depend on.
 """
@@ -22,7 +22,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tempoc.base.resources import grammar_text
 
-__all__ = ["Grammar", "Machine", "Mismatch", "Token", "Tree", "load"]
+__all__ = ["Grammar", "Mismatch", "ParseMachine", "Token", "Tree", "load"]
 
 END_OF_INPUT = "$END"
 
@@ -56,7 +56,7 @@ class Mark:
     sizes: tuple[int, ...]
 
 
-class Machine:
+class ParseMachine:
     """A parse in progress; actions run as soon as their rule is complete."""
 
     __slots__ = ("_parser",)
@@ -142,7 +142,7 @@ class Grammar:
                 offset=len(text), found="", kind=END_OF_INPUT, expected=(), state=-1
             ) from error
 
-    def machine(self, start: str, actions: object) -> Machine:
+    def machine(self, start: str, actions: object) -> ParseMachine:
         """A parse that is fed by hand.
 
         `actions` has a method for each rule (or alias), called as soon as the rule is complete,
@@ -153,7 +153,7 @@ class Grammar:
         builder = self._lark._parse_tree_builder
         conf.callbacks = builder.create_callback(actions)  # type: ignore[no-untyped-call]
         parser.parser_state.parse_conf = conf
-        return Machine(parser)
+        return ParseMachine(parser)
 
     def spelling(self, kind: str) -> str | None:
         """How a token type is written if it is always written alike: `+` for `PLUS`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
-from tempoc.frontend.syntax.load_modules import Loaded, load_file
+from tempoc.frontend.syntax.load_modules import LoadedSources, load_file
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import statements
@@ -21,7 +21,7 @@ class Checked:
     Of the `doubtful` statements it is not evident that there is an order of execution.
     """
 
-    loaded: Loaded
+    loaded: LoadedSources
     graph: Graph
     space: Space
     statements: Statements

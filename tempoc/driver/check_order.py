@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_order import check_order
-from tempoc.poly.scheduling.problem import Problem, Unschedulable
+from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import TooSlow
 from tempoc.schedule.dependences import flows
 from tempoc.sdg.statements.statements import Statements
@@ -19,7 +19,7 @@ def has_order(parts: Statements, space: Space, components: Iterable[tuple[str, .
         tasks = {name: parts.by_name[name].domain for name in names}
         inside = [f for f in needs if f.reader in tasks and f.writer in tasks]
         try:
-            check_order(Problem(space, tasks, inside))
+            check_order(SchedulingProblem(space, tasks, inside))
         except Unschedulable:
             return False
         except TooSlow:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
-from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import Other, write_bundle
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import Shared
@@ -25,9 +25,9 @@ from tempoc.driver.pipelines import (
     with_tiles,
     without_scans,
 )
-from tempoc.frontend.syntax.load_modules import Loaded, load_file, load_source, read_source
+from tempoc.frontend.syntax.load_modules import LoadedSources, load_file, load_source, read_source
 from tempoc.memory.plan import plan
-from tempoc.memory.plan_types import Plan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
@@ -42,9 +42,10 @@ from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import with_regions
-from tempoc.schedule.tree import Tree
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.branches import grouped
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.statements import Statements
@@ -67,7 +68,7 @@ class Ordered(NamedTuple):
 class Compilation:
     """A program on its way from source to a directory; every stage raises `DiagnosticError`."""
 
-    def __init__(self, loaded: Loaded, options: Options) -> None:
+    def __init__(self, loaded: LoadedSources, options: Options) -> None:
         """Nothing is computed until somebody asks for a stage."""
         self.loaded = loaded
         self.options = options
@@ -164,19 +165,20 @@ class Compilation:
     def ordered(self) -> Ordered:
         """The graph after all passes, its statements, and an order of execution for them.
 
+        What nothing needs is left out at every level: the reference evaluator never asks for it.
         Fused kernels for which there is no order are taken apart again; a program for which there
         is none either way is refused with the cycle between its own equations, as they stand.
         """
-        graph = self.passes.graph
+        graph, plain = drop_dead(self.passes.graph), drop_dead(self.graph)
         try:
             return self._order(graph)
         except DiagnosticError:
-            if graph is self.graph:
+            if graph == plain:
                 raise
         try:
             found = self._order(replace(graph, groups=()))
         except DiagnosticError:
-            found = self._order(self.graph)
+            found = self._order(plain)
         message = "no order of execution for the fused kernels: every operator is its own"
         self.later_remarks.append(Remark(step="schedule", message=message))
         return found
@@ -217,19 +219,17 @@ class Compilation:
         return self.ordered.scheduled
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> ScheduleTree:
         """The order of execution as loops."""
         return self.scheduled.tree
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> MemoryPlan:
         """Where every tensor lives and how long."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
         least, graph, apart = self.options.bucket, self.optimized, self.options.apart
-        found = self._timed(
-            "memory", lambda: plan(*parts, least=least, graph=graph, apart=apart)
-        )
+        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found
@@ -250,7 +250,7 @@ class Compilation:
         return proof
 
     @cached_property
-    def emitted(self) -> Emitted:
+    def emitted(self) -> EmittedProgram:
         """The program and the text of its kernels."""
         space = self.space_of(self.optimized)
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space

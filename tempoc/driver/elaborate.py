@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from tempoc.autodiff.differentiate import differentiate
 from tempoc.frontend import elaborate as frontend
-from tempoc.frontend.syntax.load_modules import Loaded
+from tempoc.frontend.syntax.load_modules import LoadedSources
 from tempoc.sdg.graph.graph import Graph
 
 
-def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
+def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Graph:
     """The graph of a program, every access proved. Raises `DiagnosticError` with all mistakes."""
     return differentiate(*frontend.elaborate(modules, defines))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tempoc.driver.pipelines import Pass
 from tempoc.passes.context import PassContext
-from tempoc.pipeline.manager import Outcome, Record, run_pipeline
+from tempoc.pipeline.manager import Outcome, PassRecord, run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.domain import Universe
@@ -19,7 +19,7 @@ _Sizes = tuple[tuple[str, int], ...]
 class Passed(NamedTuple):
     """What a pass made, and what the passes after it are given."""
 
-    record: Record[Graph]
+    record: PassRecord[Graph]
     context: PassContext
 
 
@@ -54,7 +54,7 @@ class Shared:
             context.told = dict(sizes)
         done = len(known)
 
-        def noted(record: Record[Graph]) -> None:
+        def noted(record: PassRecord[Graph]) -> None:
             nonlocal done
             done += 1
             key = steps[:done], _key(sizes) if context.asked else ()

@@ -6,22 +6,22 @@ from dataclasses import replace
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.domain.reduce_domain import ReduceDomain
-from tempoc.passes.domain.split import Split
+from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
 from tempoc.passes.lifting.recurrence_to_scan import Scans
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.peel_head import Pin
 from tempoc.passes.memory.rematerialize import Recompute
-from tempoc.passes.memory.serialize import PIECE, Walk
+from tempoc.passes.memory.serialize import PIECE, Serialize
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.tile import Tile
 from tempoc.passes.vectorization.vectorize import Vectorize
-from tempoc.pipeline.step import Step
+from tempoc.pipeline.step import PassStep
 from tempoc.sdg.graph.graph import Graph
 
-Pass = Step[Graph, PassContext]
+Pass = PassStep[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
@@ -31,7 +31,7 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
-    Split(),
+    SplitLoops(),
     Vectorize(),
     Lift(),
     Scans(),
@@ -53,7 +53,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
-    "split": Split,
+    "split": SplitLoops,
     "vectorize": Vectorize,
     "lift": Lift,
     "scans": Scans,
@@ -61,7 +61,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "accumulate": Accumulate,
     "pin": Pin,
     "recompute": Recompute,
-    "walk": Walk,
+    "walk": Serialize,
     "fuse": Fuse,
 }
 
@@ -80,7 +80,7 @@ def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The steps, and large points one after the other; sums of them are added up on the way."""
     found: list[Pass] = []
     for step in steps:
-        found += [Walk()] if isinstance(step, Accumulate) else []
+        found += [Serialize()] if isinstance(step, Accumulate) else []
         found.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
     return tuple(found)
 

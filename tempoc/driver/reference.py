@@ -7,8 +7,8 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import extern
 from tempoc.codegen.program.signature import signature
 from tempoc.codegen.text.source_lines import shown
-from tempoc.ops.control.effects import Effect, Save
-from tempoc.ops.control.externs import Extern, ExternHost, ExternVjp
+from tempoc.ops.control.effects import EffectOp, Save
+from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import whole_inputs, whole_params
 from tempoc.runtime.host import effects, externs
@@ -59,10 +59,10 @@ def _performer(graph: Graph, show: Show) -> Perform:
     forms = {
         node.op: to_effect(node.op, operand_types(graph, node))
         for node in graph.nodes.values()
-        if isinstance(node.op, Effect)
+        if isinstance(node.op, EffectOp)
     }
 
-    def perform(op: Effect, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
+    def perform(op: EffectOp, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
         effects.perform(forms[op], at, values, show)
 
     return perform
@@ -79,14 +79,12 @@ def caller(
 
     Host functions are not called if their results are ``made`` already.
     """
-    ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
+    ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, ExternCall)}
     known = {name: extern(op.declared, "") for name, op in ops.items()}
     called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
     found = find(tuple(dict.fromkeys(called)), paths, beside)
 
-    def call(
-        node: Node, at: Mapping[str, int], args: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
+    def call(node: Node, at: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         point = tuple(at[d] for d in node.domain.dims)
         if made is not None and isinstance(node.op, ExternHost):
             return made.call(known[node.name], node.domain.dims, point, args)

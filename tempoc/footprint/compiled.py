@@ -25,16 +25,16 @@ from tempoc.program.nodes.nodes import (
     Guard,
     Loop,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
 )  # fmt: skip
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk.blocks import whole_blocks
 
 Called = Region | Block | Call
@@ -52,7 +52,7 @@ _COPY = re.compile(r"= (\w+)\[([\d,]*)\]\S* copy(?:-start)?\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class LoopCopy:
     """An array that is copied in each step of a loop: its type as XLA writes it, and its bytes.
 
     ``stores`` are those of this size that the function writes: one of them it may be.
@@ -76,11 +76,11 @@ class Compiled:
     given: int
     updated: int
     temporary: int
-    copies: tuple[Copy, ...]
+    copies: tuple[LoopCopy, ...]
 
 
 def compiled(
-    loaded: Loaded, bounds: Mapping[str, int], filled: Collection[str]
+    loaded: LoadedProgram, bounds: Mapping[str, int], filled: Collection[str]
 ) -> Iterator[Compiled]:
     """The functions that a run with these bounds calls; ``filled`` are stores given before it."""
     program = loaded.program
@@ -97,7 +97,7 @@ def compiled(
                 yield _compiled(called, loaded, layouts, bounds)
 
 
-def _called(s: Statement, whole: Collection[str]) -> Iterator[Called]:
+def _called(s: ProgramStatement, whole: Collection[str]) -> Iterator[Called]:
     """What the runner calls, in order; of blocks that are no single call, their parts."""
     match s:
         case Sequence(items=items):
@@ -116,7 +116,7 @@ def _called(s: Statement, whole: Collection[str]) -> Iterator[Called]:
 
 
 def _compiled(
-    called: Called, loaded: Loaded, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
+    called: Called, loaded: LoadedProgram, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
 ) -> Compiled:
     program = loaded.program
     number = next(k for k, found in enumerate(program.kernels) if found.name == called.kernel)
@@ -134,7 +134,7 @@ def _compiled(
     for store in (cell.store for call in calls(called) for cell in call.results):
         sizes.setdefault(layouts[store].nbytes(), {})[store] = None
     copies = (
-        Copy(type=kind, nbytes=size, stores=tuple(sizes.get(size, ())))
+        LoopCopy(type=kind, nbytes=size, stores=tuple(sizes.get(size, ())))
         for kind, size in dict.fromkeys(_copies(found.text))
         if size >= LEAST
     )

@@ -37,7 +37,7 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True)
-class Facts:
+class BoundFacts:
     """What a program says about its bounds.
 
     Constants have their values. A length that the run finds out is as long as it may be.

@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.footprint.formulas import Facts
+from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import every, given_back, starting_anew
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
+    CapacityNeed,
     Cell,
     Cells,
     Effect,
@@ -28,11 +29,10 @@ from tempoc.program.nodes.nodes import (
     Host,
     Load,
     Loop,
-    Need,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
     Store,
 )  # fmt: skip
 from tempoc.runtime.walk.blocks import needed
@@ -43,13 +43,15 @@ Live = Mapping[str, frozenset[str]]
 """Stores with something in them. A store with variables is being freed: it is empty once the loops
 over these are done. Of stores that live with the host single cells, by store and key."""
 ZEROS, COPY, HERE, AHEAD = "zeros", "copy", "here", "ahead"
-Part = tuple[str, str]
+StorePart = tuple[str, str]
 """A store and what of it: its cells (empty), zeros that stand for one, an old copy of one, or (with
 its key) one that is there while the others are with the host."""
 _WHOLE: frozenset[str] = frozenset()
 
 
-def moments(program: Program, given: Collection[str], facts: Facts) -> tuple[frozenset[Part], ...]:
+def moments(
+    program: Program, given: Collection[str], facts: BoundFacts
+) -> tuple[frozenset[StorePart], ...]:
     """The largest sets of what may be live together; none of them is in another one."""
     walker = _Walker(program=program, given=frozenset(given), facts=facts)
     walker.run()
@@ -60,11 +62,11 @@ def moments(program: Program, given: Collection[str], facts: Facts) -> tuple[fro
 class _Walker:
     program: Program
     given: frozenset[str]
-    facts: Facts
+    facts: BoundFacts
     stores: dict[str, Store] = field(default_factory=dict)
     donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
     checked: dict[str, bool] = field(default_factory=dict)
-    found: dict[frozenset[Part], None] = field(default_factory=dict)
+    found: dict[frozenset[StorePart], None] = field(default_factory=dict)
     values: dict[str, Expr | None] = field(default_factory=dict)
     whole: dict[str, frozenset[str]] = field(default_factory=dict)
     inner: bool = False
@@ -94,12 +96,12 @@ class _Walker:
         anew = [n for n in outputs if self.is_single(n) and n in away and n not in self.given]
         self.with_(live, [*single, *(f"{n} {HERE}" for n in anew)])
 
-    def largest(self) -> tuple[frozenset[Part], ...]:
+    def largest(self) -> tuple[frozenset[StorePart], ...]:
         """Moments that are not part of others, the placeholders of all calls added to each."""
         zeros = frozenset((cell.store, ZEROS) for cell in self.placeholders())
         sets = [moment | zeros for moment in self.found]
         sets.sort(key=len, reverse=True)
-        kept: list[frozenset[Part]] = []
+        kept: list[frozenset[StorePart]] = []
         for moment in sets:
             if not any(moment <= other for other in kept):
                 kept.append(moment)
@@ -114,7 +116,7 @@ class _Walker:
                     c for i, c in enumerate(call.args) if c.when is not None and i not in gone
                 )
 
-    def note(self, live: Live, *more: Part) -> None:
+    def note(self, live: Live, *more: StorePart) -> None:
         """All this is there at one moment."""
         parts = (name.partition(" ") for name in live)
         self.found[frozenset([*((name, cell) for name, _, cell in parts), *more])] = None
@@ -135,7 +137,7 @@ class _Walker:
 
     # ------------------------------------------------------------ statements
 
-    def after(self, s: Statement, live: Live) -> Live:
+    def after(self, s: ProgramStatement, live: Live) -> Live:
         """What is live after a statement."""
         match s:
             case Sequence(items=items):
@@ -206,7 +208,7 @@ class _Walker:
         live = self.freed(live, [c for c in gone if (c.store, c.key) not in written])
         return self.with_(live, self.kept(call.results))
 
-    def grow(self, needs: tuple[Need, ...], live: Live) -> None:
+    def grow(self, needs: tuple[CapacityNeed, ...], live: Live) -> None:
         """While an array grows, the old one is there, too."""
         for need in needs:
             for name in live:

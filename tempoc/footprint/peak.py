@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tempoc.footprint.formulas import Facts
-from tempoc.footprint.moments import COPY, Part, moments
+from tempoc.footprint.formulas import BoundFacts
+from tempoc.footprint.moments import COPY, StorePart, moments
 from tempoc.program.nodes.nodes import Program, Store
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub
@@ -21,10 +21,10 @@ BEFORE = "_before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PeakRow:
     """A part of a store, its size, and at which of the largest moments (from 0) it is there."""
 
-    part: Part
+    part: StorePart
     size: Expr
     moments: tuple[int, ...]
 
@@ -35,7 +35,7 @@ class Peak:
 
     always: Expr
     others: tuple[Expr, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PeakRow, ...]
 
     @property
     def formula(self) -> Expr:
@@ -45,7 +45,7 @@ class Peak:
 
 def peak(program: Program, given: Collection[str]) -> Peak:
     """The formula; ``given`` are the stores that are filled before the run."""
-    facts = Facts(program)
+    facts = BoundFacts(program)
     stores = {s.name: s for s in program.stores}
     found = moments(program, given, facts)
     sizes = {p: part_size(stores[p[0]], p, facts) for m in found for p in m}
@@ -57,18 +57,18 @@ def peak(program: Program, given: Collection[str]) -> Peak:
         always=total(together, sizes),
         others=tuple(rest) if len(kept) > 1 else (),
         rows=tuple(
-            Row(part=p, size=sizes[p], moments=tuple(k for k, m in enumerate(kept) if p in m))
+            PeakRow(part=p, size=sizes[p], moments=tuple(k for k, m in enumerate(kept) if p in m))
             for p in order
         ),
     )
 
 
-def total(parts: Iterable[Part], sizes: dict[Part, Expr]) -> Expr:
+def total(parts: Iterable[StorePart], sizes: dict[StorePart, Expr]) -> Expr:
     """The bytes of several."""
     return add(Const(0), *(sizes[p] for p in sorted(parts)))
 
 
-def part_size(store: Store, part: Part, facts: Facts) -> Expr:
+def part_size(store: Store, part: StorePart, facts: BoundFacts) -> Expr:
     """The bytes of all cells of a store, of one of them, or of one before it grew."""
     size = cell_size(store, facts)
     if part[1] == COPY:
@@ -76,31 +76,29 @@ def part_size(store: Store, part: Part, facts: Facts) -> Expr:
     return size if part[1] else product((size, *counts(store, facts)))
 
 
-def cell_size(store: Store, facts: Facts) -> Expr:
+def cell_size(store: Store, facts: BoundFacts) -> Expr:
     """The bytes of one array."""
     sizes = (*(a.size for a in store.axes), *store.shape)
     return product((Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
 
 
-def counts(store: Store, facts: Facts) -> tuple[Expr, ...]:
+def counts(store: Store, facts: BoundFacts) -> tuple[Expr, ...]:
     """How many arrays there are along each key."""
     bounds = dict(facts.program.dims)
-    return tuple(
-        facts.size(bounds[k.dim] if k.modulo is None else k.modulo) for k in store.keys
-    )
+    return tuple(facts.size(bounds[k.dim] if k.modulo is None else k.modulo) for k in store.keys)
 
 
-def grown(store: Store, facts: Facts) -> tuple[str, ...]:
+def grown(store: Store, facts: BoundFacts) -> tuple[str, ...]:
     """The bound to which a store grows."""
     sizes = [facts.size(a.size) for a in store.axes if a.least]
     return tuple(e.name for e in sizes if isinstance(e, Sym))
 
 
 def _largest(
-    found: Sequence[tuple[frozenset[Part], Expr]], facts: Facts
-) -> list[frozenset[Part]]:
+    found: Sequence[tuple[frozenset[StorePart], Expr]], facts: BoundFacts
+) -> list[frozenset[StorePart]]:
     """Moments that no other one exceeds for all bounds; of equal ones the first."""
-    kept: list[tuple[frozenset[Part], Expr]] = []
+    kept: list[tuple[frozenset[StorePart], Expr]] = []
     for moment, size in found:
         if any(facts.at_least(sub(other, size), 0) for _, other in kept):
             continue

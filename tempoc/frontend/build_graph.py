@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.base.names import Names
-from tempoc.frontend.declarations.outputs import Result
+from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
@@ -11,7 +11,7 @@ from tempoc.symbolic.domain import Domain
 
 
 def assemble(
-    name: str, doc: str, space: Space, drafts: list[Draft], results: list[Result]
+    name: str, doc: str, space: Space, drafts: list[Draft], results: list[OutputRead]
 ) -> Graph:
     """The graph of the nodes that are needed."""
     names = _names(drafts)

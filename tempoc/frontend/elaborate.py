@@ -20,12 +20,12 @@ from tempoc.frontend.calls import inline as expand
 from tempoc.frontend.declarations import inputs as data
 from tempoc.frontend.declarations import unresolved
 from tempoc.frontend.declarations.dimensions import make_universe
-from tempoc.frontend.declarations.module_scopes import Program, Scopes, check_defines
+from tempoc.frontend.declarations.module_scopes import Scopes, SourceProgram, check_defines
 from tempoc.frontend.domains import prove_accesses as causality
 from tempoc.frontend.domains.demand import place
 from tempoc.frontend.effect_order import number_turns
-from tempoc.frontend.environment.failure import Problem, StillUnknown
-from tempoc.frontend.environment.indexed_tensor import Cell
+from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import BAD, Ref, Unknown, Value, map_leaves
@@ -36,8 +36,8 @@ from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.fixpoint import run_rounds, top_cell
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.load_modules import Loaded
-from tempoc.frontend.syntax.stable_places import Places, places
+from tempoc.frontend.syntax.load_modules import LoadedSources
+from tempoc.frontend.syntax.stable_places import SourcePlaces, places
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 
@@ -55,7 +55,7 @@ class Elaborated(NamedTuple):
     space: Space
 
 
-def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
+def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
     """The graph of a program. Raises `DiagnosticError` with all independent mistakes."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, STACK))
@@ -71,7 +71,7 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
         sys.setrecursionlimit(limit)
 
 
-def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
+def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
     language = _Language(places(modules))
     scopes = Scopes(modules, language, dict(defines))
     scopes.errors.extend(modules.errors)
@@ -83,7 +83,7 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
             _touch(scopes.made[key], name)
     for name in list(scope.names):
         _touch(scope, name)
-    program = Program(
+    program = SourceProgram(
         loaded=modules,
         language=language,
         scope=scope,
@@ -112,7 +112,7 @@ def _touch(scope: Scope, name: str) -> None:
     """Evaluate a constant, whether or not something uses it."""
     found = scope.names[name]
     if hasattr(found, "resume"):
-        with suppress(Problem):
+        with suppress(Failure):
             found.resume()
 
 
@@ -120,9 +120,9 @@ def _touch(scope: Scope, name: str) -> None:
 class _Language:
     """Ties the parts of the elaborator together."""
 
-    places: Places
+    places: SourcePlaces
 
-    def evaluate(self, round: Round, frame: Frame, e: ast.Expr) -> Value:
+    def evaluate(self, round: Round, frame: Frame, e: ast.Expression) -> Value:
         """See `evaluate.py`."""
         return evaluate(round, frame, e)
 
@@ -139,7 +139,7 @@ class _Language:
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
         """The value of a tensor of the program; evaluated when it is first wanted."""
         if round.top is None:
-            raise Problem(name_errors.not_compile_time(span, name.name))
+            raise Failure(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
             return value_of(round, self.cell(round, name, span), span)
         if name.name not in round.values:
@@ -151,7 +151,7 @@ class _Language:
 
         return map_leaves(here, value)
 
-    def visit(self, round: Round, cell: Cell) -> None:
+    def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate the equations of a tensor of the program before those that read it."""
         top = round.top
         name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
@@ -166,12 +166,12 @@ class _Language:
         finally:
             round.active.remove(name)
 
-    def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
+    def cell(self, round: Round, name: TensorName, span: Span) -> IndexedTensor:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
         found = round.cells.get((name.name,))
         if found is None:
             if name in round.active:
-                raise Problem(name_errors.not_compile_time(span, name.name))
+                raise Failure(name_errors.not_compile_time(span, name.name))
             round.active.append(name)
             try:
                 found = top_cell(round, name)
@@ -184,7 +184,7 @@ class _Language:
         assert top is not None
         if name.item is not None:
             if name in round.active:
-                raise Problem(name_errors.default_cycle(span, name.name))
+                raise Failure(name_errors.default_cycle(span, name.name))
             round.active.append(name)
             round.values[name.name] = round.attempt(top, lambda: data.declared(round, top, name))
             round.active.remove(name)
@@ -198,7 +198,7 @@ class _Language:
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)
-            raise Problem(domain_errors.plain_cycle(spans[0], names, spans))
+            raise Failure(domain_errors.plain_cycle(spans[0], names, spans))
         round.active.append(name)
         try:
             equations.run(round, top, name.equations[0])

@@ -8,21 +8,21 @@ from typing import Any
 
 from tempoc.base.source import Span
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.indexed_tensor import Cell
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.lower_bounds import doubt_of, later
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.environment.values import (
     BAD,
     Builtin,
+    ConstantNumber,
+    ConstantText,
     Listing,
-    Number,
     Package,
-    Record,
+    RecordValue,
     Ref,
     Several,
-    Text,
     Typed,
     Unknown,
     Value,
@@ -39,26 +39,26 @@ from tempoc.frontend.expressions import conditional as choice
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
 from tempoc.frontend.expressions.arithmetic import binary, unary
-from tempoc.frontend.expressions.spatial_indexing import Position, Range, select
+from tempoc.frontend.expressions.spatial_indexing import EvaluatedSlice, Position, select
 from tempoc.frontend.expressions.temporal_access import pick, temporal
 from tempoc.frontend.expressions.unroll import turns
 from tempoc.frontend.syntax import ast
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.symbolic.expr import Entry, Truth
 
-Rule = Callable[[Round, Frame, Any], Value]
+EvaluationRule = Callable[[Round, Frame, Any], Value]
 
 
-def evaluate(round: Round, frame: Frame, e: ast.Expr) -> Value:
+def evaluate(round: Round, frame: Frame, e: ast.Expression) -> Value:
     """The value of an expression; a mistake in it is reported and leaves it unknown."""
     return round.attempt(frame, lambda: RULES[type(e)](round, frame, e))
 
 
-def single(round: Round, frame: Frame, e: ast.Expr) -> Value:
-    """A value that is not several results. Raises `Problem`."""
+def single(round: Round, frame: Frame, e: ast.Expression) -> Value:
+    """A value that is not several results. Raises `Failure`."""
     value = round.evaluate(frame, e)
     if isinstance(value, Several):
-        raise Problem(type_errors.several_results(e.span, value))
+        raise Failure(type_errors.several_results(e.span, value))
     return value
 
 
@@ -74,31 +74,31 @@ def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
     match found:
         case None:
             close = nearest(e.name, frame.scope.visible())
-            raise Problem(name_errors.unknown_name(e.span, e.name, close))
+            raise Failure(name_errors.unknown_name(e.span, e.name, close))
         case TensorName():
             return round.language.tensor(round, found, e.span)
-        case Cell():
+        case IndexedTensor():
             if round.eager and found.key not in round.table:
                 round.language.visit(round, found)
             return value_of(round, found, e.span)
         case Pending():
             return found.resume()  # type: ignore[return-value]
         case Foreign(module=module):
-            raise Problem(name_errors.not_importable(e.span, module, e.name))
+            raise Failure(name_errors.not_importable(e.span, module, e.name))
         case _:
             return found  # type: ignore[return-value]
 
 
-def _number(round: Round, frame: Frame, e: ast.Number) -> Value:
-    return Number(e.value)
+def _number(round: Round, frame: Frame, e: ast.NumberExpr) -> Value:
+    return ConstantNumber(e.value)
 
 
 def _text(round: Round, frame: Frame, e: ast.String) -> Value:
-    return Text(e.value)
+    return ConstantText(e.value)
 
 
 def _bool(round: Round, frame: Frame, e: ast.Bool) -> Value:
-    return Number(e.value)
+    return ConstantNumber(e.value)
 
 
 def _list(round: Round, frame: Frame, e: ast.ListExpr) -> Value:
@@ -113,18 +113,18 @@ def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> Value:
 
 
 def _record(round: Round, frame: Frame, e: ast.RecordExpr) -> Value:
-    return Record(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
+    return RecordValue(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
 
 
-def _group(round: Round, frame: Frame, e: ast.Group) -> Value:
+def _group(round: Round, frame: Frame, e: ast.GroupExpr) -> Value:
     return round.evaluate(frame, e.value)
 
 
-def _unary(round: Round, frame: Frame, e: ast.Unary) -> Value:
+def _unary(round: Round, frame: Frame, e: ast.UnaryExpr) -> Value:
     return unary(round, frame, e.op, round.evaluate(frame, e.operand), e.span)
 
 
-def _binary(round: Round, frame: Frame, e: ast.Binary | ast.Compare) -> Value:
+def _binary(round: Round, frame: Frame, e: ast.Binary | ast.ComparisonExpr) -> Value:
     left = round.evaluate(frame, e.left)
     return binary(round, frame, e.op, left, round.evaluate(frame, e.right), e.span)
 
@@ -138,7 +138,9 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
         dims = _temporal_dims(round, frame, base, value)
     if e.entries[0].name is not None:
         found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
-        return _keyword(round, frame, e, value, strict=isinstance(found, (Cell, TensorName)))
+        return _keyword(
+            round, frame, e, value, strict=isinstance(found, (IndexedTensor, TensorName))
+        )
     if not dims and _may_vary(frame, base, value):
         raise later(round)
     if dims:
@@ -151,19 +153,17 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
     return select(round, frame, value, items, e.span)
 
 
-def _temporal_dims(
-    round: Round, frame: Frame, base: ast.Name, value: Value
-) -> tuple[str, ...]:
+def _temporal_dims(round: Round, frame: Frame, base: ast.Name, value: Value) -> tuple[str, ...]:
     """The dimensions that the first bracket after a name indexes."""
     found = frame.scope.find(base.name)
-    if isinstance(found, Cell):
+    if isinstance(found, IndexedTensor):
         return found.plan.dims
     if isinstance(found, TensorName):
         return dims_of(value, round.universe)
     return ()
 
 
-def _may_vary(frame: Frame, base: ast.Expr, value: Value | None) -> bool:
+def _may_vary(frame: Frame, base: ast.Expression, value: Value | None) -> bool:
     """Whether this is a tensor of which the dimensions are not known yet."""
     found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
     plain = isinstance(found, TensorName) and found.kind == "plain"
@@ -173,12 +173,12 @@ def _may_vary(frame: Frame, base: ast.Expr, value: Value | None) -> bool:
 def _keyword(
     round: Round, frame: Frame, e: ast.Access, value: Value | None, *, strict: bool
 ) -> Value:
-    entries: dict[str, ast.Entry] = {}
+    entries: dict[str, ast.BracketEntry] = {}
     for entry in e.entries:
         assert entry.name is not None
         dim = indices.entry_name(round, frame, entry.name)
         if dim in entries:
-            raise Problem(domain_errors.entry_twice(entry.span, dim))
+            raise Failure(domain_errors.entry_twice(entry.span, dim))
         entries[dim] = entry
     if value is None:
         value = single(round, choice.anywhere(frame), e.base)
@@ -192,7 +192,7 @@ def _positional(
         return value
     if len(e.entries) != len(dims):
         name = e.base.span.text
-        raise Problem(domain_errors.entry_count(e.span, name, dims, len(e.entries)))
+        raise Failure(domain_errors.entry_count(e.span, name, dims, len(e.entries)))
     entries = dict(zip(dims, e.entries, strict=True))
     return _read(round, frame, value, entries, e.span, strict=False)
 
@@ -201,12 +201,12 @@ def _read(
     round: Round,
     frame: Frame,
     value: Value,
-    written: Mapping[str, ast.Entry],
+    written: Mapping[str, ast.BracketEntry],
     span: Span,
     *,
     strict: bool,
 ) -> Value:
-    """A value at entries; what data choose is picked from a slice. Raises `Problem`."""
+    """A value at entries; what data choose is picked from a slice. Raises `Failure`."""
     entries: dict[str, Entry] = {}
     points: dict[str, Value] = {}
     named: list[str] = []
@@ -222,15 +222,15 @@ def _read(
     return spread_all(round, frame, found, tuple(named), span)
 
 
-def _item(round: Round, frame: Frame, entry: ast.Entry) -> Position | Range:
+def _item(round: Round, frame: Frame, entry: ast.BracketEntry) -> Position | EvaluatedSlice:
     e = entry.value
     if isinstance(e, ast.DataPoint):
-        raise Problem(domain_errors.spatial_data_point(entry.span))
-    if not isinstance(e, ast.Slice):
+        raise Failure(domain_errors.spatial_data_point(entry.span))
+    if not isinstance(e, ast.SliceExpr):
         return Position(single(round, frame, e), e.span)
     parts = (None if x is None else single(round, frame, x) for x in (e.lo, e.hi, e.step))
     low, high, step = parts
-    return Range(low, high, step, e.span)
+    return EvaluatedSlice(low, high, step, e.span)
 
 
 def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
@@ -239,15 +239,15 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
         return base
     if isinstance(base, Package):
         return _member(base, e)
-    if isinstance(base, Record):
+    if isinstance(base, RecordValue):
         found = base.get(e.name)
         if found is not None:
             return found
         close = nearest(e.name, iter(base.names))
-        raise Problem(type_errors.no_field(e.name_span, base, e.name, close))
+        raise Failure(type_errors.no_field(e.name_span, base, e.name, close))
     shown = e.base.span.text
     way_out = about_method(e.name, shown, builtin=e.name in SIGNATURES)
-    raise Problem(type_errors.no_field(e.name_span, base, e.name, None, way_out))
+    raise Failure(type_errors.no_field(e.name_span, base, e.name, None, way_out))
 
 
 def _member(package: Package, e: ast.Field) -> Value:
@@ -255,15 +255,15 @@ def _member(package: Package, e: ast.Field) -> Value:
     found = scope.names.get(e.name)
     if found is None:
         close = nearest(e.name, iter(scope.names))
-        raise Problem(name_errors.unknown_member(e.name_span, package.name, e.name, close))
+        raise Failure(name_errors.unknown_member(e.name_span, package.name, e.name, close))
     if isinstance(found, Foreign):
-        raise Problem(name_errors.not_importable(e.name_span, package.name, e.name))
+        raise Failure(name_errors.not_importable(e.name_span, package.name, e.name))
     if isinstance(found, Pending):
         found = found.resume()
     return found  # type: ignore[return-value]
 
 
-def _transpose(round: Round, frame: Frame, e: ast.Transpose) -> Value:
+def _transpose(round: Round, frame: Frame, e: ast.TransposeExpr) -> Value:
     value = single(round, frame, e.base)
     return elementwise(round, frame, Transpose(), (value,), e.span)
 
@@ -276,10 +276,10 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
     condition = single(round, frame, e.condition)
     if isinstance(condition, Unknown):
         return condition
-    if isinstance(condition, Number) and isinstance(condition.value, bool):
+    if isinstance(condition, ConstantNumber) and isinstance(condition.value, bool):
         return single(round, frame, e.then if condition.value else e.orelse)
     if isinstance(condition, Ref) and condition.static is None:
-        raise Problem(type_errors.condition_tensor(e.condition.span))
+        raise Failure(type_errors.condition_tensor(e.condition.span))
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
     yes, no = choice.split(round, frame, holds)
     sides = single(round, yes, e.then), single(round, no, e.orelse)
@@ -290,7 +290,7 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
     return spread_all(round, frame, made, dims_of(condition, round.universe), e.span)
 
 
-def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
+def _call(round: Round, frame: Frame, e: ast.CallExpr) -> Value:
     if isinstance(e.function, ast.Name) and frame.scope.find(e.function.name) is None:
         return _no_function(round, frame, e, e.function)
     function = single(round, frame, e.function)
@@ -309,36 +309,35 @@ def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
     return round.language.call(round, frame, function, arguments, e.span)
 
 
-def _no_function(round: Round, frame: Frame, e: ast.Call, name: ast.Name) -> Value:
+def _no_function(round: Round, frame: Frame, e: ast.CallExpr, name: ast.Name) -> Value:
     """The arguments of a function that nobody knows: they may be wrong, and help to tell."""
     values = [single(round, frame, a) for a in (*e.args, *(a.value for a in e.kwargs))]
     types = [v.type if isinstance(v, Ref | Typed) else None for v in values[: len(e.args)]]
     close = nearest(name.name, frame.scope.visible())
-    problem = Problem(name_errors.unknown_function(name.span, name.name, close, types))
+    problem = Failure(name_errors.unknown_function(name.span, name.name, close, types))
     return round.attempt(frame, lambda: _raise(problem))
 
 
-def _raise(problem: Problem) -> Value:
+def _raise(problem: Failure) -> Value:
     raise problem
 
 
-RULES: dict[type, Rule] = {
+RULES: dict[type, EvaluationRule] = {
     ast.Name: _name,
-    ast.Number: _number,
+    ast.NumberExpr: _number,
     ast.String: _text,
     ast.Bool: _bool,
     ast.ListExpr: _list,
     ast.ListComp: _comprehension,
     ast.RecordExpr: _record,
-    ast.Group: _group,
-    ast.Unary: _unary,
+    ast.GroupExpr: _group,
+    ast.UnaryExpr: _unary,
     ast.Binary: _binary,
-    ast.Compare: _binary,
+    ast.ComparisonExpr: _binary,
     ast.IfExpr: _if,
     ast.Access: _access,
-    ast.Call: _call,
+    ast.CallExpr: _call,
     ast.Field: _field,
-    ast.Transpose: _transpose,
+    ast.TransposeExpr: _transpose,
     ast.AsType: _as,
 }
-

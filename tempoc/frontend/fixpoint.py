@@ -23,19 +23,19 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend.declarations.effects import effects
-from tempoc.frontend.declarations.module_scopes import Program
-from tempoc.frontend.declarations.outputs import Result, outputs
+from tempoc.frontend.declarations.module_scopes import SourceProgram
+from tempoc.frontend.declarations.outputs import OutputRead, outputs
 from tempoc.frontend.declarations.run_lengths import endings, extended
-from tempoc.frontend.environment.draft_node import Doubt, Origin
+from tempoc.frontend.environment.draft_node import Doubt, DraftOrigin
 from tempoc.frontend.environment.failure import StillUnknown
-from tempoc.frontend.environment.indexed_tensor import Cell, Key, Plan
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
-from tempoc.frontend.environment.round import Frame, Known, Round
+from tempoc.frontend.environment.round import Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import (
     ERROR,
+    ConstantNumber,
     Index,
-    Number,
     Typed,
     Unknown,
     Value,
@@ -60,14 +60,14 @@ class _Findings:
     """What is kept from round to round."""
 
     space: Space
-    table: dict[Key, Known] = field(default_factory=dict)
-    plans: dict[Key, Plan] = field(default_factory=dict)
-    seeded: dict[Key, None] = field(default_factory=dict)
+    table: dict[TensorKey, InferredTensor] = field(default_factory=dict)
+    plans: dict[TensorKey, TargetPlan] = field(default_factory=dict)
+    seeded: dict[TensorKey, None] = field(default_factory=dict)
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    assumed: dict[Key, None] = field(default_factory=dict)
-    spoiled: dict[Key, None] = field(default_factory=dict)
-    dropped: dict[Key, None] = field(default_factory=dict)
-    unshaped: dict[Key, bool] = field(default_factory=dict)
+    assumed: dict[TensorKey, None] = field(default_factory=dict)
+    spoiled: dict[TensorKey, None] = field(default_factory=dict)
+    dropped: dict[TensorKey, None] = field(default_factory=dict)
+    unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     partial: bool = False
     guessing: bool = False
     final: bool = False
@@ -78,7 +78,7 @@ class _Findings:
             kept.clear()
         self.partial = self.guessing = self.final = False
 
-    def round(self, program: Program, *, eager: bool) -> Round:
+    def round(self, program: SourceProgram, *, eager: bool) -> Round:
         """The next round."""
         return Round(
             universe=self.space.universe,
@@ -105,7 +105,7 @@ class _Findings:
         return len(trees) + firm + steps + self.partial + self.guessing
 
 
-def run_rounds(program: Program) -> tuple[Round, list[Result]]:
+def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
     """Evaluate everything until a round finds nothing new; its state and the outputs."""
     findings = _Findings(Space(program.universe))
     most, left = -1, MAX_ROUNDS
@@ -163,7 +163,7 @@ def _starts_again(round: Round, findings: _Findings) -> bool:
     return True
 
 
-def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
+def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> None:
     """The tensors that were still changing when we gave up: the first tells enough."""
     for key, cell in round.cells.items():
         if round.table.get(key) != before.get(key):
@@ -189,12 +189,12 @@ def _assumed(universe: Universe, round: Round) -> Universe:
     return replace(universe, assumptions=(*universe.assumptions, *new)) if new else universe
 
 
-def _round(program: Program, round: Round) -> list[Result]:
+def _round(program: SourceProgram, round: Round) -> list[OutputRead]:
     top = Frame(
         scope=Scope("loop", parent=program.scope),
         path=(),
         prefix="",
-        origin=Origin(span=program.loaded.main.source.whole()),
+        origin=DraftOrigin(span=program.loaded.main.source.whole()),
     )
     round.top = top
     for name in program.tensors.values():
@@ -222,11 +222,11 @@ def _equation(round: Round, top: Frame, item: ast.Equation) -> None:
     equations.run(round, top, item)
 
 
-def top_cell(round: Round, name: TensorName) -> Cell:
+def top_cell(round: Round, name: TensorName) -> IndexedTensor:
     """An indexed tensor of the program: its plan, as it is in all rounds, and no branches yet."""
     top = round.top
     assert top is not None
-    key: Key = (name.name,)
+    key: TensorKey = (name.name,)
     written = tuple(
         (eq, t) for eq in name.equations for t in eq.targets if t.name.name == name.name
     )
@@ -235,14 +235,14 @@ def top_cell(round: Round, name: TensorName) -> Cell:
         try:
             plan = round.plans[key] = make_plan(round, top, name.name, written)
         except StillUnknown:
-            plan = Plan(name=name.name, dims=(), placements=(), broken=True)
+            plan = TargetPlan(name=name.name, dims=(), placements=(), broken=True)
     for problem in plan.problems:
         round.report(problem)
-    cell = Cell(
+    cell = IndexedTensor(
         key=key,
         name=name.name,
         plan=plan,
-        origin=Origin(span=written[0][0].span, target=name.name),
+        origin=DraftOrigin(span=written[0][0].span, target=name.name),
     )
     round.cells[key] = cell
     top.scope.bind(name.name, cell)
@@ -292,7 +292,7 @@ def _firm(_: tuple[str, ...], leaf: Value) -> Value:
     return Typed(leaf.type) if isinstance(leaf, Typed) else leaf
 
 
-def _seed(round: Round, seeded: dict[Key, None]) -> bool:
+def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:
     """Guess the types of tensors that only read each other; false if there are none (left)."""
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
     found = False
@@ -306,7 +306,7 @@ def _seed(round: Round, seeded: dict[Key, None]) -> bool:
         tree = next((b.value for b in cell.branches if not isinstance(b.value, Unknown)), None)
         guess = Typed(LEAST) if tree is None else map_leaves(lambda _, v: Typed(LEAST), tree)
         dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
-        round.table[cell.key] = Known(tree=guess, dims=dims)
+        round.table[cell.key] = InferredTensor(tree=guess, dims=dims)
         seeded[cell.key] = None
         found = True
     return found
@@ -323,7 +323,7 @@ def _give_up(round: Round) -> bool:
     for cell in round.cells.values():
         wrong = ERROR in _reached(cause(cell), reasons)
         known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
-        numbers = bool(known) and all(isinstance(v, Number | Index) for v in known)
+        numbers = bool(known) and all(isinstance(v, ConstantNumber | Index) for v in known)
         if cell.key not in round.unshaped and wrong and numbers:
             round.unshaped[cell.key] = changed = True
         elif round.unshaped.get(cell.key) and not wrong:
@@ -343,7 +343,7 @@ def _reached(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]
     return frozenset(found)
 
 
-def _report_guesses(round: Round, seeded: Mapping[Key, None]) -> None:
+def _report_guesses(round: Round, seeded: Mapping[TensorKey, None]) -> None:
     """Mistakes that may come from a shape that was guessed, or taken from a number, say so."""
     for key, cell in round.cells.items():
         guessed = key in seeded
@@ -358,13 +358,12 @@ def _report_guesses(round: Round, seeded: Mapping[Key, None]) -> None:
                     round.errors.found[k] = _explained(cell, d, guessed)
 
 
-def _only_numbers(cell: Cell) -> bool:
+def _only_numbers(cell: IndexedTensor) -> bool:
     known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
-    return bool(known) and all(isinstance(v, Number) for v in known)
+    return bool(known) and all(isinstance(v, ConstantNumber) for v in known)
 
 
-def _explained(cell: Cell, d: Diagnostic, guessed: bool) -> Diagnostic:
+def _explained(cell: IndexedTensor, d: Diagnostic, guessed: bool) -> Diagnostic:
     if guessed:
         return type_errors.never_known(cell.origin.span, cell.plan.name)
     return replace(d, help=type_errors.provisional(cell.plan.name))
-

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.instances import END, OTHER, READ, Cell, Instance, Length, Time, World
-from tempoc.memory.plan_types import Plan, Store
+from tempoc.memory.instances import (
+    END,
+    OTHER,
+    READ,
+    AllInstances,
+    CellExprs,
+    Instance,
+    LengthAt,
+    Time,
+)
+from tempoc.memory.plan_types import Buffer, MemoryPlan
 from tempoc.poly.relations.formulas import Formula
 from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
     ZERO,
-    Compare,
     Const,
     Entry,
     Expr,
+    Relation,
     Slice,
     Sym,
     compare,
@@ -38,9 +47,9 @@ class Event:
 
     who: str
     formula: Formula
-    cells: Cell
+    cells: CellExprs
     time: Time
-    lengths: tuple[Length, ...] = ()
+    lengths: tuple[LengthAt, ...] = ()
 
 
 class Events:
@@ -51,16 +60,14 @@ class Events:
     """
 
     def __init__(
-        self, world: World, plan: Plan, tensor: Tensor, ending: Sequence[Statement]
+        self, world: AllInstances, plan: MemoryPlan, tensor: Tensor, ending: Sequence[Statement]
     ) -> None:
         """``ending`` are the statements after which arrays of the tensor go."""
         self.world, self.plan, self.tensor, self.ending = world, plan, tensor, ending
-        self.store: Store = plan.stores[tensor.name]
+        self.store: Buffer = plan.stores[tensor.name]
         self.readers = world.statements.readers(tensor.name)
         self.writers = world.statements.writers(tensor.name)
-        self.outputs = [
-            o for o in world.outputs if (o.source, o.out) == (tensor.node, tensor.out)
-        ]
+        self.outputs = [o for o in world.outputs if (o.source, o.out) == (tensor.node, tensor.out)]
 
     def reads(self) -> Iterator[Event]:
         """All reads of cells, with those of outputs in the end."""
@@ -101,7 +108,7 @@ class Events:
                 formula = formula.having(compare("<", cell, bound))
             if isinstance(e, Slice):
                 # Not simplified: `compare` takes cells for natural numbers, as symbols are.
-                inside = Compare("<=", e.lo, cell), Compare("<", cell, e.hi)
+                inside = Relation("<=", e.lo, cell), Relation("<", cell, e.hi)
                 stride = compare("==", mod(sub(cell, e.lo), e.step), ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
         who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
@@ -136,7 +143,7 @@ class Events:
                         key = self.key(read.entries, i)
                         yield _array(i, key, last, self._elsewhere(i, key))
 
-    def _elsewhere(self, i: Instance, key: Cell) -> Expr:
+    def _elsewhere(self, i: Instance, key: CellExprs) -> Expr:
         """Whether an instance may write nothing into an array: then it can give it away."""
         parts = []
         for write in i.statement.writes:
@@ -147,14 +154,14 @@ class Events:
                 parts.append(negation(conjunction(self.world.at(write.where, i), same)))
         return conjunction(*parts)
 
-    def key(self, entries: tuple[Entry, ...], i: Instance | None) -> Cell:
+    def key(self, entries: tuple[Entry, ...], i: Instance | None) -> CellExprs:
         """The array that an access takes; of several the first."""
         at = dict(zip(self.tensor.domain.dims, entries, strict=True))
         chosen = (at[k.dim] for k in self.store.keys)
         return tuple(self.world.at(e.lo if isinstance(e, Slice) else e, i) for e in chosen)
 
 
-def _array(i: Instance, key: Cell, phase: int, where: Expr = TRUE) -> Event:
+def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event:
     return Event(
         who=i.statement.name,
         formula=i.formula.having(where),
@@ -164,7 +171,7 @@ def _array(i: Instance, key: Cell, phase: int, where: Expr = TRUE) -> Event:
     )
 
 
-def endings(plan: Plan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
+def endings(plan: MemoryPlan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
     """For each tensor the statements after which arrays of it are given back, or given away."""
     found: dict[str, dict[str, Statement]] = {}
     for s in statements.statements:
@@ -177,7 +184,7 @@ def endings(plan: Plan, statements: Statements) -> dict[str, tuple[Statement, ..
 # ---------------------------------------------------------------------- slots
 
 
-def _surely_same(store: Store, a: Cell, b: Cell) -> Expr:
+def _surely_same(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
     """A condition under which two keys are of one array."""
     pairs = zip(store.keys, a, b, strict=True)
     return conjunction(*(compare("==", x, y) for k, x, y in pairs if k.modulo != ONE))
@@ -196,7 +203,7 @@ def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
 
 
 def other_in_slot(
-    a: Cell, b: Cell, moduli: Sequence[Expr | None], *, exact: bool
+    a: CellExprs, b: CellExprs, moduli: Sequence[Expr | None], *, exact: bool
 ) -> Iterator[tuple[Expr, ...]]:
     """The ways in which two different cells may have one slot."""
     pairs = tuple(zip(a, b, moduli, strict=True))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.memory.lifetime import Lifetimes
-from tempoc.memory.plan_types import Release, Store
-from tempoc.schedule.tree import Sequence, Tree, executed
+from tempoc.memory.plan_types import Buffer, MemoryRelease
+from tempoc.schedule.tree import ScheduleTree, TreeSequence, executed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
 from tempoc.symbolic.walk import symbols
 
 
 def releases(
-    stores: Mapping[str, Store], lives: Lifetimes, tree: Tree
-) -> dict[str, tuple[Release, ...]]:
+    stores: Mapping[str, Buffer], lives: Lifetimes, tree: ScheduleTree
+) -> dict[str, tuple[MemoryRelease, ...]]:
     """Arrays that are dead after a statement, by statement.
 
     Slots that are used in turn are never given back one by one: what comes next overwrites them.
@@ -22,7 +22,7 @@ def releases(
     nor are single values that are written again and again.
     """
     last = _last_statements(tree)
-    found: dict[str, list[Release]] = {}
+    found: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
         rings = [k for k in store.keys if k.modulo not in (None, ONE)]
@@ -39,7 +39,7 @@ def releases(
                 continue
             at = dict(zip(keys, death.entries, strict=True))
             key = tuple(_point(at.get(k.dim, ZERO)) for k in store.keys)
-            release = Release(tensor=name, key=key, where=death.where)
+            release = MemoryRelease(tensor=name, key=key, where=death.where)
             found.setdefault(death.task, []).append(release)
     return {task: tuple(items) for task, items in found.items()}
 
@@ -55,7 +55,7 @@ def _point(e: object) -> Expr:
     return e
 
 
-def donations(stores: Mapping[str, Store], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
+def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
     """For each statement the tensors of single cells that nobody needs once it has read them."""
     found = {}
     for statement in lives.statements.statements:
@@ -72,8 +72,8 @@ def donations(stores: Mapping[str, Store], lives: Lifetimes) -> dict[str, tuple[
     return found
 
 
-def _last_statements(tree: Tree) -> frozenset[str]:
+def _last_statements(tree: ScheduleTree) -> frozenset[str]:
     """Statements of the last part of a sequence (of everything, if the tree is none)."""
-    while isinstance(tree, Sequence) and tree.items:
+    while isinstance(tree, TreeSequence) and tree.items:
         tree = tree.items[-1]
     return frozenset(e.statement for e in executed(tree))

@@ -3,7 +3,7 @@
 A loop over ``t`` that reads ``k[0:t+1]`` at each step needs ``t+1`` rows of ``k``, not ``T``. An
 axis *grows* if in such a loop nothing is read or written further than a few rows ahead of the
 step. How many rows there are is decided during the run, in a few buckets; kernels take it from the
-array. What they may rely on is a ``Need``, one for each statement: so many rows there are.
+array. What they may rely on is a ``CapacityUse``, one for each statement: so many rows there are.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tempoc.memory.estimates import is_small
-from tempoc.memory.plan_types import Axis, Need, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis, CapacityUse
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Execute, Guard, Loop, Tree, executed
-from tempoc.schedule.tree import Sequence as TreeSequence
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, executed
+from tempoc.schedule.tree import TreeSequence as TreeSequence
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
 from tempoc.symbolic.walk import substitute, symbols
 
 
 def growing(
-    tree: Tree, statements: Statements, space: Space
+    tree: ScheduleTree, statements: Statements, space: Space
 ) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions along which a store of it had better grow."""
     found: dict[str, set[str]] = {}
@@ -31,15 +31,15 @@ def growing(
     return {tensor: frozenset(dims) for tensor, dims in found.items()}
 
 
-def _fronts(tree: Tree) -> Iterator[Loop]:
+def _fronts(tree: ScheduleTree) -> Iterator[TreeLoop]:
     """Rising loops between whose steps the host may do something."""
     match tree:
         case TreeSequence(items=items):
             for item in items:
                 yield from _fronts(item)
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from _fronts(body)
-        case Loop(body=body):
+        case TreeLoop(body=body):
             if tree.step == 1:
                 yield tree
             if tree.place == "host":
@@ -48,7 +48,7 @@ def _fronts(tree: Tree) -> Iterator[Loop]:
             pass
 
 
-def _followed(loop: Loop, statements: Statements, space: Space) -> Iterator[tuple[str, str]]:
+def _followed(loop: TreeLoop, statements: Statements, space: Space) -> Iterator[tuple[str, str]]:
     """Tensors and dimensions of which the loop reads all up to its step, and nothing behind."""
     by_name = {s.name: s for s in statements.statements}
     wanted: dict[tuple[str, str], None] = {}
@@ -79,9 +79,7 @@ def _is_long(entry: Slice, dim: str, s: Statement, space: Space) -> bool:
     return not is_small(most, space.universe.dim(dim).bound, space.universe)
 
 
-def _accesses(
-    s: Statement, statements: Statements
-) -> Iterator[tuple[str, str, Entry, bool]]:
+def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, Entry, bool]]:
     """All accesses of computed tensors, one dimension at a time; whether they are reads."""
     reads = [(r.tensor, r.entries, True) for r in s.reads]
     for tensor, entries, is_read in [*reads, *((w.tensor, w.entries, False) for w in s.writes)]:
@@ -100,8 +98,8 @@ def top(entry: Entry) -> Expr:
 
 
 def needs(
-    stores: Mapping[str, Store], statements: Statements, space: Space
-) -> dict[str, tuple[Need, ...]]:
+    stores: Mapping[str, Buffer], statements: Statements, space: Space
+) -> dict[str, tuple[CapacityUse, ...]]:
     """How many rows of growing stores each statement touches."""
     found = {}
     for s in statements.statements:
@@ -123,7 +121,7 @@ class _Needs:
         self.space = space
         self.rows: dict[tuple[str, Expr], list[Expr]] = {}
 
-    def add(self, axis: Axis, rows: Expr) -> None:
+    def add(self, axis: BufferAxis, rows: Expr) -> None:
         """Another access; one that others exceed is left out."""
         known = self.rows.setdefault((axis.dim, axis.size), [])
         if not any(self.exceeds(k, rows) for k in known):
@@ -132,9 +130,9 @@ class _Needs:
     def exceeds(self, a: Expr, b: Expr) -> bool:
         return self.space.implies(self.domain, compare(">=", a, b))
 
-    def all(self) -> tuple[Need, ...]:
+    def all(self) -> tuple[CapacityUse, ...]:
         return tuple(
-            Need(
+            CapacityUse(
                 dim=dim,
                 size=size,
                 rows=tuple(rows),

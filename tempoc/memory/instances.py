@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tempoc.poly.relations.formulas import Formula
 from tempoc.poly.relations.run_lengths import largest
-from tempoc.schedule.tree import Execute, Guard, Loop, Tree
-from tempoc.schedule.tree import Sequence as TreeSequence
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop
+from tempoc.schedule.tree import TreeSequence as TreeSequence
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
@@ -30,7 +30,7 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute
 
 Time = tuple[Expr, ...]
-Cell = tuple[Expr, ...]
+CellExprs = tuple[Expr, ...]
 
 READ, WRITE, OTHER = ROLES = ("r", "w", "q")
 END: Time = (ONE,)
@@ -38,11 +38,11 @@ END: Time = (ONE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
+class LengthAt:
     """The length that a bound has at a point of the dimensions over which it varies."""
 
     bound: str
-    point: Cell
+    point: CellExprs
     value: Sym
 
 
@@ -57,12 +57,12 @@ class Instance:
     formula: Formula
     env: Mapping[str, Expr]
     known: Mapping[str, Expr]
-    lengths: tuple[Length, ...]
+    lengths: tuple[LengthAt, ...]
     time: Time
     role: str
 
 
-class World:
+class AllInstances:
     """All instances of a program, and what holds of its bounds.
 
     Bounds that tensors end stand for their lengths, and ``most`` gives the largest ones: for these
@@ -71,7 +71,11 @@ class World:
     """
 
     def __init__(
-        self, statements: Statements, tree: Tree, outputs: Sequence[Output], universe: Universe
+        self,
+        statements: Statements,
+        tree: ScheduleTree,
+        outputs: Sequence[Output],
+        universe: Universe,
     ) -> None:
         self.statements, self.outputs, self.universe = statements, outputs, universe
         names = largest(universe)
@@ -107,7 +111,7 @@ class World:
                     yield compare("==", self.most[b.name], self.at_most(b.value))
         yield from map(self.at, self.universe.assumptions)
 
-    def facts_of(self, lengths: Sequence[Length]) -> Iterator[Expr]:
+    def facts_of(self, lengths: Sequence[LengthAt]) -> Iterator[Expr]:
         """What holds of lengths that vary."""
         if lengths:
             known = self.known({n.bound: n.value for n in lengths})
@@ -136,19 +140,23 @@ class World:
     # ------------------------------------------------------------------ the tree
 
     def _walk(
-        self, tree: Tree, role: str, by_name: Mapping[str, Statement]
+        self, tree: ScheduleTree, role: str, by_name: Mapping[str, Statement]
     ) -> Iterator[Instance]:
         def inside(
-            part: Tree, env: dict[str, Expr], where: tuple[Expr, ...], time: Time, depth: int = 0
+            part: ScheduleTree,
+            env: dict[str, Expr],
+            where: tuple[Expr, ...],
+            time: Time,
+            depth: int = 0,
         ) -> Iterator[Instance]:
             match part:
                 case TreeSequence(items=items):
                     for k, item in enumerate(items):
                         yield from inside(item, env, where, (*time, Const(k)), depth)
-                case Guard(condition=condition, body=body):
+                case TreeGuard(condition=condition, body=body):
                     here = (*where, self.at_most(condition, env))
                     yield from inside(body, env, here, time, depth)
-                case Loop():
+                case TreeLoop():
                     var = Sym(f"{role}{depth}")
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
@@ -162,11 +170,11 @@ class World:
         yield from inside(tree, {}, (), (ZERO,))
 
     def _instance(
-        self, s: Statement, at: Cell, where: tuple[Expr, ...], time: Time, role: str
+        self, s: Statement, at: CellExprs, where: tuple[Expr, ...], time: Time, role: str
     ) -> Instance:
         env = dict(zip(s.domain.dims, at, strict=True))
         lengths = tuple(
-            Length(
+            LengthAt(
                 bound=b.name,
                 point=tuple(env[d] for d in b.outer),
                 value=Sym(f"{role}{b.name}"),
@@ -213,7 +221,7 @@ def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]
         yield equal
 
 
-def alike(a: Sequence[Length], b: Sequence[Length]) -> Iterator[Expr]:
+def alike(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
     """A bound has one length at one point."""
     for x in a:
         for y in b:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.poly.scheduling.liveness import Liveness, Release, Stored, Use
+from tempoc.poly.scheduling.liveness import CellDeath, Liveness, Stored, TensorUse
 from tempoc.poly.scheduling.timeline import Timeline
 from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph.graph import Output
@@ -39,7 +39,7 @@ class Lifetimes:
         dims = self.statements.tensors[tensor].domain.dims
         return dict(zip(dims, self.liveness.windows(tensor, order), strict=True))
 
-    def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[Release, ...]:
+    def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[CellDeath, ...]:
         """When whole arrays die, of which the tensor has one for each point of ``keys``.
 
         The other dimensions are forgotten: an array lives as long as anything in it, and as long as
@@ -62,9 +62,7 @@ class Lifetimes:
         )
 
 
-def lifetimes(
-    statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]
-) -> Lifetimes:
+def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]) -> Lifetimes:
     """Live ranges of all tensors that statements write."""
     kept: dict[str, tuple[Entries, ...]] = {}
     names = {(t.node, t.out): t.name for t in statements.tensors.values()}
@@ -94,11 +92,11 @@ def stored(
     return Stored(
         domain=domain,
         writes=tuple(
-            Use(task=s.name, entries=chosen(w), where=w.where)
+            TensorUse(task=s.name, entries=chosen(w), where=w.where)
             for s, w in statements.writers(tensor.name)
         ),
         reads=tuple(
-            Use(task=s.name, entries=chosen(r), late=r.forwarded)
+            TensorUse(task=s.name, entries=chosen(r), late=r.forwarded)
             for s, r in statements.readers(tensor.name)
         ),
         kept=tuple(tuple(entries[i] for i in where) for entries in kept),

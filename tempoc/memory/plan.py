@@ -17,7 +17,7 @@ from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import growing, needs
 from tempoc.memory.lifetime import Lifetimes, lifetimes
-from tempoc.memory.plan_types import Axis, Key, Kind, Plan, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, BufferKind, MemoryPlan
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
@@ -38,7 +38,7 @@ def plan(
     least: int = 0,
     graph: Graph | None = None,
     apart: bool = False,
-) -> Plan:
+) -> MemoryPlan:
     """Stores for all tensors, what dies when, and what may be overwritten.
 
     Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
@@ -55,7 +55,7 @@ def plan(
     planner.apart = apart
     planner.growing = growing(scheduled.tree, statements, room) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
-    return Plan(
+    return MemoryPlan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
         donations=donations(stores, lives),
@@ -78,14 +78,14 @@ class _Planner:
         self.graph: Graph | None = None
         self.apart = False
 
-    def store(self, tensor: Tensor) -> Store:
+    def store(self, tensor: Tensor) -> Buffer:
         """Where one tensor lives."""
         if tensor.origin != "computed":
             return self.resident(tensor)
         sliced = self.sliced(tensor)
         sizes, block = self.windows(tensor), self.side_by_side(tensor)
-        keys: list[Key] = []
-        axes: list[Axis] = []
+        keys: list[BufferKey] = []
+        axes: list[BufferAxis] = []
         for dim in tensor.domain.dims:
             small = dim not in block and self.is_small(tensor, dim, sizes[dim])
             # Points that are scalars would cost more as arrays of their own than in a block.
@@ -93,13 +93,13 @@ class _Planner:
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
                 grows = self.grows(tensor, dim, size)
-                axes.append(Axis(dim=dim, size=size, ring=small, grows=grows))
+                axes.append(BufferAxis(dim=dim, size=size, ring=small, grows=grows))
                 if self.graph is not None and dim in sliced and (small or grows):
                     front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
                     axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
-                keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
-        return Store(
+                keys.append(BufferKey(dim=dim, modulo=sizes[dim] if small else None))
+        return Buffer(
             tensor=tensor.name,
             kind=kind(keys, axes),
             dtype=tensor.type.dtype,
@@ -108,18 +108,18 @@ class _Planner:
             shape=self.shape(tensor),
         )
 
-    def resident(self, tensor: Tensor) -> Store:
+    def resident(self, tensor: Tensor) -> Buffer:
         """Inputs are whole arrays; params have an array for each point unless they are sliced."""
         dims = tensor.domain.dims
         whole = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
             whole = dims
-        return Store(
+        return Buffer(
             tensor=tensor.name,
             kind="resident",
             dtype=tensor.type.dtype,
-            keys=tuple(Key(dim=d) for d in dims if d not in whole),
-            axes=tuple(Axis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
+            keys=tuple(BufferKey(dim=d) for d in dims if d not in whole),
+            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
             shape=self.shape(tensor),
         )
 
@@ -208,7 +208,7 @@ class _Planner:
         return any(self.universe.is_dim(name) for name in symbols(e))
 
 
-def kind(keys: Sequence[Key], axes: Sequence[Axis]) -> Kind:
+def kind(keys: Sequence[BufferKey], axes: Sequence[BufferAxis]) -> BufferKind:
     """What a store is called."""
     if axes:
         if any(a.ring for a in axes):

@@ -9,11 +9,11 @@ from typing import Literal
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic.expr import Expr
 
-Kind = Literal["register", "points", "ring", "bucket", "block", "resident"]
+BufferKind = Literal["register", "points", "ring", "bucket", "block", "resident"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class BufferKey:
     """A dimension by which the host picks an array, reduced modulo ``modulo`` (``None``: never)."""
 
     dim: str
@@ -21,7 +21,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class BufferAxis:
     """A dimension as an array axis of ``size`` slots (over bounds); a ring when ``ring``.
 
     One that ``grows`` has fewer slots at first, and ``size`` when all are needed. A kernel sees
@@ -40,7 +40,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Buffer:
     """Where a tensor lives: arrays ``[*axes, *shape]``, one for each key. Extents over bounds only.
 
     One axis may stand between the spatial ones. ``resident`` stores (inputs, params) are full
@@ -48,10 +48,10 @@ class Store:
     """
 
     tensor: str
-    kind: Kind
+    kind: BufferKind
     dtype: DType
-    keys: tuple[Key, ...] = ()
-    axes: tuple[Axis, ...] = ()
+    keys: tuple[BufferKey, ...] = ()
+    axes: tuple[BufferAxis, ...] = ()
     shape: tuple[Expr, ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class CapacityUse:
     """How many slots of growing axes along ``dim``, of that ``size``, an execution touches.
 
     As many as the largest of ``rows``, in coordinates of the statement, but never more than
@@ -81,7 +81,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class MemoryRelease:
     """After the statement, the cell of ``tensor`` at ``key`` (statement coordinates) is dead.
 
     ``where`` restricts it to some points of the statement's domain.
@@ -93,7 +93,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class MemoryPlan:
     """Stores by tensor; releases by statement; read cells that a statement may overwrite.
 
     ``donations[s]`` names tensors without axes whose cell, read at a point by ``s``, is always dead
@@ -102,9 +102,9 @@ class Plan:
     stores must have grown before ``s``; ``least`` is how many slots they have at first.
     """
 
-    stores: Mapping[str, Store]
-    releases: Mapping[str, tuple[Release, ...]]
+    stores: Mapping[str, Buffer]
+    releases: Mapping[str, tuple[MemoryRelease, ...]]
     donations: Mapping[str, tuple[str, ...]]
     extents: Mapping[str, Expr] = field(default_factory=dict)
-    needs: Mapping[str, tuple[Need, ...]] = field(default_factory=dict)
+    needs: Mapping[str, tuple[CapacityUse, ...]] = field(default_factory=dict)
     least: int = 0

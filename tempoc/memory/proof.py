@@ -16,19 +16,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
-from tempoc.memory.instances import OTHER, WRITE, Cell, Instance, Length, World, alike, before
-from tempoc.memory.plan_types import Axis, Need, Plan
+from tempoc.memory.instances import (
+    OTHER,
+    WRITE,
+    AllInstances,
+    CellExprs,
+    Instance,
+    LengthAt,
+    alike,
+    before,
+)
+from tempoc.memory.plan_types import BufferAxis, CapacityUse, MemoryPlan
 from tempoc.poly.relations.formulas import Formulas, GivenUp
-from tempoc.schedule.tree import Tree
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import (
     ZERO,
-    Compare,
     Const,
     Entry,
     Expr,
+    Relation,
     Slice,
     Sym,
     compare,
@@ -54,9 +63,9 @@ class Proof:
 
 
 def prove(
-    plan: Plan,
+    plan: MemoryPlan,
     statements: Statements,
-    tree: Tree,
+    tree: ScheduleTree,
     outputs: Sequence[Output],
     universe: Universe,
 ) -> Proof:
@@ -68,14 +77,18 @@ class Prover:
     """Proofs for plans of one program; what was found out for one is known for the next."""
 
     def __init__(
-        self, statements: Statements, tree: Tree, outputs: Sequence[Output], universe: Universe
+        self,
+        statements: Statements,
+        tree: ScheduleTree,
+        outputs: Sequence[Output],
+        universe: Universe,
     ) -> None:
         """Nothing is proved yet."""
-        self.world = World(statements, tree, outputs, universe)
+        self.world = AllInstances(statements, tree, outputs, universe)
         facts = [f for f in self.world.facts() if is_affine(f)]
         self.formulas = Formulas(self.world.bounds, facts)
 
-    def prove(self, plan: Plan) -> Proof:
+    def prove(self, plan: MemoryPlan) -> Proof:
         """Look for a proof for each tensor."""
         proved: list[str] = []
         unproved: dict[str, str] = {}
@@ -89,7 +102,7 @@ class Prover:
                 unproved[tensor.name] = wrong
         return Proof(proved=tuple(proved), unproved=unproved)
 
-    def _wrong(self, plan: Plan, events: Events) -> str | None:
+    def _wrong(self, plan: MemoryPlan, events: Events) -> str | None:
         if self.formulas.contradict():
             return "no bounds are allowed"
         try:
@@ -101,7 +114,9 @@ class Prover:
 class _Tensor:
     """The proof for one tensor: `wrong` says what might happen to it."""
 
-    def __init__(self, world: World, plan: Plan, formulas: Formulas, events: Events) -> None:
+    def __init__(
+        self, world: AllInstances, plan: MemoryPlan, formulas: Formulas, events: Events
+    ) -> None:
         self.world, self.plan, self.formulas, self.events = world, plan, formulas, events
         self.tensor, self.store = events.tensor, events.store
         keys: dict[str, Expr | None] = {
@@ -145,7 +160,7 @@ class _Tensor:
             if not self.formulas.covered(whole, cases):
                 yield f"{read.who} may read it before it is written"
 
-    def mentioned(self, write: Event) -> tuple[Length, ...]:
+    def mentioned(self, write: Event) -> tuple[LengthAt, ...]:
         """The lengths on which it depends whether, and where, something is written."""
         if not write.lengths:
             return ()
@@ -154,11 +169,11 @@ class _Tensor:
         names = [n for e in (*said, *write.cells) for n in symbols(e)]
         return tuple(n for n in write.lengths if n.value.name in names)
 
-    def lengths_of(self, read: Event) -> tuple[Length, ...]:
+    def lengths_of(self, read: Event) -> tuple[LengthAt, ...]:
         """The lengths where a cell is, as far as it tells."""
         at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
         return tuple(
-            Length(
+            LengthAt(
                 bound=b.name,
                 point=tuple(at[d] for d in b.outer),
                 value=Sym(f"cell{b.name}"),
@@ -233,7 +248,7 @@ class _Tensor:
                     if not self.formulas.never(both.having(*where, *order)):
                         yield f"{end.who} may free it before {use.who} uses it"
 
-    def key(self, event: Event) -> Cell:
+    def key(self, event: Event) -> CellExprs:
         """The array in which a cell is."""
         return tuple(event.cells[k] for k in self.picked)
 
@@ -282,10 +297,10 @@ class _Tensor:
         for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
             yield substitute(e, {**i.known, **cells}), self.world.at_most(size)
 
-    def is_inside(self, event: Event, cell: Expr, axis: Axis) -> bool:
+    def is_inside(self, event: Event, cell: Expr, axis: BufferAxis) -> bool:
         """Whether there is a slot for a cell."""
         size = self.world.at_most(axis.size)
-        outside = disjunction(Compare("<", cell, ZERO), compare(">=", cell, size))
+        outside = disjunction(Relation("<", cell, ZERO), compare(">=", cell, size))
         return self.formulas.never(event.formula.having(outside))
 
     def fits(self, event: Event, e: Expr, size: Expr) -> bool:
@@ -296,7 +311,7 @@ class _Tensor:
             return True
         return self.formulas.never(event.formula.having(compare(">", e, size)))
 
-    def has_grown(self, statement: str, axis: Axis, entries: tuple[Entry, ...]) -> bool:
+    def has_grown(self, statement: str, axis: BufferAxis, entries: tuple[Entry, ...]) -> bool:
         """Whether a statement waits for all rows that one of its accesses touches."""
         k = self.tensor.domain.dims.index(axis.dim)
         for need in self.plan.needs.get(statement, ()):
@@ -307,7 +322,7 @@ class _Tensor:
                 )
         return False
 
-    def is_enough(self, i: Instance, need: Need, event: Event, k: int) -> bool:
+    def is_enough(self, i: Instance, need: CapacityUse, event: Event, k: int) -> bool:
         """Whether there are the rows that one access touches, and those a kernel relies on."""
         size = self.world.at_most(need.size)
         rows = [self.world.at_most(e, i.env) for e in need.rows]
@@ -322,12 +337,12 @@ class _Tensor:
         return True
 
 
-def _equal(a: Cell, b: Cell) -> tuple[Expr, ...]:
+def _equal(a: CellExprs, b: CellExprs) -> tuple[Expr, ...]:
     return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
 
 
 def _ways_to_know(
-    own: Sequence[Length], *others: Sequence[Length]
+    own: Sequence[LengthAt], *others: Sequence[LengthAt]
 ) -> Iterator[tuple[Expr, ...]]:
     """For each of some lots of lengths: ``own`` are those of the same points, and so the same."""
     if not own:

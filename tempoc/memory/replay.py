@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
-from tempoc.memory.plan_types import Plan, Store
-from tempoc.schedule.replay import World
-from tempoc.schedule.tree import Execute, Guard, Loop, Tree
-from tempoc.schedule.tree import Sequence as TreeSequence
+from tempoc.memory.plan_types import Buffer, MemoryPlan
+from tempoc.schedule.replay import ConcreteProgram
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop
+from tempoc.schedule.tree import TreeSequence as TreeSequence
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements, Write
+from tempoc.symbolic.domain import Point
 from tempoc.symbolic.expr import ZERO, Entry, Expr, Slice
 from tempoc.symbolic.walk import evaluate
 
-Point = tuple[int, ...]
 Address = tuple[str, Point, Point]
 
 
@@ -37,17 +37,17 @@ class Replay:
     lengths that the ``world`` knows.
     """
 
-    plan: Plan
+    plan: MemoryPlan
     statements: Statements
     bounds: Mapping[str, int]
-    world: World
+    world: ConcreteProgram
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
     gone: dict[tuple[str, Point], None] = field(default_factory=dict)
     rows: dict[tuple[str, Expr], int] = field(default_factory=dict)
 
-    def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
+    def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
         self._check_rings()
         for name, store in self.plan.stores.items():
@@ -79,15 +79,15 @@ class Replay:
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
 
-    def _tree(self, tree: Tree, env: dict[str, int]) -> None:
+    def _tree(self, tree: ScheduleTree, env: dict[str, int]) -> None:
         match tree:
             case TreeSequence(items=items):
                 for item in items:
                     self._tree(item, env)
-            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
                 for i in range(evaluate(lower, env), evaluate(upper, env), step):
                     self._tree(body, env | {var: i})
-            case Guard(condition=condition, body=body):
+            case TreeGuard(condition=condition, body=body):
                 if evaluate(condition, env):
                     self._tree(body, env)
             case Execute(statement=name, point=point):
@@ -223,7 +223,7 @@ class Replay:
 
     def address(self, tensor: str, point: Point) -> Address:
         """The slot in which a point lives."""
-        store: Store = self.plan.stores[tensor]
+        store: Buffer = self.plan.stores[tensor]
         at = dict(zip(self.statements.tensors[tensor].domain.dims, point, strict=True))
         moduli, rings = self.sizes[tensor]
         key = _reduced([at[k.dim] for k in store.keys], moduli)

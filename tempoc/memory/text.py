@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tempoc.memory.plan_types import Plan, Store
+from tempoc.memory.plan_types import Buffer, MemoryPlan
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic.expr import Const, Expr, add, product
 from tempoc.symbolic.text import show as show_expr
@@ -15,18 +15,18 @@ BYTES = {
 }  # fmt: skip
 
 
-def slot_counts(store: Store, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
+def slot_counts(store: Buffer, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """How many slots there are along each dimension; ``extents`` for those that are not reduced."""
     keys = [extents[k.dim] if k.modulo is None else k.modulo for k in store.keys]
     return (*keys, *(a.size for a in store.axes))
 
 
-def bytes_of(store: Store, extents: Mapping[str, Expr]) -> Expr:
+def bytes_of(store: Buffer, extents: Mapping[str, Expr]) -> Expr:
     """All slots together, if all are in use at once."""
     return product((Const(BYTES[store.dtype]), *slot_counts(store, extents), *store.shape))
 
 
-def show(plan: Plan) -> str:
+def show(plan: MemoryPlan) -> str:
     """The table, the total, then donations and releases.
 
     Points are counted as if all were alive together: an upper bound.
@@ -54,7 +54,7 @@ def show(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
+def _slots(store: Buffer, extents: Mapping[str, Expr]) -> str:
     """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
 
     ``behind 1``: the first spatial axis stands before this one.

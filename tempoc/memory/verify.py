@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from tempoc.memory.plan_types import Plan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.replay import Replay, TooLong
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
-from tempoc.schedule.replay import Ends, World, endings
+from tempoc.schedule.replay import ConcreteProgram, LengthsAt, endings
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
@@ -28,7 +28,7 @@ _BEYOND = 3
 
 
 def verify(
-    plan: Plan,
+    plan: MemoryPlan,
     statements: Statements,
     scheduled: Scheduled,
     outputs: Sequence[Output],
@@ -41,7 +41,7 @@ def verify(
         cases.append((bounds, _MORE_STEPS, [lasting(universe, bounds)]))
     for bounds, steps, some in cases:
         for ends in some:
-            world = World(statements, universe, bounds, ends)
+            world = ConcreteProgram(statements, universe, bounds, ends)
             replay = Replay(
                 plan=plan, statements=statements, bounds=bounds, world=world, steps=steps
             )
@@ -52,7 +52,7 @@ def verify(
                 break
 
 
-def lasting(universe: Universe, bounds: Mapping[str, int]) -> Ends:
+def lasting(universe: Universe, bounds: Mapping[str, int]) -> LengthsAt:
     """The lengths of a run in which everything lasts as long as it may."""
     return {
         (b.name, point): bounds[b.name]
@@ -62,7 +62,7 @@ def lasting(universe: Universe, bounds: Mapping[str, int]) -> Ends:
 
 
 def beyond_windows(
-    plan: Plan, statements: Statements, universe: Universe
+    plan: MemoryPlan, statements: Statements, universe: Universe
 ) -> Iterator[dict[str, int]]:
     """Bounds of which one is larger than all distances along its dimensions, the others small."""
     far: dict[str, int] = {}
@@ -78,7 +78,7 @@ def beyond_windows(
                 yield bounds
 
 
-def _along(plan: Plan, statements: Statements) -> Iterator[tuple[str, Entry]]:
+def _along(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
     """Entries and sizes of tensors, by dimension."""
     for s in statements.statements:
         uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.offload.rewrite import NEAR, Reach, movable, moved
-from tempoc.program.nodes.nodes import Guard, Loop, Program, Sequence, Statement
+from tempoc.offload.rewrite import NEAR, PrefetchReach, movable, moved
+from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.report.progress import count_calls
 
@@ -25,13 +25,13 @@ CALLS, TRIES = 200_000, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class OffloadChoice:
     """Stores that live with the host, how far from their uses they are brought, the program then.
 
     What is brought ``ahead`` comes a step before. ``needed`` are the most bytes on the device.
     """
 
-    reach: Reach
+    reach: PrefetchReach
     program: Program
     found: Forecast
     ahead: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Choice:
 
 def choose(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
-) -> Choice:
+) -> OffloadChoice:
     """What keeps to the budget with few copies; if nothing does, what takes least.
 
     Its program is not verified.
@@ -55,7 +55,7 @@ def choose(
     return chooser.early(chooser.run())
 
 
-def copied(choice: Choice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
     """The bytes that a run copies to the device and from there."""
     found = forecast(choice.program, bounds, given, every_step=True)
     return found.loaded + found.evicted
@@ -70,9 +70,9 @@ class _Chooser:
     given: frozenset[str]
     budget: int
     most: int
-    tried: dict[tuple[tuple[str, int], ...], Choice] = field(default_factory=dict)
+    tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
 
-    def run(self) -> Choice:
+    def run(self) -> OffloadChoice:
         """The choice."""
         names = movable(self.program)
         farthest = depth(self.program.tree) + 1
@@ -95,16 +95,16 @@ class _Chooser:
         """Whether no more choices are tried."""
         return len(self.tried) >= self.most
 
-    def with_(self, reach: Reach) -> Choice:
+    def with_(self, reach: PrefetchReach) -> OffloadChoice:
         """The choice of these."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
             program = moved(self.program, reach)
             found = forecast(program, self.bounds, self.given)
-            self.tried[key] = Choice(reach=reach, program=program, found=found)
+            self.tried[key] = OffloadChoice(reach=reach, program=program, found=found)
         return self.tried[key]
 
-    def early(self, choice: Choice) -> Choice:
+    def early(self, choice: OffloadChoice) -> OffloadChoice:
         """The same with loads a step ahead, as far as there is room for them."""
         if choice.needed > self.budget:
             return choice
@@ -118,7 +118,9 @@ class _Chooser:
                     choice = replace(choice, ahead=ahead, program=program, found=found)
         return choice
 
-    def better(self, best: Choice, names: tuple[str, ...], farthest: int) -> Choice | None:
+    def better(
+        self, best: OffloadChoice, names: tuple[str, ...], farthest: int
+    ) -> OffloadChoice | None:
         """One store more with the host, or nearer to its uses; the first that helps."""
         sizes = best.found.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
@@ -134,7 +136,7 @@ class _Chooser:
                 return next((c for c in others if c.needed == nearest.needed), nearest)
         return None
 
-    def pruned(self, choice: Choice, farthest: int) -> Choice:
+    def pruned(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
         """The same without what need not go away, nor stay away so long."""
         for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
             if self.is_enough():
@@ -146,12 +148,12 @@ class _Chooser:
             choice = next((c for c in fits if c.needed <= self.budget), choice)
         return choice
 
-    def size(self, choice: Choice, name: str) -> int:
+    def size(self, choice: OffloadChoice, name: str) -> int:
         """The stores that take least go back first."""
         return choice.found.away_stores.get(name, 0)
 
 
-def depth(s: Statement) -> int:
+def depth(s: ProgramStatement) -> int:
     """How many loops are within each other."""
     match s:
         case Sequence(items=items):

@@ -14,8 +14,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from tempoc.program.analysis.live import Names, afterwards, registers, wanted_within
-from tempoc.program.nodes.nodes import Cell, Evict, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.program.analysis.live import StoreNames, afterwards, registers, wanted_within
+from tempoc.program.nodes.nodes import (
+    Cell,
+    Evict,
+    Free,
+    Guard,
+    Loop,
+    Program,
+    ProgramStatement,
+    Sequence,
+)
 
 
 def without_dead(program: Program) -> Program:
@@ -29,14 +38,14 @@ def without_dead(program: Program) -> Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dropper:
-    single: Names
+    single: StoreNames
     kept: Collection[str]
 
-    def within(self, s: Statement, after: Names) -> Statement:
+    def within(self, s: ProgramStatement, after: StoreNames) -> ProgramStatement:
         """A statement, if the contents of these stores matter afterwards."""
         match s:
             case Sequence(items=items):
-                found: list[Statement] = []
+                found: list[ProgramStatement] = []
                 for k, (item, later) in enumerate(afterwards(items, after, self.single)):
                     if isinstance(item, Evict):
                         found += self.evict(item, later, items[k + 1 :])
@@ -51,8 +60,8 @@ class _Dropper:
                 return s
 
     def evict(
-        self, s: Evict, later: Names, items: tuple[Statement, ...]
-    ) -> Iterator[Statement]:
+        self, s: Evict, later: StoreNames, items: tuple[ProgramStatement, ...]
+    ) -> Iterator[ProgramStatement]:
         """An eviction as what is copied, and what is dropped."""
         freed = {*_given_back(items)}
         dead = [
@@ -68,7 +77,7 @@ class _Dropper:
             yield Evict(cells=(*dead,), dead=True)
 
 
-def _given_back(items: tuple[Statement, ...]) -> Iterator[Cell]:
+def _given_back(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
     """The cells that are given back before anything else happens."""
     for item in items:
         if not isinstance(item, Free):

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import without_dead
-from tempoc.program.analysis.aliases import Key, are_apart, are_same, slot
+from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import found_out
 from tempoc.program.analysis.traversal import cells_of, every, written
 from tempoc.program.analysis.verify import verify
@@ -43,19 +43,19 @@ from tempoc.program.nodes.nodes import (
     Load,
     Loop,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
     Store,
 )
 
-Reach = Mapping[str, int]
+PrefetchReach = Mapping[str, int]
 """How far loads are away from uses, by store."""
 NEAR, FAR = 0, 99
-_Place = tuple[str, Key]
+_StoredCell = tuple[str, CellKey]
 
 
-def offloaded(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
+def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
     """The program, verified, with these stores away, some of which are loaded ahead."""
     found = moved(program, reach, ahead)
     if found is not program:
@@ -63,7 +63,7 @@ def offloaded(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Pr
     return found
 
 
-def moved(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
+def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
     """The same, not verified: to find out what it would take."""
     if not reach:
         return program
@@ -93,7 +93,7 @@ def movable(program: Program) -> tuple[str, ...]:
     return tuple(s.name for s in program.stores if s.name not in bad)
 
 
-def _cells(s: Statement) -> Iterable[Cell]:
+def _cells(s: ProgramStatement) -> Iterable[Cell]:
     match s:
         case Call(args=args, results=results) | Host(args=args, results=results):
             return (*args, *results)
@@ -108,7 +108,7 @@ def _cells(s: Statement) -> Iterable[Cell]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Use:
+class _CellUse:
     """What a statement does with a cell, by the key ``key``.
 
     It ``reads`` what was there before under any of these conditions (``None``: always). ``anew``:
@@ -116,12 +116,12 @@ class _Use:
     """
 
     store: str
-    key: Key
+    key: CellKey
     reads: tuple[Arith | None, ...]
     anew: bool
     left: int
 
-    def and_then(self, other: _Use) -> _Use:
+    def and_then(self, other: _CellUse) -> _CellUse:
         """Both, one after the other."""
         reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
         return replace(self, reads=reads, left=min(self.left, other.left))
@@ -137,16 +137,16 @@ class _Use:
         return Cell(store=self.store, key=self.key)
 
 
-_Uses = Mapping[_Place, _Use]
+_Uses = Mapping[_StoredCell, _CellUse]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _StatementMoves:
     """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
 
-    statement: Statement
+    statement: ProgramStatement
     uses: _Uses
-    inside: tuple[_Use, ...] = ()
+    inside: tuple[_CellUse, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,18 +155,18 @@ class _Stay:
 
     first: int
     last: int
-    uses: dict[_Place, _Use] = field(default_factory=dict)
+    uses: dict[_StoredCell, _CellUse] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rewriter:
     away: Mapping[str, Store]
-    reach: Reach
+    reach: PrefetchReach
     params: frozenset[str]
     ahead: frozenset[str]
     late: frozenset[str]
 
-    def within(self, s: Statement, loop: Loop | None) -> _Part:
+    def within(self, s: ProgramStatement, loop: Loop | None) -> _StatementMoves:
         """A body with its moves, but for what may stay on the device during a whole loop.
 
         Where it is that of none nothing may.
@@ -175,7 +175,7 @@ class _Rewriter:
         before: list[list[Cell]] = [[] for _ in parts]
         early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
-        outer: dict[_Place, _Use] = {}
+        outer: dict[_StoredCell, _CellUse] = {}
         moving: list[_Stay] = []
         inside = [use for part in parts for use in part.inside]
         for stays in self.stays(parts):
@@ -192,16 +192,16 @@ class _Rewriter:
                 early[stay.first] += self.early(stay, loop)
                 used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
                 after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
-        found: list[Statement] = []
+        found: list[ProgramStatement] = []
         for k, part in enumerate(parts):
             found += [Load(cells=(*before[k],))] if before[k] else []
             found += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
             found.append(part.statement)
             found += [Evict(cells=(*after[k],))] if after[k] else []
         body = found[0] if len(found) == 1 else Sequence(items=(*found,))
-        return _Part(statement=body, uses=outer, inside=(*inside,))
+        return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
-    def may_leave(self, stays: list[_Stay], var: str, inside: list[_Use]) -> bool:
+    def may_leave(self, stays: list[_Stay], var: str, inside: list[_CellUse]) -> bool:
         """Whether cells are the same in all steps of a loop, and may stay there during it."""
         found = [use for stay in stays for use in stay.uses.values()]
         fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
@@ -240,7 +240,7 @@ class _Rewriter:
             stays = free or (again and use.store in self.ahead)
             yield replace(use.evicted(), when=last) if stays else use.evicted()
 
-    def reads_next(self, stay: _Stay, use: _Use, loop: Loop) -> bool:
+    def reads_next(self, stay: _Stay, use: _CellUse, loop: Loop) -> bool:
         """Whether a stay in the next step of a loop begins with a cell of this one."""
         following = _following(loop)
         return any(
@@ -254,15 +254,15 @@ class _Rewriter:
             for u in stay.uses.values()
         )
 
-    def meet(self, some: Iterable[_Use], others: Iterable[_Use]) -> bool:
+    def meet(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
         """Whether cells may be the same ones."""
         return any(self.alike(a, b) for a in some for b in others)
 
-    def alike(self, a: _Use, b: _Use) -> bool:
+    def alike(self, a: _CellUse, b: _CellUse) -> bool:
         """Whether two cells may be the same one."""
         return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
 
-    def stays(self, parts: list[_Part]) -> list[list[_Stay]]:
+    def stays(self, parts: list[_StatementMoves]) -> list[list[_Stay]]:
         """From where to where cells are on the device, together those that may be the same one."""
         found: list[list[_Stay]] = []
         for group in self.groups([part.uses for part in parts]):
@@ -286,9 +286,9 @@ class _Rewriter:
             found.append(runs)
         return found
 
-    def groups(self, uses: list[_Uses]) -> list[dict[_Place, _Use]]:
+    def groups(self, uses: list[_Uses]) -> list[dict[_StoredCell, _CellUse]]:
         """Cells that may be the same one."""
-        groups: list[dict[_Place, _Use]] = []
+        groups: list[dict[_StoredCell, _CellUse]] = []
         for place, use in {p: u for own in uses for p, u in own.items()}.items():
             same = [g for g in groups if self.meet([use], g.values())]
             groups = [g for g in groups if g not in same]
@@ -296,7 +296,7 @@ class _Rewriter:
             groups.append({**merged, place: use})
         return groups
 
-    def part(self, s: Statement) -> _Part:
+    def part(self, s: ProgramStatement) -> _StatementMoves:
         """A statement of a sequence, and which cells it needs on the device."""
         match s:
             case Loop(body=body):
@@ -308,29 +308,29 @@ class _Rewriter:
                 inner = self.within(body, None)
                 return replace(inner, statement=replace(s, body=inner.statement))
             case Call(args=args, results=results) | Host(args=args, results=results):
-                return _Part(statement=s, uses=self.uses(args, results))
+                return _StatementMoves(statement=s, uses=self.uses(args, results))
             case Effect(call=call):
-                return _Part(statement=s, uses=self.uses(call.args, call.results))
+                return _StatementMoves(statement=s, uses=self.uses(call.args, call.results))
             case Region(carried=carried, read=read):
                 taken = (*carried, *read)
-                return _Part(statement=s, uses=self.uses(cells_of(taken), ()))
+                return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case Block(carried=carried, made=made, read=read):
                 # Its calls may be made one by one, and then take what they write into.
                 taken = (*carried, *made, *read)
-                return _Part(statement=s, uses=self.uses(cells_of(taken), ()))
+                return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case _:
-                return _Part(statement=s, uses={})
+                return _StatementMoves(statement=s, uses={})
 
     def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
         """What a call does with cells."""
-        found: dict[_Place, _Use] = {}
+        found: dict[_StoredCell, _CellUse] = {}
         for cells, reads in ((taken, True), (written, False)):
             for cell in cells:
                 if cell.store in self.away:
                     place = cell.store, slot(self.away[cell.store], cell.key)
                     # What is computed of a param that was given is not written.
                     old = reads or cell.store in self.params
-                    use = _Use(
+                    use = _CellUse(
                         store=cell.store,
                         key=cell.key,
                         reads=(cell.when,) if old else (),
@@ -346,10 +346,9 @@ def _following(loop: Loop) -> Arith:
     return Operation("+", (loop.var, loop.step))
 
 
-def _flat(s: Statement) -> Iterator[Statement]:
+def _flat(s: ProgramStatement) -> Iterator[ProgramStatement]:
     if isinstance(s, Sequence):
         for item in s.items:
             yield from _flat(item)
     else:
         yield s
-

@@ -31,7 +31,7 @@ from tempoc.ops.tensor.source import Arange, Full
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, mul
 
 Types = tuple[TensorType, ...]
-Places = tuple[int | None, ...]
+AxisPlaces = tuple[int | None, ...]
 Same = Callable[[Expr, Expr], bool]
 
 
@@ -39,8 +39,8 @@ Same = Callable[[Expr, Expr], bool]
 class Link:
     """An axis: its place in each operand and in each result, ``None`` where they do not have it."""
 
-    operands: Places
-    results: Places
+    operands: AxisPlaces
+    results: AxisPlaces
 
     @property
     def is_reduced(self) -> bool:
@@ -49,7 +49,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AxisPart:
     """The positions ``start`` to ``start + count`` of an axis."""
 
     start: Expr
@@ -65,7 +65,7 @@ def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
     return () if rule is None else tuple(rule(op, args, results, same))
 
 
-def narrowed(op: Op, link: Link, part: Part) -> Op:
+def narrowed(op: Op, link: Link, part: AxisPart) -> Op:
     """The operator on a part of the link's axis: without the rest in what it says about shapes."""
 
     def cut(shape: Shape) -> Shape:
@@ -99,7 +99,7 @@ def _elementwise(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
             yield Link(places, (axis,))
 
 
-def _meeting(operands: Sequence[Shape], shape: Shape, axis: int, same: Same) -> Places | None:
+def _meeting(operands: Sequence[Shape], shape: Shape, axis: int, same: Same) -> AxisPlaces | None:
     """The axes of operands that broadcast to a shape which meet at one axis of it."""
     found: list[int | None] = []
     for operand in operands:
@@ -309,7 +309,7 @@ def _pick(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
             yield Link((axis, None), (axis - (axis > own),))
 
 
-Rule = Callable[[Op, Types, Types, Same], Iterator[Link]]
+LinkRule = Callable[[Op, Types, Types, Same], Iterator[Link]]
 
 _ELEMENTWISE = (
     "copy stop_gradient where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt "
@@ -317,7 +317,7 @@ _ELEMENTWISE = (
     "div floordiv mod power minimum maximum clip lt le gt ge eq ne and or broadcast_to"
 )
 _REDUCTIONS = "sum prod max min any all mean var logsumexp argmax argmin"
-_OTHERS: Mapping[str, Rule] = {
+_OTHERS: Mapping[str, LinkRule] = {
     "sort": _along, "argsort": _along, "cumsum": _along, "cumprod": _along, "cummax": _along,
     "cummin": _along, "cumlogsumexp": _along, "split": _along, "top_k": _top_k,
     "matmul": _matmul, "einsum": _einsum, "conv": _conv,
@@ -326,7 +326,7 @@ _OTHERS: Mapping[str, Rule] = {
     "stack": _stack, "getitem": _getitem, "take": _take, "take_along": _take_along,
     "one_hot": _one_hot, "scatter_add": _scatter_add, "pick": _pick,
 }  # fmt: skip
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, LinkRule] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
     **dict.fromkeys(_REDUCTIONS.split(), _reduction),
     **_OTHERS,

@@ -110,7 +110,7 @@ from tempoc.ops.tensor.elementwise import (
     Negative,
     Not,
     Relu,
-    Round,
+    RoundToEven,
     Rsqrt,
     Sigmoid,
     Sign,
@@ -151,7 +151,7 @@ OPS: dict[str, type[typing.Any]] = {
     "print": Print, "save": Save, "until": Until,
     # elementwise
     "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
-    "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
+    "round": RoundToEven, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
     "sqrt": Sqrt, "rsqrt": Rsqrt, "sin": Sin, "cos": Cos, "tan": Tan, "tanh": Tanh,
     "sigmoid": Sigmoid, "silu": Silu, "erf": Erf, "erfc": Erfc, "gelu": Gelu, "softplus": Softplus,
     "isnan": IsNan, "isinf": IsInf, "not": Not, "cast": Cast,

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tempoc.pipeline.order import check_order
-from tempoc.pipeline.step import Context, Remark, Step
+from tempoc.pipeline.step import Context, PassStep, Remark
 
 G = TypeVar("G")
 C = TypeVar("C", bound=Context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Generic[G]):
+class PassRecord(Generic[G]):
     """One step that ran: its result, how long it took, whether it changed anything, its remarks."""
 
     step: str
@@ -30,7 +30,7 @@ class Outcome(Generic[G]):
     """The result of a pipeline and the records of its steps, in order."""
 
     graph: G
-    records: tuple[Record[G], ...]
+    records: tuple[PassRecord[G], ...]
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
@@ -44,13 +44,13 @@ class Outcome(Generic[G]):
 
 def run_pipeline(
     graph: G,
-    steps: Sequence[Step[G, C]],
+    steps: Sequence[PassStep[G, C]],
     context: C,
     *,
     verify: Callable[[G, str], None] | None = None,
     holding: tuple[str, ...] = (),
-    past: Sequence[Record[G]] = (),
-    noted: Callable[[Record[G]], None] | None = None,
+    past: Sequence[PassRecord[G]] = (),
+    noted: Callable[[PassRecord[G]], None] | None = None,
 ) -> Outcome[G]:
     """Run the steps in order; ``verify(graph, step)`` is called after each and raises on a bug.
 
@@ -68,7 +68,7 @@ def run_pipeline(
         seconds = time.perf_counter() - started
         if verify is not None:
             verify(result, step.name)
-        record = Record(
+        record = PassRecord(
             step=step.name,
             after=result,
             seconds=seconds,

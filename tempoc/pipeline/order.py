@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tempoc.pipeline.step import Step
+from tempoc.pipeline.step import PassStep
 
 INPUT = ""
 
@@ -18,7 +18,7 @@ class OrderError(Exception):
         self.message = message
 
 
-def check_order(steps: Sequence[Step[Any, Any]], holding: tuple[str, ...] = ()) -> None:
+def check_order(steps: Sequence[PassStep[Any, Any]], holding: tuple[str, ...] = ()) -> None:
     """Raise ``OrderError`` unless each step finds what it needs.
 
     ``holding`` are the properties of the graph at the start.

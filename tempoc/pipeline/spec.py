@@ -12,10 +12,10 @@ from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
 from tempoc.base.source import Source, Span
 from tempoc.pipeline import errors
 from tempoc.pipeline.order import OrderError, check_order
-from tempoc.pipeline.step import Step
+from tempoc.pipeline.step import PassStep
 
-S = TypeVar("S", bound=Step[Any, Any])
-Value = bool | int | str
+S = TypeVar("S", bound=PassStep[Any, Any])
+SpecValue = bool | int | str
 
 
 def parse_pipeline(
@@ -39,7 +39,7 @@ def parse_pipeline(
     return steps
 
 
-def show_pipeline(steps: Sequence[Step[Any, Any]]) -> str:
+def show_pipeline(steps: Sequence[PassStep[Any, Any]]) -> str:
     """The text that means these steps; options at their defaults are left out."""
     return ",".join(_show_step(step) for step in steps)
 
@@ -66,7 +66,7 @@ def _step(tree: Tree[Token], registry: Mapping[str, Callable[..., S]], source: S
         raise errors.unknown(_span(word, source), "pass", str(word), tuple(registry))
     hints = get_type_hints(cls)
     known = {f.name: hints[f.name] for f in _options(cls)}
-    given: dict[str, Value] = {}
+    given: dict[str, SpecValue] = {}
     for options in _branches(tree, "options"):
         for option in _branches(options, "option"):
             key = option.children[0]
@@ -80,7 +80,7 @@ def _step(tree: Tree[Token], registry: Mapping[str, Callable[..., S]], source: S
     return cls(**given)
 
 
-def _value(token: Token | Tree[Token], option: str, hint: object, source: Source) -> Value:
+def _value(token: Token | Tree[Token], option: str, hint: object, source: Source) -> SpecValue:
     assert isinstance(token, Token)
     text = str(token)
     if hint is bool and text in ("true", "false"):
@@ -97,7 +97,7 @@ def _options(cls: object) -> tuple[Field[Any], ...]:
     return fields(cls)  # type: ignore[arg-type]
 
 
-def _show_step(step: Step[Any, Any]) -> str:
+def _show_step(step: PassStep[Any, Any]) -> str:
     given = []
     for field in _options(step):
         value = getattr(step, field.name)

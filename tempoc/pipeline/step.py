@@ -43,7 +43,7 @@ class Context(Protocol):
         """Where steps say what they did."""
 
 
-class Step(Protocol[G, C]):
+class PassStep(Protocol[G, C]):
     """A pass. ``needs``, ``gives``, ``before`` name properties of the graph, see ``order.py``."""
 
     @property

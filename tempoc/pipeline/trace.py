@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tempoc.pipeline.manager import Record
+from tempoc.pipeline.manager import PassRecord
 from tempoc.pipeline.step import Remark
 
 
-def show_timings(records: Sequence[Record[Any]]) -> str:
+def show_timings(records: Sequence[PassRecord[Any]]) -> str:
     """A line for each step: milliseconds, name, and whether it changed anything."""
     width = max((len(r.step) for r in records), default=0)
     lines = [

@@ -94,7 +94,7 @@ def _text(data: object, line: str) -> str:
 
 
 _SPELLED = json.JSONEncoder(ensure_ascii=False).encode
-_TAGGED = {cls.__name__ for cls in (*get_args(nodes.Statement), nodes.Span)}
+_TAGGED = {cls.__name__ for cls in (*get_args(nodes.ProgramStatement), nodes.OutputSpan)}
 
 
 @cache

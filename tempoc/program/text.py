@@ -11,27 +11,28 @@ from typing import assert_never
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.nodes import (
+    WORDS,
     Axis,
     Block,
     Call,
+    CapacityNeed,
     Cell,
     Effect,
     Evict,
     Free,
     Guard,
     Host,
-    Input,
     Kernel,
     Load,
     Loop,
-    Need,
-    Output,
-    Param,
+    OutputSpan,
     Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramParam,
+    ProgramStatement,
     Region,
     Sequence,
-    Span,
-    Statement,
     Store,
 )  # fmt: skip
 
@@ -52,7 +53,7 @@ def _lines(program: Program) -> Iterator[str]:
         yield f"  dim {dim} < {bound}"
     for a in program.assumptions:
         yield f"  assume {a.text}"
-    given: tuple[Input | Param, ...] = (*program.inputs, *program.params)
+    given: tuple[ProgramInput | ProgramParam, ...] = (*program.inputs, *program.params)
     for item in given:
         yield "  " + _given(item)
     if program.seed:
@@ -72,10 +73,10 @@ def _type(dtype: str, shape: tuple[Arith, ...]) -> str:
     return dtype + (f"[{', '.join(map(text, shape))}]" if shape else "")
 
 
-def _given(item: Input | Param) -> str:
+def _given(item: ProgramInput | ProgramParam) -> str:
     dims = f"[{', '.join(item.dims)}]" if item.dims else ""
-    line = f"{type(item).__name__.lower()} {item.name}{dims}: {_type(item.dtype, item.shape)}"
-    if isinstance(item, Param):
+    line = f"{WORDS[type(item)]} {item.name}{dims}: {_type(item.dtype, item.shape)}"
+    if isinstance(item, ProgramParam):
         line += f' from "{item.template}"' + (" or default" if item.has_default else "")
     return line if item.store == item.name else f"{line} in {item.store}"
 
@@ -96,7 +97,7 @@ def _axis(axis: Axis) -> str:
     return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
 
 
-def _needs(needs: tuple[Need, ...]) -> str:
+def _needs(needs: tuple[CapacityNeed, ...]) -> str:
     """What stores must have grown to, where a call needs that."""
     if not needs:
         return ""
@@ -118,13 +119,13 @@ def _kernel(kernel: Kernel) -> str:
     return f"kernel {kernel.name}{bounds}{given}"
 
 
-def _output(output: Output) -> str:
+def _output(output: ProgramOutput) -> str:
     entries = ", ".join(_entry(e) for e in output.entries)
     return f"output {output.name} = {output.store}" + (f"[{entries}]" if entries else "")
 
 
-def _entry(e: Arith | Span) -> str:
-    if not isinstance(e, Span):
+def _entry(e: Arith | OutputSpan) -> str:
+    if not isinstance(e, OutputSpan):
         return text(e)
     return f"{text(e.lower)}:{text(e.upper)}" + (f":{e.step}" if e.step != 1 else "")
 
@@ -141,7 +142,7 @@ def _cells(cells: tuple[Cell, ...]) -> str:
 _PLACES = {"host": "", "device": " on device", "unrolled": " unrolled"}
 
 
-def _statement(s: Statement, indent: str) -> Iterator[str]:
+def _statement(s: ProgramStatement, indent: str) -> Iterator[str]:
     match s:
         case Sequence(items=items):
             for item in items:

@@ -14,7 +14,7 @@ from typing import NoReturn
 from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
 from tempoc.runtime.checkpoint.suspend import Keep, keep_of
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import (
     BUNDLES,
     check_file,
@@ -25,9 +25,9 @@ from tempoc.runtime.data.files import (
     write_arrays,
     write_bytes,
 )  # fmt: skip
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.host.effects import Outside, saves
+from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import Problem, RunError
@@ -143,7 +143,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
 def gather(options: RunOptions) -> Given:
     """Open all files; every one that cannot be opened is reported."""
     problems: list[Problem] = []
-    inputs: dict[str, Source] = {}
+    inputs: dict[str, TensorSource] = {}
     extra: dict[str, None] = {}
     for item in options.input:
         name, equals, path = item.partition("=")
@@ -157,7 +157,7 @@ def gather(options: RunOptions) -> Given:
         problems += [errors.several_sources(n) for n in found if n in inputs]
         inputs |= found
         extra |= {} if single else dict.fromkeys(found)
-    params: dict[str, Source] = {}
+    params: dict[str, TensorSource] = {}
     for path in options.params:
         try:
             tensors = open_bundle(path)
@@ -195,15 +195,15 @@ def check_targets(options: RunOptions, saving: bool) -> None:
             check_file(path)
 
 
-def outside(options: RunOptions) -> Outside:
+def outside(options: RunOptions) -> EffectSink:
     """Where lines and files go; not into files that are named for something else."""
     named = (options.output, options.profile, options.memory_plot)
-    return Outside(options.output_dir or ".", [path for path in named if path is not None])
+    return EffectSink(options.output_dir or ".", [path for path in named if path is not None])
 
 
 def deliver(
     options: RunOptions,
-    outputs: Mapping[str, Array],
+    outputs: Mapping[str, HostArray],
     lengths: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Write the outputs where the options say, or print a table, and what lengths there were."""

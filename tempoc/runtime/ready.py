@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tempoc.program.nodes.nodes import Input
+from tempoc.program.nodes.nodes import ProgramInput
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
-from tempoc.runtime.device.stores import Held
-from tempoc.runtime.execution.specialize import Known, Plain, known_by
+from tempoc.runtime.device.stores import SharedCells
+from tempoc.runtime.execution.specialize import Plain, Specialization, known_by
 from tempoc.runtime.execution.variants import picked
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
 from tempoc.runtime.walk.walk import FILE
@@ -62,7 +62,7 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    return Ready(root=loaded, loaded=loaded, given=given, held=Held.of(loaded.program))
+    return Ready(root=loaded, loaded=loaded, given=given, held=SharedCells.of(loaded.program))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,14 +73,16 @@ class Ready:
     which knows them all.
     """
 
-    root: Loaded
-    loaded: Loaded
+    root: LoadedProgram
+    loaded: LoadedProgram
     given: Given
-    held: Held
+    held: SharedCells
     settings: Settings = field(default_factory=Settings)
     again: _Again | None = None
 
-    def __call__(self, inputs: Mapping[str, object] = MappingProxyType({})) -> Mapping[str, Array]:
+    def __call__(
+        self, inputs: Mapping[str, object] = MappingProxyType({})
+    ) -> Mapping[str, HostArray]:
         """The outputs by name, in source order. Raises ``RunError`` for everything that is wrong.
 
         They share no memory with the inputs, and may be read-only.
@@ -100,12 +102,12 @@ class Ready:
             raise reason from error
         return self._anew(inputs) if found is None else found
 
-    def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, Array]:
+    def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
         """A run that looks at everything."""
         given = self.given._replace(inputs=as_sources(inputs))
         loaded = picked(self.root, given)
         if loaded is not self.loaded:
-            self.loaded, self.held = loaded, Held.of(loaded.program)
+            self.loaded, self.held = loaded, SharedCells.of(loaded.program)
         result = run_given(self.loaded, given, self.settings, self.held)
         known = known_by(self.loaded, given)
         self.again = None
@@ -113,7 +115,7 @@ class Ready:
             self.again = self._repeated(given, known, known.plain)
         return result.outputs
 
-    def _repeated(self, given: Given, known: Known, plain: Plain) -> _Again | None:
+    def _repeated(self, given: Given, known: Specialization, plain: Plain) -> _Again | None:
         """How to run again on inputs of the same kind; ``None`` if these must be put together."""
         items = {i.store: i for i in self.loaded.program.inputs}
         held = {store: self.held.cells.get(store, {}) for store in known.stores - {*items}}
@@ -124,7 +126,7 @@ class Ready:
         places = {plain.prepared.filled[store]: cells[()] for store, cells in held.items()}
         names = {**plain.names, **places}
 
-        def second(inputs: Mapping[str, object]) -> dict[str, Array] | None:
+        def second(inputs: Mapping[str, object]) -> dict[str, HostArray] | None:
             # Only memory that is aligned is ever shared: what these copies share, others do.
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
@@ -150,7 +152,7 @@ class _Again(NamedTuple):
     """
 
     plain: Plain
-    call: Callable[[Mapping[str, object]], dict[str, Array] | None]
+    call: Callable[[Mapping[str, object]], dict[str, HostArray] | None]
 
 
 class _Taken(NamedTuple):
@@ -166,7 +168,7 @@ class _Taken(NamedTuple):
     straight: bool
 
 
-def _taken(item: Input, given: Given, plain: Plain) -> _Taken | None:
+def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
     """How an input is taken if it goes where it goes as it is."""
     source = given.inputs[item.name]
     layout = plain.prepared.layouts[item.store]
@@ -183,7 +185,7 @@ def _taken(item: Input, given: Given, plain: Plain) -> _Taken | None:
 
 def _call(
     plain: Plain, held: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
-) -> Callable[[Mapping[str, object]], dict[str, Array] | None]:
+) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
     """The function that runs again; ``held`` are the names in the walk but for the inputs.
 
     ``shared``: outputs may be (parts of) inputs.
@@ -197,20 +199,20 @@ def _call(
     for k, (_, _, take) in enumerate(plain.prepared.takes):
         names[f"take{k}"] = np.asarray if take.whole else take
     exec(compile(_text(plain, inputs, shared), "<call>", "exec"), names)
-    found: Callable[[Mapping[str, object]], dict[str, Array] | None] = names["call"]
+    found: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
     return found
 
 
 def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
     """For a program with an input ``x`` and an output ``y`` in store 1, which are not ``shared``::
 
-        def call(inputs):
-            if len(inputs) != 1: return None
-            a0 = inputs.get('x')
-            if type(a0) is not ndarray: a0 = asarray(a0)
-            if a0.dtype != dtype0 or a0.shape != shape0: return None
-            cells = walk(a0)
-            return {'y': take0(cells[1])}
+    def call(inputs):
+        if len(inputs) != 1: return None
+        a0 = inputs.get('x')
+        if type(a0) is not ndarray: a0 = asarray(a0)
+        if a0.dtype != dtype0 or a0.shape != shape0: return None
+        cells = walk(a0)
+        return {'y': take0(cells[1])}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
     for k, i in enumerate(inputs):

@@ -12,28 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.nodes.nodes import Output, Program
+from tempoc.program.nodes.nodes import Program, ProgramOutput
 from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
 from tempoc.runtime.checkpoint.suspend import Keep, Keeper, identity, keep_of, keeper_of
 from tempoc.runtime.data.bindings import Bindings, Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.stores import Held, Layout, place_given
+from tempoc.runtime.device.stores import Layout, SharedCells, place_given
 from tempoc.runtime.execution.machine import Machine, walked
 from tempoc.runtime.execution.outputs import Taking, taking
-from tempoc.runtime.execution.specialize import Known, Plain, Prepared, bound, known_by, prepare
+from tempoc.runtime.execution.specialize import (
+    Plain,
+    Prepared,
+    Specialization,
+    bound,
+    known_by,
+    prepare,
+)
 from tempoc.runtime.execution.variants import picked
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
-from tempoc.runtime.host.effects import Outside, Show
-from tempoc.runtime.host.host_calls import Record, totals
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.host.effects import EffectSink, Show
+from tempoc.runtime.host.host_calls import RecordedCalls, totals
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.memory_plot import Curve
 from tempoc.runtime.report.profile import Trace
-from tempoc.runtime.walk.walk import Walk, Wishes
+from tempoc.runtime.walk.walk import WalkText, Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -51,7 +58,7 @@ class Settings:
     account: bool = False
     trace: Trace | None = None
     watch: Watch | None = None
-    show: Show = field(default_factory=Outside)
+    show: Show = field(default_factory=EffectSink)
     record: bool = False
     budget: int | None = None
     keep: Keep | None = None
@@ -79,13 +86,13 @@ class RunResult:
     the calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
-    outputs: Mapping[str, Array]
+    outputs: Mapping[str, HostArray]
     bounds: Mapping[str, int]
     seconds: float
     peak_bytes: int
     given_bytes: int
     lengths: Mapping[str, int] = field(default_factory=dict)
-    made: Record = field(default_factory=dict)
+    made: RecordedCalls = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     stores: Mapping[str, int] = field(default_factory=dict)
     away_bytes: int = 0
@@ -137,7 +144,7 @@ def run(
 
 
 def run_given(
-    loaded: Loaded, given: Given, settings: Settings, held: Held | None = None
+    loaded: LoadedProgram, given: Given, settings: Settings, held: SharedCells | None = None
 ) -> RunResult:
     """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``.
 
@@ -161,7 +168,11 @@ def gave_up(error: Exception) -> RunError:
 
 
 def _run_known(
-    loaded: Loaded, bindings: Bindings, known: Known, settings: Settings, held: Held | None
+    loaded: LoadedProgram,
+    bindings: Bindings,
+    known: Specialization,
+    settings: Settings,
+    held: SharedCells | None,
 ) -> RunResult:
     stores = known.stores
     prepared = prepare(loaded, bindings.bounds, settings.precision)
@@ -190,12 +201,12 @@ def _run_known(
 
 
 def _run_plain(
-    loaded: Loaded,
+    loaded: LoadedProgram,
     given: Given,
-    known: Known,
+    known: Specialization,
     plain: Plain,
     settings: Settings,
-    held: Held | None,
+    held: SharedCells | None,
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
     prepared, walk = plain.prepared, plain.walk
@@ -214,9 +225,7 @@ def _run_plain(
         raise found from error
     seconds = time.perf_counter() - start
     return RunResult(
-        outputs={
-            name: apart(take(cells[number]), own) for name, number, take in prepared.takes
-        },
+        outputs={name: apart(take(cells[number]), own) for name, number, take in prepared.takes},
         bounds=known.bounds,
         seconds=seconds,
         peak_bytes=0,
@@ -227,7 +236,7 @@ def _run_plain(
 
 
 def explained(
-    loaded: Loaded, plain: Plain, settings: Settings, error: Exception
+    loaded: LoadedProgram, plain: Plain, settings: Settings, error: Exception
 ) -> RunError | None:
     """What went wrong in a plain walk, if the machine can tell."""
     prepared, own = plain.prepared, (settings.show, loaded.hosts)
@@ -235,7 +244,7 @@ def explained(
     return machine.explained(error)
 
 
-def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[Array] | None:
+def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[HostArray] | None:
     """What is given, if all of it may be passed as it is, by its names in the walk."""
     if not plain.is_straight:
         return None
@@ -251,12 +260,12 @@ def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[Array] | No
 
 
 def _place(
-    loaded: Loaded,
+    loaded: LoadedProgram,
     bindings: Bindings,
     plain: Plain,
     scope: dict[str, Any],
-    held: Held | None,
-) -> list[Array]:
+    held: SharedCells | None,
+) -> list[HostArray]:
     """Put what is given where the walk finds it; the arrays that are the caller's own."""
     straight = plain.walk.straight
     placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, held)
@@ -266,14 +275,14 @@ def _place(
 
 
 def _run(
-    loaded: Loaded,
+    loaded: LoadedProgram,
     prepared: Prepared,
-    walk: Walk,
+    walk: WalkText,
     bindings: Bindings,
     settings: Settings,
     wishes: Wishes,
     keeper: Keeper | None,
-    held: Held | None,
+    held: SharedCells | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -283,7 +292,7 @@ def _run(
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
     placed = place_given(program, bindings, layouts, walk.straight, held)
-    made: Record | None = {} if settings.record else None
+    made: RecordedCalls | None = {} if settings.record else None
     machine = Machine(
         prepared,
         walk,
@@ -338,12 +347,14 @@ def _counted(result: RunResult, ledger: Ledger) -> RunResult:
     )
 
 
-def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Output) -> Taking:
+def _late(
+    layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: ProgramOutput
+) -> Taking:
     """How to take an output where some bounds are found out during the run."""
     return taking(output, layouts[output.store], bounds)
 
 
-def apart(output: Array, given: Sequence[Array]) -> Array:
+def apart(output: HostArray, given: Sequence[HostArray]) -> HostArray:
     """An output that shares no memory with what the caller has given."""
     for a in given:
         if isinstance(a, np.ndarray) and np.may_share_memory(output, a):

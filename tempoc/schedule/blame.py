@@ -12,8 +12,8 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.schedule import errors
-from tempoc.schedule.errors import Step
-from tempoc.schedule.replay import Cell, Instance, World, valuations
+from tempoc.schedule.errors import CycleStep
+from tempoc.schedule.replay import ConcreteProgram, StatementInstance, TensorCell, valuations
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
@@ -33,7 +33,7 @@ def blame(
     count = len(universe.bounds)
     sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= WORLDS or n == 1)
     for bounds in sorted(valuations(universe, sizes), key=lambda v: sum(v.values())):
-        found = _shortest(World(suspects, universe, bounds))
+        found = _shortest(ConcreteProgram(suspects, universe, bounds))
         if found:
             met = [tensor for (tensor, _), _ in found]
             ended = next((b for b in universe.ended if b.until in met), None)
@@ -75,17 +75,17 @@ def _given(bounds: Mapping[str, int]) -> str:
 
 
 # A need: the reader needs the cell that the writer writes.
-Need = tuple[Cell, Instance]
+CellNeed = tuple[TensorCell, StatementInstance]
 
 
-def _shortest(world: World) -> list[Need]:
+def _shortest(world: ConcreteProgram) -> list[CellNeed]:
     """The cells on a shortest cycle, each with the instance that writes it; empty if none."""
     by_name = world.statements.by_name
     instances = list(world.instances())
     if len(instances) > INSTANCES:
         return []
     writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
-    needs: dict[Instance, list[Need]] = {}
+    needs: dict[StatementInstance, list[CellNeed]] = {}
     inside = frozenset(instances)
     for i in instances:
         needs[i] = [
@@ -94,7 +94,7 @@ def _shortest(world: World) -> list[Need]:
             if cell in writer and not (read.forwarded and writer[cell] == i)
         ]
         needs[i] += [need for need in world.waits(by_name[i[0]], i[1]) if need[1] in inside]
-    best: list[Need] = []
+    best: list[CellNeed] = []
     for start in instances:
         found = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
         best = found or best
@@ -102,13 +102,13 @@ def _shortest(world: World) -> list[Need]:
 
 
 def _cycle_from(
-    start: Instance, needs: Mapping[Instance, Sequence[Need]], limit: int
-) -> list[Need]:
+    start: StatementInstance, needs: Mapping[StatementInstance, Sequence[CellNeed]], limit: int
+) -> list[CellNeed]:
     """The shortest way from an instance back to itself, of at most `limit` needs."""
-    came: dict[Instance, tuple[Instance, Need]] = {}
+    came: dict[StatementInstance, tuple[StatementInstance, CellNeed]] = {}
     front = [start]
     for _ in range(limit):
-        following: list[Instance] = []
+        following: list[StatementInstance] = []
         for i in front:
             for need in needs[i]:
                 if need[1] == start:
@@ -121,8 +121,11 @@ def _cycle_from(
 
 
 def _way(
-    start: Instance, last: Instance, need: Need, came: Mapping[Instance, tuple[Instance, Need]]
-) -> list[Need]:
+    start: StatementInstance,
+    last: StatementInstance,
+    need: CellNeed,
+    came: Mapping[StatementInstance, tuple[StatementInstance, CellNeed]],
+) -> list[CellNeed]:
     way = [need]
     while last != start:
         last, step = came[last]
@@ -130,13 +133,15 @@ def _way(
     return [way[0], *reversed(way[1:])]
 
 
-def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -> list[Step]:
+def _steps(
+    needs: Sequence[CellNeed], statements: Statements, graph: Graph | None
+) -> list[CycleStep]:
     single = len(needs) == 1  # else a function's own tensors tell the story
     steps = []
     for (tensor, point), (name, _) in needs:
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
-        steps.append(Step(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
+        steps.append(CycleStep(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
     following = zip(steps, (*steps[1:], steps[0]), strict=True)
     steps = [s for s, other in following if s.value != other.value] or steps[:1]
     kept = [s for s in steps if "." not in s.tensor] or steps

@@ -4,30 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree
+from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.symbolic.comparisons import tidy
-from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, negation, sub
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    Conjunction,
+    Const,
+    Expr,
+    conjunction,
+    interval,
+    negation,
+    sub,
+)
 from tempoc.symbolic.walk import substitute
 
-EMPTY = Sequence(items=())
+EMPTY = TreeSequence(items=())
 
 
-def sequence(items: Iterable[Tree]) -> Tree:
+def sequence(items: Iterable[ScheduleTree]) -> ScheduleTree:
     """The items one after the other; neighbours under one condition share its guard."""
-    flat: list[Tree] = []
+    flat: list[ScheduleTree] = []
     for item in items:
-        for part in item.items if isinstance(item, Sequence) else (item,):
+        for part in item.items if isinstance(item, TreeSequence) else (item,):
             match flat[-1] if flat else None, part:
-                case Guard(condition=a, body=first), Guard(condition=b, body=second) if a == b:
+                case TreeGuard(condition=a, body=first), TreeGuard(condition=b, body=second) if (
+                    a == b
+                ):
                     flat[-1] = guard(a, sequence((first, second)))
-                case Guard() as one, Guard() as other if _opposed(one.condition, other.condition):
+                case TreeGuard() as one, TreeGuard() as other if _opposed(
+                    one.condition, other.condition
+                ):
                     flat[-1:] = _either(one, other)
                 case _:
                     flat.append(part)
-    return flat[0] if len(flat) == 1 else Sequence(items=tuple(flat))
+    return flat[0] if len(flat) == 1 else TreeSequence(items=tuple(flat))
 
 
-def _either(one: Guard, other: Guard) -> list[Tree]:
+def _either(one: TreeGuard, other: TreeGuard) -> list[ScheduleTree]:
     """Two guards of which exactly one holds: what both do last is done after them."""
     first, second = _items(one.body), _items(other.body)
     shared = 0
@@ -44,24 +58,24 @@ def _opposed(a: Expr, b: Expr) -> bool:
     return tidy(a, ()) == tidy(negation(b), ())
 
 
-def _items(tree: Tree) -> tuple[Tree, ...]:
-    return tree.items if isinstance(tree, Sequence) else (tree,)
+def _items(tree: ScheduleTree) -> tuple[ScheduleTree, ...]:
+    return tree.items if isinstance(tree, TreeSequence) else (tree,)
 
 
-def guard(condition: Expr, body: Tree) -> Tree:
+def guard(condition: Expr, body: ScheduleTree) -> ScheduleTree:
     """The body where the condition holds; nested guards become one."""
     if condition == FALSE or body == EMPTY:
         return EMPTY
     if condition == TRUE:
         return body
-    if isinstance(body, Guard):
+    if isinstance(body, TreeGuard):
         return guard(conjunction(condition, body.condition), body.body)
-    return Guard(condition=condition, body=body)
+    return TreeGuard(condition=condition, body=body)
 
 
 def loop(
-    var: str, lower: Expr, upper: Expr, step: int, body: Tree, place: Place = "host"
-) -> Tree:
+    var: str, lower: Expr, upper: Expr, step: int, body: ScheduleTree, place: LoopPlace = "host"
+) -> ScheduleTree:
     """The loop, or its body if it runs exactly once, or nothing if it never runs."""
     count = sub(upper, lower) if step > 0 else sub(lower, upper)
     least, most = interval(count)
@@ -69,23 +83,23 @@ def loop(
         return EMPTY
     if isinstance(count, Const) and least is not None and least <= abs(step):
         return bind(body, {var: lower})
-    return Loop(var=var, lower=lower, upper=upper, step=step, body=body, place=place)
+    return TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=place)
 
 
-def bind(tree: Tree, env: dict[str, Expr]) -> Tree:
+def bind(tree: ScheduleTree, env: dict[str, Expr]) -> ScheduleTree:
     """The tree with variables replaced, cleaned again."""
     match tree:
         case Execute(statement=name, point=point):
             return Execute(statement=name, point=tuple(substitute(p, env) for p in point))
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             return sequence(bind(item, env) for item in items)
-        case Guard(condition=c, body=body):
+        case TreeGuard(condition=c, body=body):
             return guard(substitute(c, env), bind(body, env))
-        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
             low, high = substitute(lower, env), substitute(upper, env)
             return loop(var, low, high, step, bind(body, env), tree.place)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     """The parts that must all hold."""
-    return condition.args if isinstance(condition, And) else (condition,)
+    return condition.args if isinstance(condition, Conjunction) else (condition,)

@@ -9,7 +9,7 @@ from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.poly.relations.run_lengths import Run
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build
-from tempoc.poly.scheduling.problem import Problem, Unschedulable
+from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import SECONDS, TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, lasting, timeline
 from tempoc.schedule import errors
@@ -17,7 +17,7 @@ from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
-from tempoc.schedule.tree import Tree
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statements
 
@@ -33,7 +33,7 @@ class Scheduled:
     lengths: all steps are there that may be. In ``lasting`` they stand for the lengths.
     """
 
-    tree: Tree
+    tree: ScheduleTree
     timeline: Timeline
     lasting: Timeline
 
@@ -45,7 +45,7 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     to the diagnostic.
     """
     tasks = {s.name: s.domain for s in statements.statements}
-    problem = Problem(space, tasks, flows(statements, space.universe))
+    problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
     try:
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:
@@ -65,14 +65,14 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
 
 
 def _others(
-    space: Space, problem: Problem, stuck: tuple[str, ...]
+    space: Space, problem: SchedulingProblem, stuck: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
     """What has no order either when these tasks are left out."""
     for _ in range(MOST):
         left = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
         between = [f for f in problem.flows if f.reader in left and f.writer in left]
         try:
-            build(Problem(space, left, between))
+            build(SchedulingProblem(space, left, between))
         except Unschedulable as error:
             stuck = (*stuck, *error.tasks)
             yield error.tasks

@@ -61,9 +61,7 @@ def waiting(s: Statement, bound: str, universe: Universe) -> Waits | None:
     else:
         at_once = ()
     reads = tuple(dict.fromkeys(r.entries for r in s.reads))
-    found = Waits(
-        bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once
-    )
+    found = Waits(bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once)
     # What may run at any time still must know where it is, if a length tells.
     told = any(universe.roots(name) for name in symbols(s.domain.where))
     return None if (s.is_free and not told) or not may_wait(universe, found) else found

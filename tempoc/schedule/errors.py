@@ -11,7 +11,7 @@ from tempoc.symbolic.domain import Bound
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CycleStep:
     """A value on a cycle: `h[t]`, the tensor it belongs to, and its equation."""
 
     value: str
@@ -28,7 +28,7 @@ _THROUGH_GRADIENT = (
 
 
 def no_order(
-    steps: Sequence[Step], where: str, *, gradient: bool = False, ended: Bound | None = None
+    steps: Sequence[CycleStep], where: str, *, gradient: bool = False, ended: Bound | None = None
 ) -> Diagnostic:
     """RT400: values that need each other at the same time; `steps` is the cycle, in order.
 

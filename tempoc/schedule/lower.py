@@ -11,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.poly.scheduling.loop_nest import Block, For, Leaf, Let, Nest, When, binding, variable
+from tempoc.poly.scheduling.loop_nest import (
+    Let,
+    LoopNest,
+    NestLeaf,
+    NestLoop,
+    NestSequence,
+    When,
+    binding,
+    variable,
+)
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
-from tempoc.schedule.tree import Execute, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree
 from tempoc.symbolic.comparisons import tidy
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Expr, Sym, interval, mul, negation, sub
@@ -21,7 +30,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scan:
+class _DimScan:
     """A loop variable `c` scans a dimension: `dim = sign * c + rest`."""
 
     dim: str
@@ -29,18 +38,18 @@ class _Scan:
     rest: Expr
 
 
-def lower(nest: Nest, tasks: Mapping[str, Domain], universe: Universe) -> Tree:
+def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> ScheduleTree:
     """The tree of a nest over the dimensions of its tasks."""
     return _Lowering(tasks, universe).tree(_without_lets(nest, {}), {}, ())
 
 
-def _without_lets(nest: Nest, env: Mapping[str, Expr]) -> Nest:
+def _without_lets(nest: LoopNest, env: Mapping[str, Expr]) -> LoopNest:
     match nest:
-        case Block(items=items):
-            return Block(items=tuple(_without_lets(item, env) for item in items))
+        case NestSequence(items=items):
+            return NestSequence(items=tuple(_without_lets(item, env) for item in items))
         case Let(var=var, value=value, body=body):
             return _without_lets(body, {**env, **binding(var, substitute(value, env))})
-        case For():
+        case NestLoop():
             low, high = substitute(nest.lower, env), substitute(nest.upper, env)
             return replace(nest, lower=low, upper=high, body=_without_lets(nest.body, env))
         case When(condition=c, body=body, otherwise=other):
@@ -49,22 +58,22 @@ def _without_lets(nest: Nest, env: Mapping[str, Expr]) -> Nest:
                 body=_without_lets(body, env),
                 otherwise=None if other is None else _without_lets(other, env),
             )
-        case Leaf(task=task, point=point):
-            return Leaf(task=task, point=tuple(substitute(p, env) for p in point))
+        case NestLeaf(task=task, point=point):
+            return NestLeaf(task=task, point=tuple(substitute(p, env) for p in point))
 
 
-def _leaves(nest: Nest) -> Iterator[Leaf]:
+def _leaves(nest: LoopNest) -> Iterator[NestLeaf]:
     match nest:
-        case Block(items=items):
+        case NestSequence(items=items):
             for item in items:
                 yield from _leaves(item)
-        case For(body=body) | Let(body=body):
+        case NestLoop(body=body) | Let(body=body):
             yield from _leaves(body)
         case When(body=body, otherwise=other):
             yield from _leaves(body)
             if other is not None:
                 yield from _leaves(other)
-        case Leaf():
+        case NestLeaf():
             yield nest
 
 
@@ -76,10 +85,10 @@ class _Lowering:
         # Bounds are at least 1: `T-1` is not negative once `T` stands for `T+1`.
         self.least = {b.name: Sym(b.name) + 1 for b in universe.bounds}
 
-    def tree(self, nest: Nest, env: Mapping[str, Expr], taken: tuple[str, ...]) -> Tree:
+    def tree(self, nest: LoopNest, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
         """A part of the nest as a tree."""
         match nest:
-            case Block(items=items):
+            case NestSequence(items=items):
                 return sequence(self.tree(item, env, taken) for item in items)
             case When(condition=c, body=body, otherwise=other):
                 here = tidy(substitute(c, env), taken)
@@ -87,14 +96,14 @@ class _Lowering:
                 if other is not None:
                     parts.append(guard(tidy(negation(here), taken), self.tree(other, env, taken)))
                 return sequence(parts)
-            case For():
+            case NestLoop():
                 return self.loop(nest, env, taken)
-            case Leaf(task=task, point=point):
+            case NestLeaf(task=task, point=point):
                 return Execute(statement=task, point=tuple(substitute(p, env) for p in point))
             case Let():
                 return EMPTY
 
-    def loop(self, nest: For, env: Mapping[str, Expr], taken: tuple[str, ...]) -> Tree:
+    def loop(self, nest: NestLoop, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
         """A loop with its own variable."""
         low, high = substitute(nest.lower, env), substitute(nest.upper, env)
         scan = self.scan(nest, env, low, high)
@@ -105,7 +114,7 @@ class _Lowering:
         first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.rest for e in (low, high))
         return loop(var, first, end, nest.step * scan.sign, body)
 
-    def scan(self, nest: For, env: Mapping[str, Expr], low: Expr, high: Expr) -> _Scan:
+    def scan(self, nest: NestLoop, env: Mapping[str, Expr], low: Expr, high: Expr) -> _DimScan:
         """What the loop's variable shall be; it must never be negative."""
         found = list(self.scans(nest, env))
         for scan in found:
@@ -114,11 +123,11 @@ class _Lowering:
                 start = low + scan.rest if scan.sign > 0 else scan.rest - high + 1
                 if self.natural(start):
                     return scan
-        return _Scan(dim=found[0].dim if found else "i", sign=1, rest=low * -1)
+        return _DimScan(dim=found[0].dim if found else "i", sign=1, rest=low * -1)
 
-    def scans(self, nest: For, env: Mapping[str, Expr]) -> Iterator[_Scan]:
+    def scans(self, nest: NestLoop, env: Mapping[str, Expr]) -> Iterator[_DimScan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
-        c, backward = variable(nest.var), list[_Scan]()
+        c, backward = variable(nest.var), list[_DimScan]()
         seen: dict[tuple[str, Expr], None] = {}
         for leaf in _leaves(nest.body):
             seen.update(dict.fromkeys(zip(self.tasks[leaf.task].dims, leaf.point, strict=True)))
@@ -127,7 +136,7 @@ class _Lowering:
             for sign in (1, -1):
                 rest = sub(point, c * sign)
                 if not any(n[-1] in "+-" for n in symbols(rest)):
-                    scan = _Scan(dim=dim, sign=sign, rest=rest)
+                    scan = _DimScan(dim=dim, sign=sign, rest=rest)
                     if sign > 0:
                         yield scan
                     else:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tempoc.poly.scheduling.timeline import Occurrence
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.symbolic.expr import TRUE, Const, Expr, Sym, compare, conjunction, mod, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _TreePosition:
     """The way down to a part of the tree."""
 
     variables: tuple[str, ...] = ()
@@ -19,24 +19,22 @@ class _Place:
     time: tuple[Expr, ...] = ()
 
 
-def occurrences(tree: Tree) -> Iterator[Occurrence]:
+def occurrences(tree: ScheduleTree) -> Iterator[Occurrence]:
     """Every `Execute` with its loops, in order."""
-    yield from _walk(tree, _Place())
+    yield from _walk(tree, _TreePosition())
 
 
-def _walk(tree: Tree, at: _Place) -> Iterator[Occurrence]:
+def _walk(tree: ScheduleTree, at: _TreePosition) -> Iterator[Occurrence]:
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for k, item in enumerate(items):
                 yield from _walk(item, _inside(at, time=(Const(k),)))
-        case Guard(condition=condition, body=body):
+        case TreeGuard(condition=condition, body=body):
             yield from _walk(body, _inside(at, where=condition))
-        case Loop(var=var, body=body, step=step):
+        case TreeLoop(var=var, body=body, step=step):
             clock = Sym(var) if step > 0 else Sym(var) * -1
             # A loop directly in another one has no place of its own.
-            yield from _walk(
-                body, _inside(at, variables=(var,), where=_range(tree), time=(clock,))
-            )
+            yield from _walk(body, _inside(at, variables=(var,), where=_range(tree), time=(clock,)))
         case Execute(statement=name, point=point):
             yield Occurrence(
                 task=name, variables=at.variables, where=at.where, point=point, time=at.time
@@ -44,20 +42,20 @@ def _walk(tree: Tree, at: _Place) -> Iterator[Occurrence]:
 
 
 def _inside(
-    at: _Place,
+    at: _TreePosition,
     *,
     variables: tuple[str, ...] = (),
     where: Expr = TRUE,
     time: tuple[Expr, ...] = (),
-) -> _Place:
-    return _Place(
+) -> _TreePosition:
+    return _TreePosition(
         variables=at.variables + variables,
         where=conjunction(at.where, where),
         time=at.time + time,
     )
 
 
-def _range(loop: Loop) -> Expr:
+def _range(loop: TreeLoop) -> Expr:
     var, step = Sym(loop.var), loop.step
     if step > 0:
         ends = compare(">=", var, loop.lower), compare("<", var, loop.upper)

@@ -33,20 +33,29 @@ from tempoc.base.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed, variables
+from tempoc.schedule.tree import (
+    Execute,
+    LoopPlace,
+    ScheduleTree,
+    TreeGuard,
+    TreeLoop,
+    TreeSequence,
+    executed,
+    variables,
+)
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
-    And,
-    Compare,
+    Conjunction,
     Const,
     Entry,
     Expr,
+    IndexSum,
+    Relation,
     Slice,
-    Sum,
     Sym,
     conjunction,
 )
@@ -62,10 +71,10 @@ Say = Callable[[str, Span | None], None]
 
 
 def with_regions(
-    tree: Tree, statements: Statements, graph: Graph, space: Space, say: Say
-) -> Tree:
+    tree: ScheduleTree, statements: Statements, graph: Graph, space: Space, say: Say
+) -> ScheduleTree:
     """The tree with a place for each loop."""
-    return _Places(statements, graph, space, say).outside(tree)
+    return _RegionPlaces(statements, graph, space, say).outside(tree)
 
 
 class _TooMuch(Exception):
@@ -73,34 +82,34 @@ class _TooMuch(Exception):
 
 
 @dataclass(slots=True)
-class _Places:
+class _RegionPlaces:
     statements: Statements
     graph: Graph
     space: Space
     say: Say
     sure: Expr = TRUE
 
-    def where(self, condition: Expr) -> _Places:
+    def where(self, condition: Expr) -> _RegionPlaces:
         """The same for a part that is executed only where a condition holds."""
         bounds = {b.name for b in self.graph.universe.bounds}
         if not bounds.issuperset(symbols(condition)):
             return self
         return replace(self, sure=conjunction(self.sure, condition))
 
-    def outside(self, tree: Tree) -> Tree:
+    def outside(self, tree: ScheduleTree) -> ScheduleTree:
         """A part that the host walks."""
         match tree:
-            case Sequence(items=items):
+            case TreeSequence(items=items):
                 return replace(tree, items=tuple(map(self.outside, items)))
-            case Guard(condition=condition, body=body):
+            case TreeGuard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).outside(body))
-            case Loop(body=body):
+            case TreeLoop(body=body):
                 found = self.region(tree)
                 return found or replace(tree, body=self.outside(body))
             case Execute():
                 return tree
 
-    def region(self, loop: Loop) -> Loop | None:
+    def region(self, loop: TreeLoop) -> TreeLoop | None:
         """An outermost loop as a region, if it can be one and gains by it."""
         if self.steps(loop) is not None:
             return None
@@ -119,16 +128,16 @@ class _Places:
         self.say(f"{title} runs on the device", first)
         return replace(loop, body=body, place="device")
 
-    def inside(self, tree: Tree, copies: int) -> Tree:
+    def inside(self, tree: ScheduleTree, copies: int) -> ScheduleTree:
         """A part of a region; ``copies`` of it are written out. Raises ``_TooMuch``."""
         match tree:
-            case Sequence(items=items):
-                return Sequence(items=_joined(self.inside(item, copies) for item in items))
-            case Guard(condition=condition, body=body):
+            case TreeSequence(items=items):
+                return TreeSequence(items=_joined(self.inside(item, copies) for item in items))
+            case TreeGuard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).inside(body, copies))
-            case Loop(body=body):
+            case TreeLoop(body=body):
                 steps = self.steps(tree)
-                place: Place = "device"
+                place: LoopPlace = "device"
                 if steps is not None:
                     size = steps * copies * self.size(body)
                     if size <= MANY:
@@ -142,7 +151,7 @@ class _Places:
             case Execute():
                 return self.guarded(tree)
 
-    def guarded(self, execute: Execute) -> Tree:
+    def guarded(self, execute: Execute) -> ScheduleTree:
         """The execution, only if its statement has a point where that is not sure and matters."""
         statement = self.statement(execute)
         if not (self.has_extents(statement) or self.may_find_nothing(statement)):
@@ -150,7 +159,7 @@ class _Places:
         somewhere = self.somewhere(statement.domain)
         if self.space.implies(Domain((), self.sure), somewhere):
             return execute
-        return Guard(condition=somewhere, body=execute)
+        return TreeGuard(condition=somewhere, body=execute)
 
     def has_extents(self, statement: Statement) -> bool:
         """Whether extents within a statement depend on anything."""
@@ -172,11 +181,11 @@ class _Places:
         Like loops it does not depend on the values of fixed bounds.
         """
         where = self.space.symbolic.project(domain, ()).where
-        parts = where.args if isinstance(where, And) else (where,)
+        parts = where.args if isinstance(where, Conjunction) else (where,)
         lengths = self.graph.universe.lengths
         return conjunction(*(p for p in parts if _holds_for_more(p, lengths)))
 
-    def steps(self, loop: Loop) -> int | None:
+    def steps(self, loop: TreeLoop) -> int | None:
         """How many steps a loop has, if these are few and the same in every run."""
         fixed: dict[str, Expr] = {
             b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, Const)
@@ -187,11 +196,11 @@ class _Places:
         steps = len(range(low.value, high.value, loop.step))
         return steps if steps <= SHORT else None
 
-    def size(self, tree: Tree) -> int:
+    def size(self, tree: ScheduleTree) -> int:
         """How many operators are executed in a part, each once."""
         return sum(len(self.statement(e).members) for e in executed(tree))
 
-    def reads_weights(self, loop: Loop) -> bool:
+    def reads_weights(self, loop: TreeLoop) -> bool:
         """Whether each step of a loop reads weights of its own."""
         params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
         found = _accesses(loop, self.statements, (loop.var,))
@@ -211,7 +220,7 @@ class _Places:
             return f"`{name}` computes weights that may be given"
         return ""
 
-    def lasts(self, loop: Loop, execute: Execute) -> str:
+    def lasts(self, loop: TreeLoop, execute: Execute) -> str:
         """What within the loop has a length of its own at each step; empty if nothing has."""
         universe = self.graph.universe
         inner = {loop.var, *variables(loop.body)}
@@ -237,7 +246,7 @@ class _Places:
 # ---------------------------------------------------------------- what moves on the device
 
 
-def moving(tree: Tree, statements: Statements) -> Mapping[str, frozenset[str]]:
+def moving(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions whose index moves with a loop on the device.
 
     Of such a dimension nobody can pick one array out of many; it must be an axis.
@@ -250,7 +259,7 @@ def moving(tree: Tree, statements: Statements) -> Mapping[str, frozenset[str]]:
 
 
 def _accesses(
-    tree: Tree, statements: Statements, variables: tuple[str, ...]
+    tree: ScheduleTree, statements: Statements, variables: tuple[str, ...]
 ) -> Iterator[tuple[str, str, bool]]:
     """Tensor and dimension of every access, and whether the index moves with a variable.
 
@@ -267,15 +276,21 @@ def _accesses(
                 yield tensor, dim, _moves(entry, at, moving_with)
 
 
-def _joined(items: Iterable[Tree]) -> tuple[Tree, ...]:
+def _joined(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
     """Neighbours under the same condition under one."""
-    found: list[Tree] = []
+    found: list[ScheduleTree] = []
     for item in items:
         last = found[-1] if found else None
-        if isinstance(item, Guard) and isinstance(last, Guard) and item.condition == last.condition:
-            bodies = (b.items if isinstance(b, Sequence) else (b,) for b in (last.body, item.body))
-            both = Sequence(items=tuple(part for body in bodies for part in body))
-            found[-1] = Guard(condition=item.condition, body=both)
+        if (
+            isinstance(item, TreeGuard)
+            and isinstance(last, TreeGuard)
+            and item.condition == last.condition
+        ):
+            bodies = (
+                b.items if isinstance(b, TreeSequence) else (b,) for b in (last.body, item.body)
+            )
+            both = TreeSequence(items=tuple(part for body in bodies for part in body))
+            found[-1] = TreeGuard(condition=item.condition, body=both)
         else:
             found.append(item)
     return tuple(found)
@@ -289,9 +304,9 @@ def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
     """
     if not any(name in lengths for name in symbols(condition)):
         return True
-    if not isinstance(condition, Compare) or condition.op not in (">", ">="):
+    if not isinstance(condition, Relation) or condition.op not in (">", ">="):
         return False
-    left = condition.left.terms if isinstance(condition.left, Sum) else ((1, condition.left),)
+    left = condition.left.terms if isinstance(condition.left, IndexSum) else ((1, condition.left),)
     rising = all(c > 0 and isinstance(e, Sym) for c, e in left)
     return rising and not any(name in lengths for name in symbols(condition.right))
 
@@ -303,16 +318,16 @@ def _moves(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> 
 
 
 def _with_variables(
-    tree: Tree, variables: tuple[str, ...]
+    tree: ScheduleTree, variables: tuple[str, ...]
 ) -> Iterator[tuple[Execute, tuple[str, ...]]]:
     """Every execution with the variables of loops on the device around it."""
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from _with_variables(item, variables)
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from _with_variables(body, variables)
-        case Loop(var=var, body=body, place=place):
+        case TreeLoop(var=var, body=body, place=place):
             more = (var,) if place == "device" else ()
             yield from _with_variables(body, (*variables, *more))
         case Execute():

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.statements import Read, Statement, Statements
-from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.domain import Domain, Point, Universe
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
 from tempoc.symbolic.walk import evaluate, symbols
 
-Point = tuple[int, ...]
-Instance = tuple[str, Point]
-Cell = tuple[str, Point]
-Ends = Mapping[tuple[str, Point], int]
+StatementInstance = tuple[str, Point]
+TensorCell = tuple[str, Point]
+LengthsAt = Mapping[tuple[str, Point], int]
 """Lengths, by bound and point of the dimensions over which they vary."""
 
 
@@ -44,12 +43,12 @@ def are_allowed(universe: Universe, bounds: Mapping[str, int]) -> bool:
     )
 
 
-def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[Ends]:
+def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[LengthsAt]:
     """The lengths of some runs with these largest ones: all, if none varies with a dimension.
 
     Of those that vary, all alike, growing and shrinking ones.
     """
-    each: list[list[Ends]] = []
+    each: list[list[LengthsAt]] = []
     for b in universe.ended:
         counts = [bounds[universe.dim(d).bound] for d in b.outer]
         points, most = list(product(*map(range, counts))), bounds[b.name]
@@ -101,16 +100,16 @@ def touched(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Poin
     yield from product(*ranges)
 
 
-def trace(tree: Tree, env: dict[str, int]) -> Iterator[Instance]:
+def trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[StatementInstance]:
     """What a tree executes, in order."""
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from trace(item, env)
-        case Guard(condition=condition, body=body):
+        case TreeGuard(condition=condition, body=body):
             if evaluate(condition, env):
                 yield from trace(body, env)
-        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+        case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
             for value in range(evaluate(lower, env), evaluate(upper, env), step):
                 yield from trace(body, {**env, var: value})
         case Execute(statement=name, point=point):
@@ -126,7 +125,7 @@ def _values(e: Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ConcreteProgram:
     """A program at concrete bounds: its instances, who writes each cell, what each reads.
 
     ``ends`` has the lengths that are known, by bound and point of what they vary over; where there
@@ -136,9 +135,9 @@ class World:
     statements: Statements
     universe: Universe
     bounds: Mapping[str, int]
-    ends: Ends = field(default_factory=dict)
+    ends: LengthsAt = field(default_factory=dict)
 
-    def instances(self) -> Iterator[Instance]:
+    def instances(self) -> Iterator[StatementInstance]:
         """All points of all statements, in statement order."""
         for s in self.statements.statements:
             for point in points(Domain(s.domain.dims), self.universe, self.bounds):
@@ -176,7 +175,7 @@ class World:
         reads = tuple(cell for _, cell in self.reads(s, point))
         return (reads, tuple(v for e in s.mentions for v in _values(e, s, env)))
 
-    def waits(self, s: Statement, point: Point) -> Iterator[tuple[Cell, Instance]]:
+    def waits(self, s: Statement, point: Point) -> Iterator[tuple[TensorCell, StatementInstance]]:
         """Where an instance must know whether the run ends, with the instances that find out."""
         if s.is_free:
             return
@@ -191,7 +190,7 @@ class World:
                         at = (*outer, n - 1)
                         yield (bound.until, at), (stop.name, at)
 
-    def writes(self, s: Statement, point: Point) -> Iterator[Cell]:
+    def writes(self, s: Statement, point: Point) -> Iterator[TensorCell]:
         """The cells that an instance writes."""
         env = self.at(s, point)
         for w in s.writes:
@@ -204,7 +203,7 @@ class World:
         number = -1 if s.turn is None else s.turn.number
         return tuple(at.get(d.name, -1) for d in self.universe.dims), number
 
-    def reads(self, s: Statement, point: Point) -> Iterator[tuple[Read, Cell]]:
+    def reads(self, s: Statement, point: Point) -> Iterator[tuple[Read, TensorCell]]:
         """The cells that an instance reads."""
         env = self.at(s, point)
         for read in s.reads:

@@ -16,28 +16,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree
+from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.symbolic.text import parse_expr
 from tempoc.symbolic.text import show as show_index
 
 INDENT = "  "
 
 
-def show(tree: Tree) -> str:
+def show(tree: ScheduleTree) -> str:
     """The text of a tree, a statement a line; `parse` gives the same tree back."""
     return "\n".join(_lines(tree, 0)) + "\n"
 
 
-def _lines(tree: Tree, depth: int) -> Iterator[str]:
+def _lines(tree: ScheduleTree, depth: int) -> Iterator[str]:
     indent = INDENT * depth
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from _lines(item, depth)
-        case Loop():
+        case TreeLoop():
             yield indent + _header(tree)
             yield from _lines(tree.body, depth + 1)
-        case Guard(condition=condition, body=body):
+        case TreeGuard(condition=condition, body=body):
             yield f"{indent}if {show_index(condition)}:"
             yield from _lines(body, depth + 1)
         case Execute(statement=name, point=point):
@@ -45,7 +45,7 @@ def _lines(tree: Tree, depth: int) -> Iterator[str]:
             yield f"{indent}{name}[{at}]" if point else f"{indent}{name}"
 
 
-def _header(loop: Loop) -> str:
+def _header(loop: TreeLoop) -> str:
     by = f" by {abs(loop.step)}" if abs(loop.step) != 1 else ""
     by += _PLACES[loop.place]
     if loop.step > 0:
@@ -54,15 +54,13 @@ def _header(loop: Loop) -> str:
     return f"for {loop.var} in reversed {low}..{high}{by}:"
 
 
-_PLACES: Mapping[Place, str] = {"host": "", "device": " on device", "unrolled": " unrolled"}
-_FOR = re.compile(
-    r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?( on device| unrolled)?:$"
-)
+_PLACES: Mapping[LoopPlace, str] = {"host": "", "device": " on device", "unrolled": " unrolled"}
+_FOR = re.compile(r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?( on device| unrolled)?:$")
 _IF = re.compile(r"if (.+):$")
 _EXECUTE = re.compile(r"([^\s\[]+)(?:\[(.*)\])?$")
 
 
-def parse(text: str) -> Tree:
+def parse(text: str) -> ScheduleTree:
     """The tree that a text means; `ValueError` names the line that is wrong."""
     lines = [line for line in text.splitlines() if line.strip()]
     tree, rest = _block(lines, 0, 0)
@@ -71,8 +69,8 @@ def parse(text: str) -> Tree:
     return tree
 
 
-def _block(lines: list[str], at: int, depth: int) -> tuple[Tree, int]:
-    items: list[Tree] = []
+def _block(lines: list[str], at: int, depth: int) -> tuple[ScheduleTree, int]:
+    items: list[ScheduleTree] = []
     while at < len(lines) and _depth(lines[at]) == depth:
         line = lines[at].strip()
         if found := _FOR.match(line):
@@ -80,26 +78,26 @@ def _block(lines: list[str], at: int, depth: int) -> tuple[Tree, int]:
             items.append(_loop(found, body))
         elif found := _IF.match(line):
             body, at = _block(lines, at + 1, depth + 1)
-            items.append(Guard(condition=parse_expr(found[1]), body=body))
+            items.append(TreeGuard(condition=parse_expr(found[1]), body=body))
         elif found := _EXECUTE.match(line):
             point = tuple(parse_expr(p) for p in _split(found[2] or ""))
             items.append(Execute(statement=found[1], point=point))
             at += 1
         else:
             raise ValueError(f"not a line of a schedule: {line!r}")
-    return (items[0] if len(items) == 1 else Sequence(items=tuple(items))), at
+    return (items[0] if len(items) == 1 else TreeSequence(items=tuple(items))), at
 
 
 def _depth(line: str) -> int:
     return (len(line) - len(line.lstrip())) // len(INDENT)
 
 
-def _loop(found: re.Match[str], body: Tree) -> Loop:
+def _loop(found: re.Match[str], body: ScheduleTree) -> TreeLoop:
     low, high, step = parse_expr(found[3]), parse_expr(found[4]), int(found[5] or 1)
     place = next(p for p, shown in _PLACES.items() if shown == (found[6] or ""))
     if found[2]:
         low, high, step = high - 1, low - 1, -step
-    return Loop(var=found[1], lower=low, upper=high, step=step, body=body, place=place)
+    return TreeLoop(var=found[1], lower=low, upper=high, step=step, body=body, place=place)
 
 
 def _split(text: str) -> Iterator[str]:

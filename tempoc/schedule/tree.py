@@ -19,7 +19,7 @@ from typing import Literal
 
 from tempoc.symbolic.expr import Expr
 
-Place = Literal["host", "device", "unrolled"]
+LoopPlace = Literal["host", "device", "unrolled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,57 +31,57 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class TreeLoop:
     """``for var in range(lower, upper, step)``."""
 
     var: str
     lower: Expr
     upper: Expr
     step: int
-    body: Tree
-    place: Place = "host"
+    body: ScheduleTree
+    place: LoopPlace = "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class TreeGuard:
     """Run the body where the condition holds."""
 
     condition: Expr
-    body: Tree
+    body: ScheduleTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sequence:
+class TreeSequence:
     """One after the other."""
 
-    items: tuple[Tree, ...]
+    items: tuple[ScheduleTree, ...]
 
 
-Tree = Sequence | Loop | Guard | Execute
+ScheduleTree = TreeSequence | TreeLoop | TreeGuard | Execute
 
 
-def executed(tree: Tree) -> Iterator[Execute]:
+def executed(tree: ScheduleTree) -> Iterator[Execute]:
     """All executions in a part, in order."""
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from executed(item)
-        case Loop(body=body) | Guard(body=body):
+        case TreeLoop(body=body) | TreeGuard(body=body):
             yield from executed(body)
         case Execute():
             yield tree
 
 
-def variables(tree: Tree) -> Iterator[str]:
+def variables(tree: ScheduleTree) -> Iterator[str]:
     """The variables of all loops in a part, in order."""
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from variables(item)
-        case Loop(var=var, body=body):
+        case TreeLoop(var=var, body=body):
             yield var
             yield from variables(body)
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from variables(body)
         case Execute():
             pass

@@ -12,15 +12,16 @@ from dataclasses import replace
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.relations.space import Space
-from tempoc.poly.scheduling.problem import Problem
+from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.poly.scheduling.timeline import complete, timeline, violated
 from tempoc.schedule import errors
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.occurrences import occurrences
-from tempoc.schedule.replay import Cell, Point, World, endings, trace, valuations
-from tempoc.schedule.tree import Tree
+from tempoc.schedule.replay import ConcreteProgram, TensorCell, endings, trace, valuations
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.statements.statements import Statements
+from tempoc.symbolic.domain import Point
 
 SIZES = (1, 2, 3)
 # A replay at more points than this would take longer than it tells.
@@ -34,10 +35,10 @@ def verify_schedule(statements: Statements, scheduled: Scheduled, space: Space) 
         raise DiagnosticError(errors.illegal(wrong[0]))
 
 
-def proof(statements: Statements, tree: Tree, space: Space) -> Iterator[str]:
+def proof(statements: Statements, tree: ScheduleTree, space: Space) -> Iterator[str]:
     """What is wrong for some bounds, by exact relations."""
     tasks = {s.name: s.domain for s in statements.statements}
-    problem = Problem(space, tasks, flows(statements, space.universe))
+    problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
     found = timeline(problem.space, tasks, occurrences(tree))
     for name in tasks:
         if not complete(found, name):
@@ -48,16 +49,16 @@ def proof(statements: Statements, tree: Tree, space: Space) -> Iterator[str]:
 
 
 def replay(
-    statements: Statements, tree: Tree, space: Space, sizes: tuple[int, ...] = SIZES
+    statements: Statements, tree: ScheduleTree, space: Space, sizes: tuple[int, ...] = SIZES
 ) -> Iterator[str]:
     """What is wrong at small bounds, by running the tree."""
     for bounds in valuations(space.universe, sizes):
         for ends in endings(space.universe, bounds):
-            world = World(statements, space.universe, bounds, ends)
+            world = ConcreteProgram(statements, space.universe, bounds, ends)
             yield from _replay(world, tree, bounds)
 
 
-def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str]:
+def _replay(world: ConcreteProgram, tree: ScheduleTree, bounds: Mapping[str, int]) -> Iterator[str]:
     """A run whose lengths are those of the world, each known only when its end has been seen."""
     needed = dict.fromkeys(world.instances())
     seen: dict[tuple[str, Point], int] = {}
@@ -65,7 +66,7 @@ def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str
     if len(needed) > INSTANCES:
         return
     by_name = world.statements.by_name
-    written: dict[Cell, None] = {}
+    written: dict[TensorCell, None] = {}
     pending = {cell: None for name, p in needed for cell in world.writes(by_name[name], p)}
     turns: dict[str, tuple[tuple[int, ...], int]] = {}
     for name, point in trace(tree, dict(bounds)):
@@ -82,8 +83,11 @@ def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str
             return
         for bound in s.ends:
             outer = tuple(world.at(s, point)[d] for d in world.universe.outer(bound))
-            (step,) = (i for i, d in zip(point, s.domain.dims, strict=True)
-                       if d not in world.universe.outer(bound))
+            (step,) = (
+                i
+                for i, d in zip(point, s.domain.dims, strict=True)
+                if d not in world.universe.outer(bound)
+            )
             if world.ends[bound, outer] == step + 1:
                 seen[bound, outer] = step + 1
         if (name, point) not in needed:

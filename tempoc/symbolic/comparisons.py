@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tempoc.symbolic.expr import (
     ZERO,
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
+    IndexSum,
     Mod,
-    Or,
-    Sum,
+    Relation,
     Sym,
     add,
     compare,
@@ -27,13 +27,13 @@ from tempoc.symbolic.walk import symbols
 def tidy(c: Expr, dims: tuple[str, ...]) -> Expr:
     """A condition with each comparison solved for one of `dims` (or what else is in it)."""
     match c:
-        case And(args=args):
+        case Conjunction(args=args):
             return conjunction(*(tidy(a, dims) for a in args))
-        case Or(args=args):
+        case Disjunction(args=args):
             return disjunction(*(tidy(a, dims) for a in args))
-        case Compare(op="!=", left=left, right=right):
+        case Relation(op="!=", left=left, right=right):
             return negation(comparison(sub(left, right), True, dims))
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             gap = sub(left, right) if op in (">", ">=", "==") else sub(right, left)
             return comparison(gap - 1 if op in ("<", ">") else gap, op == "==", dims)
         case _:
@@ -42,7 +42,7 @@ def tidy(c: Expr, dims: tuple[str, ...]) -> Expr:
 
 def comparison(e: Expr, equal: bool, dims: tuple[str, ...]) -> Expr:
     """`e == 0` or `e >= 0`, turned so that dimensions stand on the left."""
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):
         return compare("==" if equal else ">=", e, ZERO)
     if equal:
@@ -70,7 +70,7 @@ def _equation(e: Expr, terms: tuple[tuple[int, Expr], ...], dims: tuple[str, ...
         return compare("==", plus, sub(plus, e))
     c, x = named[0]
     rest = mul(Const(-c), sub(e, mul(Const(c), x)))
-    if isinstance(x, Mod) and isinstance(x.arg, Sum) and isinstance(rest, Const):
+    if isinstance(x, Mod) and isinstance(x.arg, IndexSum) and isinstance(rest, Const):
         # (t+1) % 2 == 0 as t % 2 == 1
         k = x.divisor
         return compare("==", mod(sub(x.arg, Const(x.arg.const)), k), mod(rest - x.arg.const, k))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Expr, FloorDiv, Sum, Sym, floordiv
+from tempoc.symbolic.expr import Expr, FloorDiv, IndexSum, Sym, floordiv
 
 
 @cache
@@ -40,7 +40,7 @@ def _step(universe: Universe, fine: str, coarse: str) -> int | None:
 def _multiple(bounds: Mapping[str, Expr | None], name: str, of: str) -> int | None:
     """``c`` of ``c * I``, also if it takes several bounds to say so."""
     match bounds[name]:
-        case Sum(terms=((c, Sym(name=other)),), const=0) if c > 1:
+        case IndexSum(terms=((c, Sym(name=other)),), const=0) if c > 1:
             more = 1 if other == of else _multiple(bounds, other, of)
             return None if more is None else c * more
     return None
@@ -49,6 +49,6 @@ def _multiple(bounds: Mapping[str, Expr | None], name: str, of: str) -> int | No
 def _whole(value: Expr | None, of: str) -> int | None:
     """``c`` of ``(T + c - 1) // c``."""
     match value:
-        case FloorDiv(arg=Sum(terms=((1, Sym(name=name)),), const=rest), divisor=c):
+        case FloorDiv(arg=IndexSum(terms=((1, Sym(name=name)),), const=rest), divisor=c):
             return c if name == of and rest == c - 1 else None
     return None

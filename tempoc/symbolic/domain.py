@@ -23,6 +23,8 @@ class Domain(metaclass=Interned):
     where: Expr = TRUE
 
 
+Point = tuple[int, ...]
+"""An index for each dimension of a domain."""
 SCALAR = Domain(())
 
 

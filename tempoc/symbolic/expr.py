@@ -58,7 +58,7 @@ class Sym(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(Expr):
+class IndexSum(Expr):
     """``const + sum(coefficient * atom)``; atoms sorted, coefficients non-zero."""
 
     terms: tuple[tuple[int, Expr], ...]
@@ -66,7 +66,7 @@ class Sum(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prod(Expr):
+class IndexProduct(Expr):
     """A product of two or more atoms, sorted; not affine."""
 
     factors: tuple[Expr, ...]
@@ -89,14 +89,14 @@ class Mod(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Min(Expr):
+class IndexMin(Expr):
     """The least of two or more expressions, sorted."""
 
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Max(Expr):
+class IndexMax(Expr):
     """The greatest of two or more expressions, sorted."""
 
     args: tuple[Expr, ...]
@@ -110,7 +110,7 @@ class Truth(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compare(Expr):
+class Relation(Expr):
     """``left op right``."""
 
     op: CompareOp
@@ -119,21 +119,21 @@ class Compare(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class And(Expr):
+class Conjunction(Expr):
     """All conditions hold."""
 
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Or(Expr):
+class Disjunction(Expr):
     """At least one condition holds."""
 
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Not(Expr):
+class Negation(Expr):
     """The condition does not hold (only around things that have no direct complement)."""
 
     arg: Expr
@@ -163,7 +163,7 @@ def lift(value: Expr | int) -> Expr:
 
 def _terms(e: Expr) -> tuple[tuple[tuple[int, Expr], ...], int]:
     one = ((), e.value) if isinstance(e, Const) else (((1, e),), 0)
-    return (e.terms, e.const) if isinstance(e, Sum) else one
+    return (e.terms, e.const) if isinstance(e, IndexSum) else one
 
 
 def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
@@ -173,7 +173,7 @@ def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
     kept = sorted(((k, a) for a, k in merged.items() if k), key=lambda ka: _key(ka[1]))
     if len(kept) == 1 and (const, kept[0][0]) == (0, 1):
         return kept[0][1]
-    return Sum(tuple(kept), const) if kept else Const(const)
+    return IndexSum(tuple(kept), const) if kept else Const(const)
 
 
 @lru_cache(MEMORY)
@@ -191,24 +191,24 @@ def add(*args: Expr) -> Expr:
 
 def _distribute(e: Expr) -> Expr:
     """``min(t+n, T) - t`` as ``min(n, T-t)``: then equal extents are equal objects."""
-    if not isinstance(e, Sum):
+    if not isinstance(e, IndexSum):
         return e
-    at = [n for n, (_, x) in enumerate(e.terms) if isinstance(x, (Min, Max))]
+    at = [n for n, (_, x) in enumerate(e.terms) if isinstance(x, (IndexMin, IndexMax))]
     if len(at) == 2:
         return _cancel(e, *at)
     if len(at) != 1 or abs(e.terms[at[0]][0]) != 1:
         return e
     k, atom = e.terms[at[0]]
-    assert isinstance(atom, (Min, Max))
+    assert isinstance(atom, (IndexMin, IndexMax))
     rest = _sum((*e.terms[: at[0]], *e.terms[at[0] + 1 :]), e.const)
     moved = [add(rest, mul(Const(k), a)) for a in atom.args]
-    return minimum(*moved) if isinstance(atom, Min) == (k == 1) else maximum(*moved)
+    return minimum(*moved) if isinstance(atom, IndexMin) == (k == 1) else maximum(*moved)
 
 
-def _cancel(e: Sum, *at: int) -> Expr:
+def _cancel(e: IndexSum, *at: int) -> Expr:
     """``min(n, m) + max(k-n, k-m)`` is ``k``: what is padded to ``k`` has that extent."""
     (k, x), (j, y) = (e.terms[n] for n in at)
-    assert isinstance(x, (Min, Max)) and isinstance(y, (Min, Max))
+    assert isinstance(x, (IndexMin, IndexMax)) and isinstance(y, (IndexMin, IndexMax))
     if abs(k) == abs(j) == 1 and (type(x) is type(y)) == (k == -j):
         lefts, rights = {mul(Const(k), a) for a in x.args}, [mul(Const(j), b) for b in y.args]
         for whole in (add(a, rights[0]) for a in sorted(lefts, key=_key)):
@@ -233,8 +233,8 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 
 def _times(a: Expr, b: Expr) -> Expr:
-    factors = (f for e in (a, b) for f in (e.factors if isinstance(e, Prod) else (e,)))
-    return Prod(tuple(sorted(factors, key=_key)))
+    factors = (f for e in (a, b) for f in (e.factors if isinstance(e, IndexProduct) else (e,)))
+    return IndexProduct(tuple(sorted(factors, key=_key)))
 
 
 def product(args: Iterable[Expr]) -> Expr:
@@ -274,17 +274,17 @@ def mod(a: Expr, k: int) -> Expr:
 
 def minimum(*args: Expr) -> Expr:
     """The least; arguments that differ by a constant are merged."""
-    return _extremum(Min, args)
+    return _extremum(IndexMin, args)
 
 
 def maximum(*args: Expr) -> Expr:
     """The greatest; arguments that differ by a constant are merged."""
-    return _extremum(Max, args)
+    return _extremum(IndexMax, args)
 
 
 @lru_cache(MEMORY)
-def _extremum(cls: type[Min] | type[Max], args: Iterable[Expr]) -> Expr:
-    pick = min if cls is Min else max
+def _extremum(cls: type[IndexMin] | type[IndexMax], args: Iterable[Expr]) -> Expr:
+    pick = min if cls is IndexMin else max
     best: dict[Expr, int] = {}
     for a in args:
         for e in a.args if isinstance(a, cls) else (a,):
@@ -296,12 +296,12 @@ def _extremum(cls: type[Min] | type[Max], args: Iterable[Expr]) -> Expr:
     return kept[0] if len(kept) == 1 else cls(tuple(kept))
 
 
-def _undominated(cls: type[Min] | type[Max], args: list[Expr]) -> list[Expr]:
+def _undominated(cls: type[IndexMin] | type[IndexMax], args: list[Expr]) -> list[Expr]:
     """Drop arguments that another one always beats (symbols are never negative)."""
     kept: list[Expr] = []
     for n, a in enumerate(args):
         rivals = (*kept, *args[n + 1 :])
-        gaps = (interval(sub(a, b) if cls is Min else sub(b, a))[0] for b in rivals)
+        gaps = (interval(sub(a, b) if cls is IndexMin else sub(b, a))[0] for b in rivals)
         if not any(gap is not None and gap >= 0 for gap in gaps):
             kept.append(a)
     return kept
@@ -313,7 +313,7 @@ def interval(e: Expr) -> tuple[int | None, int | None]:
     match e:
         case Const(value=v):
             return v, v
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             low: int | None = k
             high: int | None = k
             for c, x in terms:
@@ -326,11 +326,11 @@ def interval(e: Expr) -> tuple[int | None, int | None]:
             return (None if a is None else a // k), (None if b is None else b // k)
         case Mod(divisor=k):
             return 0, k - 1
-        case Min(args=args) | Max(args=args):
-            pick = min if isinstance(e, Min) else max
+        case IndexMin(args=args) | IndexMax(args=args):
+            pick = min if isinstance(e, IndexMin) else max
             lows, highs = zip(*(interval(a) for a in args), strict=True)
             return _end(pick, lows, pick is min), _end(pick, highs, pick is max)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             ends = [interval(f)[0] for f in fs]
             return (0 if all(a is not None and a >= 0 for a in ends) else None), None
         case _:
@@ -358,20 +358,22 @@ def compare(op: CompareOp, left: Expr, right: Expr) -> Expr:
         return Truth(HOLDS[op](low))
     if high is not None and (high < 0 or (high == 0 and op in (">", "<="))):
         return Truth(HOLDS[op](high))
-    return Compare(op, left, right)
+    return Relation(op, left, right)
 
 
 def conjunction(*args: Expr) -> Expr:
     """All of the conditions; flat, without duplicates, in the order given."""
-    return _junction(And, args, FALSE, TRUE)
+    return _junction(Conjunction, args, FALSE, TRUE)
 
 
 def disjunction(*args: Expr) -> Expr:
     """Any of the conditions; flat, without duplicates, in the order given."""
-    return _junction(Or, args, TRUE, FALSE)
+    return _junction(Disjunction, args, TRUE, FALSE)
 
 
-def _junction(cls: type[And] | type[Or], args: Iterable[Expr], absorb: Expr, unit: Expr) -> Expr:
+def _junction(
+    cls: type[Conjunction] | type[Disjunction], args: Iterable[Expr], absorb: Expr, unit: Expr
+) -> Expr:
     flat: dict[Expr, None] = {}
     for a in args:
         for c in a.args if isinstance(a, cls) else (a,):
@@ -388,13 +390,13 @@ def negation(c: Expr) -> Expr:
     match c:
         case Truth(value=v):
             return Truth(not v)
-        case Compare(op=op, left=left, right=right):
-            return Compare(_COMPLEMENT[op], left, right)
-        case And(args=args):
+        case Relation(op=op, left=left, right=right):
+            return Relation(_COMPLEMENT[op], left, right)
+        case Conjunction(args=args):
             return disjunction(*(negation(a) for a in args))
-        case Or(args=args):
+        case Disjunction(args=args):
             return conjunction(*(negation(a) for a in args))
-        case Not(arg=arg):
+        case Negation(arg=arg):
             return arg
         case _:
-            return Not(c)
+            return Negation(c)

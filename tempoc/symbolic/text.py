@@ -8,21 +8,21 @@ from collections.abc import Callable
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    And,
-    Compare,
     CompareOp,
+    Conjunction,
     Const,
+    Disjunction,
     Entry,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
     Mod,
-    Not,
-    Or,
-    Prod,
+    Negation,
+    Relation,
     Slice,
-    Sum,
     Sym,
     Truth,
     add,
@@ -66,16 +66,16 @@ def _text(e: Expr) -> tuple[str, int]:
             return str(v), _ATOM if v >= 0 else _SUM
         case Sym(name=n):
             return n, _ATOM
-        case Sum():
+        case IndexSum():
             return _sum_text(e)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             return "*".join(_at(f, _ATOM) for f in fs), _PRODUCT
         case FloorDiv(arg=a, divisor=k):
             return f"{_at(a, _ATOM)}//{k}", _PRODUCT
         case Mod(arg=a, divisor=k):
             return f"{_at(a, _ATOM)}%{k}", _PRODUCT
-        case Min(args=args) | Max(args=args):
-            word = "min" if isinstance(e, Min) else "max"
+        case IndexMin(args=args) | IndexMax(args=args):
+            word = "min" if isinstance(e, IndexMin) else "max"
             return f"{word}({', '.join(show(a) for a in sorted(args, key=_place))})", _ATOM
         case _:
             return _condition_text(e)
@@ -91,13 +91,13 @@ def _condition_text(e: Expr) -> tuple[str, int]:
     match e:
         case Truth(value=v):
             return "true" if v else "false", _ATOM
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             return f"{_side(left)} {op} {_side(right)}", _COMPARE
-        case And(args=args):
+        case Conjunction(args=args):
             return " and ".join(_at(a, _NOT) for a in args), _AND
-        case Or(args=args):
+        case Disjunction(args=args):
             return " or ".join(_at(a, _AND) for a in args), _OR
-        case Not(arg=a):
+        case Negation(arg=a):
             return f"not {_at(a, _NOT)}", _NOT
         case _:
             raise TypeError(f"not an index expression: {e!r}")
@@ -110,7 +110,7 @@ def _side(e: Expr) -> str:
     return _at(e, _SUM)
 
 
-def _sum_text(e: Sum) -> tuple[str, int]:
+def _sum_text(e: IndexSum) -> tuple[str, int]:
     """Positive terms, a negative constant, negative terms, a positive constant: `T-1-t`, `t+1`."""
     plus = [_term(k, x) for k, x in e.terms if k > 0]
     minus = [_term(-k, x) for k, x in e.terms if k < 0]
@@ -128,12 +128,12 @@ def _sum_text(e: Sum) -> tuple[str, int]:
 def _term(k: int, x: Expr) -> str:
     if k == 1:
         return _at(x, _PRODUCT)
-    return f"{k}*{_at(x, _ATOM if not isinstance(x, Prod) else _PRODUCT)}"
+    return f"{k}*{_at(x, _ATOM if not isinstance(x, IndexProduct) else _PRODUCT)}"
 
 
 def parse(text: str) -> Entry:
     """The expression or slice that a text means; `ValueError` says where it goes wrong."""
-    reader = _Reader(text)
+    reader = _ExprReader(text)
     entry = reader.entry()
     reader.expect("")
     return entry
@@ -151,7 +151,7 @@ _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.']*)|(//|<=|>=|==|!=|[-+*%<>(),:
 _COMPARISONS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
 
 
-class _Reader:
+class _ExprReader:
     """Recursive descent over the tokens, with Python's precedence."""
 
     def __init__(self, text: str) -> None:

@@ -10,20 +10,20 @@ from tempoc.base.interned import MEMORY
 from tempoc.symbolic.expr import (
     HOLDS,
     ZERO,
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Entry,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
     Mod,
-    Not,
-    Or,
-    Prod,
+    Negation,
+    Relation,
     Slice,
-    Sum,
     Sym,
     Truth,
     add,
@@ -54,21 +54,26 @@ def extent(s: Slice) -> Expr:
 
 def is_condition(e: Expr) -> bool:
     """Whether the expression is boolean valued."""
-    return isinstance(e, (Truth, Compare, And, Or, Not))
+    return isinstance(e, (Truth, Relation, Conjunction, Disjunction, Negation))
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions."""
     match e:
-        case Sum(terms=terms):
+        case IndexSum(terms=terms):
             return tuple(x for _, x in terms)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             return fs
-        case FloorDiv(arg=a) | Mod(arg=a) | Not(arg=a):
+        case FloorDiv(arg=a) | Mod(arg=a) | Negation(arg=a):
             return (a,)
-        case Min(args=args) | Max(args=args) | And(args=args) | Or(args=args):
+        case (
+            IndexMin(args=args)
+            | IndexMax(args=args)
+            | Conjunction(args=args)
+            | Disjunction(args=args)
+        ):
             return args
-        case Compare(left=left, right=right):
+        case Relation(left=left, right=right):
             return (left, right)
         case _:
             return ()
@@ -96,7 +101,7 @@ def integers(e: Expr) -> tuple[int, ...]:
     match e:
         case Const(value=v):
             own: tuple[int, ...] = (v,)
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             own = (k, *(c for c, _ in terms))
         case FloorDiv(divisor=k) | Mod(divisor=k):
             own = (k,)
@@ -110,7 +115,7 @@ def is_affine(e: Entry) -> bool:
     """Whether the expression is quasi-affine: free of products of symbols."""
     if isinstance(e, Slice):
         return is_affine(e.lo) and is_affine(e.hi)
-    return not isinstance(e, Prod) and all(is_affine(c) for c in children(e))
+    return not isinstance(e, IndexProduct) and all(is_affine(c) for c in children(e))
 
 
 def substitute(e: Expr, env: Mapping[str, Expr]) -> Expr:
@@ -121,25 +126,25 @@ def substitute(e: Expr, env: Mapping[str, Expr]) -> Expr:
     match e:
         case Sym(name=n):
             return env.get(n, e)
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             return add(Const(k), *(mul(Const(c), substitute(x, env)) for c, x in terms))
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             return product(substitute(f, env) for f in fs)
         case FloorDiv(arg=a, divisor=k):
             return floordiv(substitute(a, env), k)
         case Mod(arg=a, divisor=k):
             return mod(substitute(a, env), k)
-        case Min(args=args):
+        case IndexMin(args=args):
             return minimum(*(substitute(a, env) for a in args))
-        case Max(args=args):
+        case IndexMax(args=args):
             return maximum(*(substitute(a, env) for a in args))
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             return compare(op, substitute(left, env), substitute(right, env))
-        case And(args=args):
+        case Conjunction(args=args):
             return conjunction(*(substitute(a, env) for a in args))
-        case Or(args=args):
+        case Disjunction(args=args):
             return disjunction(*(substitute(a, env) for a in args))
-        case Not(arg=a):
+        case Negation(arg=a):
             return negation(substitute(a, env))
         case _:
             return e
@@ -157,11 +162,11 @@ def evaluate(e: Expr, env: Mapping[str, int]) -> int:
     return _function(e)(env)
 
 
-Function = Callable[[Mapping[str, int]], int]
+CompiledExpr = Callable[[Mapping[str, int]], int]
 
 
 @lru_cache(MEMORY)
-def _function(e: Expr) -> Function:
+def _function(e: Expr) -> CompiledExpr:
     """The expression as a function: looking at what it is made of at every point takes longer."""
     match e:
         case Const(value=v) | Truth(value=v):
@@ -169,13 +174,13 @@ def _function(e: Expr) -> Function:
             return lambda env: number
         case Sym(name=n):
             return lambda env: env[n]
-        case Sum(terms=((1, x),), const=k):
+        case IndexSum(terms=((1, x),), const=k):
             part = _function(x)
             return lambda env: part(env) + k
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             parts = tuple((c, _function(x)) for c, x in terms)
             return lambda env: sum([c * x(env) for c, x in parts], k)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             factors = tuple(map(_function, fs))
             return lambda env: math.prod([f(env) for f in factors])
         case FloorDiv(arg=a, divisor=k):
@@ -184,22 +189,22 @@ def _function(e: Expr) -> Function:
         case Mod(arg=a, divisor=k):
             reduced = _function(a)
             return lambda env: reduced(env) % k
-        case Min(args=args):
+        case IndexMin(args=args):
             least = tuple(map(_function, args))
             return lambda env: min([f(env) for f in least])
-        case Max(args=args):
+        case IndexMax(args=args):
             most = tuple(map(_function, args))
             return lambda env: max([f(env) for f in most])
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             holds, difference = HOLDS[op], (_function(left), _function(right))
             return lambda env: int(holds(difference[0](env) - difference[1](env)))
-        case And(args=args):
+        case Conjunction(args=args):
             every = tuple(map(_function, args))
             return lambda env: int(all(f(env) for f in every))
-        case Or(args=args):
+        case Disjunction(args=args):
             some = tuple(map(_function, args))
             return lambda env: int(any(f(env) for f in some))
-        case Not(arg=a):
+        case Negation(arg=a):
             negated = _function(a)
             return lambda env: int(not negated(env))
         case _:

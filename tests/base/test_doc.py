@@ -2,9 +2,9 @@ from tempoc.base.doc import (
     HARD,
     SPACE,
     Doc,
-    Group,
+    DocGroup,
+    DocNest,
     IfBroken,
-    Nest,
     bracket,
     concat,
     join,
@@ -24,17 +24,17 @@ def test_outer_brackets_break_first() -> None:
 
 
 def test_what_follows_a_group_counts() -> None:
-    doc = concat(Group(concat("a", SPACE, "b")), "ccc")
+    doc = concat(DocGroup(concat("a", SPACE, "b")), "ccc")
     assert render(doc, 6) == "a bccc"
     assert render(doc, 5) == "a\nbccc"
 
 
 def test_a_hard_line_breaks_its_group() -> None:
-    assert render(Group(concat("a", HARD, "b", SPACE, "c"))) == "a\nb\nc"
+    assert render(DocGroup(concat("a", HARD, "b", SPACE, "c"))) == "a\nb\nc"
 
 
 def test_broken_and_flat_alternatives() -> None:
-    doc = Group(concat("aa", SPACE, "bb", IfBroken("!", "?")))
+    doc = DocGroup(concat("aa", SPACE, "bb", IfBroken("!", "?")))
     assert render(doc, 9) == "aa bb?"
     assert render(doc, 3) == "aa\nbb!"
 
@@ -47,5 +47,5 @@ def test_empty_brackets_and_joins() -> None:
 def test_depth_is_no_danger() -> None:
     doc: Doc = "x"
     for _ in range(20_000):
-        doc = Group(Nest(concat("(", doc, ")"), 0))
+        doc = DocGroup(DocNest(concat("(", doc, ")"), 0))
     assert len(render(doc)) == 40_001

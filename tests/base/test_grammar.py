@@ -63,9 +63,7 @@ def test_spellings(expressions: Grammar) -> None:
     assert expressions.spelling("NAME") is None
 
 
-def test_a_damaged_cache_is_built_anew(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_cache_is_built_anew(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     grammar._cache_folder.cache_clear()
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.ready import Ready as Often
 from tempoc.runtime.ready import ready as often
 from tempoc.runtime.run import RunResult, Settings, run_given
@@ -42,7 +42,7 @@ class Ready:
     """
 
     out: Path
-    loaded: Loaded
+    loaded: LoadedProgram
     bounds: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     params: Mapping[str, np.ndarray] = field(default_factory=dict)

@@ -14,9 +14,7 @@ from tests.support.golden import Golden
 
 
 @pytest.mark.usefixtures("as_users")
-def test_the_report(
-    tempoc: Session, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report(tempoc: Session, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONG", 0)
     monkeypatch.setattr(blocks, "BRIEF", 0)
     shutil.copy(ROOT / "examples" / "03_heat_equation.rt", "heat.rt")

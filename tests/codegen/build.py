@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import write_bundle
-from tempoc.memory.plan_types import Axis, Key, Plan, Release, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, MemoryPlan, MemoryRelease
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.space import Space
 from tempoc.runtime.run import run
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.text.parse import parse_graph
 from tempoc.symbolic.domain import Domain
@@ -20,25 +20,25 @@ from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.text import parse
 
 
-def at(statement: str, *point: str) -> Tree:
+def at(statement: str, *point: str) -> ScheduleTree:
     """Execute a statement at a point."""
     return Execute(statement=statement, point=tuple(parse(e) for e in point))
 
 
-def seq(*items: Tree) -> Tree:
+def seq(*items: ScheduleTree) -> ScheduleTree:
     """One after the other."""
-    return Sequence(items=items)
+    return TreeSequence(items=items)
 
 
-def loop(var: str, lower: str, upper: str, *body: Tree) -> Tree:
+def loop(var: str, lower: str, upper: str, *body: ScheduleTree) -> ScheduleTree:
     """A loop with step 1."""
     inner = body[0] if len(body) == 1 else seq(*body)
-    return Loop(var=var, lower=parse(lower), upper=parse(upper), step=1, body=inner)
+    return TreeLoop(var=var, lower=parse(lower), upper=parse(upper), step=1, body=inner)
 
 
-def when(condition: str, body: Tree) -> Tree:
+def when(condition: str, body: ScheduleTree) -> ScheduleTree:
     """A guard."""
-    return Guard(condition=parse(condition), body=body)
+    return TreeGuard(condition=parse(condition), body=body)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,34 +50,34 @@ class Case:
     """
 
     graph: str
-    tree: Tree
+    tree: ScheduleTree
     roles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     releases: Mapping[str, tuple[tuple[str, tuple[str, ...], str], ...]] = field(
         default_factory=dict
     )
     donations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def emit(self) -> Emitted:
+    def emit(self) -> EmittedProgram:
         """Run codegen."""
         graph = parse_graph(self.graph, "case.sdg")
         space = Space(graph.universe)
         found = statements(graph, space)
-        stores: dict[str, Store] = {}
+        stores: dict[str, Buffer] = {}
         for tensor in found.tensors.values():
             op = graph.nodes[tensor.node].op
             default = "key" if isinstance(op, Param) else "axis"
             given = isinstance(op, Input | Param)
-            keys: list[Key] = []
-            axes: list[Axis] = []
+            keys: list[BufferKey] = []
+            axes: list[BufferAxis] = []
             for dim in tensor.domain.dims:
                 bound = graph.universe.dim(dim).bound
                 word, _, size = self.roles.get(tensor.name, {}).get(dim, default).partition(" ")
                 if word == "key":
-                    keys.append(Key(dim=dim, modulo=parse(size) if size else None))
+                    keys.append(BufferKey(dim=dim, modulo=parse(size) if size else None))
                 else:
-                    axes.append(Axis(dim=dim, size=parse(size or bound), ring=word == "ring"))
+                    axes.append(BufferAxis(dim=dim, size=parse(size or bound), ring=word == "ring"))
             box = Domain(tensor.domain.dims, tensor.domain.where)
-            stores[tensor.name] = Store(
+            stores[tensor.name] = Buffer(
                 tensor=tensor.name,
                 kind="resident" if given else "block" if axes else "points",
                 dtype=tensor.type.dtype,
@@ -87,12 +87,12 @@ class Case:
             )
         releases = {
             name: tuple(
-                Release(tensor=t, key=tuple(parse(e) for e in key), where=_condition(where))
+                MemoryRelease(tensor=t, key=tuple(parse(e) for e in key), where=_condition(where))
                 for t, key, where in items
             )
             for name, items in self.releases.items()
         }
-        plan = Plan(stores=stores, releases=releases, donations=self.donations)
+        plan = MemoryPlan(stores=stores, releases=releases, donations=self.donations)
         return assemble(graph, found, self.tree, plan, space)
 
     def run(self, path: Path, bounds=None, inputs=None, params=None):

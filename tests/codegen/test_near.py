@@ -9,7 +9,7 @@ import pytest
 
 from tempoc.base.source import Source
 from tempoc.codegen.kernels import shared_windows as windows
-from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.regions.prelude import UPDATED
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
@@ -50,7 +50,7 @@ NEAR = {
     "without the last": f"y = (v[{BEFORE}] @ v)[0:min(3, t)] @ v[max(0, t-3):t]",
     "a running maximum": f"y = sum(cumsum(v[{BEFORE}] @ v) * (v[{BEFORE}] @ v))",
     "from the second on": f"x[0] = v[0]\nx[t] = (v[{BEFORE}] @ v) @ v[{BEFORE}]\ny = x * x",
-    "more of the heads": f'y = nn.softmax(v[{BEFORE}] @ transpose(h)[:, 0]) @ h[{BEFORE}][:, 1]',
+    "more of the heads": f"y = nn.softmax(v[{BEFORE}] @ transpose(h)[:, 0]) @ h[{BEFORE}][:, 1]",
 }
 CALL = r"in_windows\(\s*point,"
 TWO = ("two windows", "without the last")
@@ -105,7 +105,7 @@ output cost, d, e
 def test_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many points at a time as memory allows, also fewer than a window has elements."""
 
-    def small(*parts: Any, batch: int, blocks: bool) -> Emitted:
+    def small(*parts: Any, batch: int, blocks: bool) -> EmittedProgram:
         return assemble(*parts, batch=min(batch, 40), blocks=blocks)
 
     monkeypatch.setattr(compilation, "assemble", small)

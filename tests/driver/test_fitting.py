@@ -15,7 +15,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.forecast.budget import needed, usual_given
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.support.agreement import data
@@ -68,7 +68,7 @@ def ran(found: Fit, name: str) -> RunResult:
     inputs = data(compilation.graph, {name: SIZE}, special=False)
     given = Given(bounds={name: SIZE}, inputs=as_sources(inputs), params={})
     return run_given(
-        Loaded(program=emitted.program, functions=functions), given, Settings(account=True)
+        LoadedProgram(program=emitted.program, functions=functions), given, Settings(account=True)
     )
 
 

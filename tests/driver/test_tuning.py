@@ -13,7 +13,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import tuning
-from tempoc.driver.search.candidates import KNOBS, Way
+from tempoc.driver.search.candidates import KNOBS, Candidate
 from tempoc.driver.search.tuning import Once, in_turns, is_faster, tune
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.nodes.gpu_commands import WAYS, commands_of
@@ -46,12 +46,12 @@ def compiled(text: str = STEPS.format("0.1"), options: Options | None = None) ->
     return Compilation(load_source(Source("m.rt", text)), options or Options())
 
 
-def names(way: Way, sizes: Mapping[str, int], *knobs: int) -> list[str]:
+def names(way: Candidate, sizes: Mapping[str, int], *knobs: int) -> list[str]:
     return [found.name for k in knobs for found in KNOBS[k](way, sizes)]
 
 
 def test_ways_of_a_loop() -> None:
-    way = Way(compilation=compiled())
+    way = Candidate(compilation=compiled())
     assert names(way, {"T": 100}, 0, 1) == ["loops-by-host", "points", "bucket-0"]
     assert names(way, {"T": 5000}, 1) == ["bucket-0", "bucket-128", "bucket-2048"]
     assert names(way, {"T": 5000}, 2, 3, 4, 5) == []
@@ -59,12 +59,12 @@ def test_ways_of_a_loop() -> None:
     assert names(first, {"T": 100}, 0, 1) == [
         "loops-by-host-loops-on-device", "loops-by-host-points", "loops-by-host-bucket-0"
     ]  # fmt: skip
-    by_host = Way(compilation=compiled(options=Options(regions=False, apart=True)))
+    by_host = Candidate(compilation=compiled(options=Options(regions=False, apart=True)))
     assert names(by_host, {"T": 5000}, 0, 1, 2, 3) == []
 
 
 def test_ways_of_training() -> None:
-    way = Way(compilation=compiled(LEARN))
+    way = Candidate(compilation=compiled(LEARN))
     sizes = {"T": 400_000, "I": 3}
     found = [*KNOBS[2](way, sizes)]
     assert [w.name for w in found] == ["tiles-4MiB", "tiles-256KiB"]
@@ -89,9 +89,9 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
     """They are recorded with the program, and XLA knows the options; a CPU does not mind them."""
-    way = Way(compilation=compiled())
+    way = Candidate(compilation=compiled())
     assert names(way, {"T": 6}, 4) == ["commands-none", "commands-loops"]
-    both = Way(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
+    both = Candidate(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
     (first, *_), (second, *_) = KNOBS[5](both, {"T": 6}), KNOBS[6](both, {"T": 6})
     assert names(first, {"T": 6}, 6)[0] == f"{first.name}-{second.name}"
     assert names(both, {"T": 6}, 7) == []
@@ -118,7 +118,7 @@ def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:
     base.write(str(tmp_path / "out"))
     said: list[str] = []
 
-    def knob(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+    def knob(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
         for name, text in zip(("one", "two"), others, strict=False):
             yield way.but(compiled(text), name, name)
 

@@ -11,7 +11,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import variants
-from tempoc.driver.search.variants import Reach, family, open_family
+from tempoc.driver.search.variants import BoundReach, family, open_family
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.budget import usual_given
 from tempoc.runtime.messages.memory import over_budget
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, int]]:
 
 
 def test_one_bound(asked: list[Mapping[str, int]]) -> None:
-    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 200})
+    reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 200})
     found = family(compiled(PLAIN), reach, usual_given, 404)
     assert asked == [{"B": 1, "T": 200}]
     assert [(v.name, v.about, v.upto) for v in found.members] == [
@@ -61,7 +61,7 @@ def test_one_bound(asked: list[Mapping[str, int]]) -> None:
 
 
 def test_bounds_that_rise_together(asked: list[Mapping[str, int]]) -> None:
-    reach = Reach(least={"B": 1, "T": 1}, most={"B": 8, "T": 64})
+    reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 8, "T": 64})
     assert [reach.at(t) for t in (1, 16, 64)] == [
         {"B": 1, "T": 1}, {"B": 4, "T": 16}, {"B": 8, "T": 64}
     ]  # fmt: skip
@@ -72,13 +72,13 @@ def test_bounds_that_rise_together(asked: list[Mapping[str, int]]) -> None:
 
 
 def test_what_fits_everywhere_is_alone(asked: list[Mapping[str, int]]) -> None:
-    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 100})
+    reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 100})
     found = family(compiled(PLAIN), reach, usual_given, 404)
     assert len(found.members) == 1 and found.note() == "" and not asked
 
 
 def test_the_end_of_a_range_must_fit(asked: list[Mapping[str, int]]) -> None:
-    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 4000})
+    reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 4000})
     with pytest.raises(RunError) as error:
         family(compiled(PLAIN), reach, usual_given, 404)
     assert asked[-1] == {"B": 1, "T": 4000}
@@ -86,7 +86,7 @@ def test_the_end_of_a_range_must_fit(asked: list[Mapping[str, int]]) -> None:
 
 
 def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> None:
-    reach = Reach(least={"B": 1, "T": 150}, most={"B": 1, "T": 200})
+    reach = BoundReach(least={"B": 1, "T": 150}, most={"B": 1, "T": 200})
     found = family(compiled(PLAIN), reach, usual_given, 404)
     assert [v.upto for v in found.members] == [(), (("B", 1), ("T", 200))]
     assert "with a larger budget: as it is" in found.note()
@@ -94,7 +94,7 @@ def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> 
 
 @pytest.mark.parametrize("ends", [(1, 7), (3, 8)])
 def test_ends_keep_to_assumptions(asked: list[Mapping[str, int]], ends: tuple[int, int]) -> None:
-    reach = Reach(least={"B": 1, "T": ends[0]}, most={"B": 1, "T": ends[1]})
+    reach = BoundReach(least={"B": 1, "T": ends[0]}, most={"B": 1, "T": ends[1]})
     with pytest.raises(RunError) as error:
         family(compiled(PLAIN), reach, usual_given, 10)
     assert error.value.problems[0].code == "RT516"

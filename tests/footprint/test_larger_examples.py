@@ -17,7 +17,7 @@ from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bindings import Given, leading_dims, points, tensor_name
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings, run_given
@@ -57,7 +57,7 @@ def test_what_was_predicted(name: str, tmp_path: Path) -> None:
 
 def data(
     program: Program, bounds: Mapping[str, int]
-) -> tuple[dict[str, Array], dict[str, Array]]:
+) -> tuple[dict[str, HostArray], dict[str, HostArray]]:
     """Ones for all inputs, and for params that are not computed."""
     values = resolve(program, bounds, (), {}).values
     dims = {dim: values[bound] for dim, bound in program.dims}

@@ -14,7 +14,7 @@ from hypothesis import given as drawn
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.footprint.formulas import Facts
+from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import BEFORE, peak
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.nodes.nodes import Program
@@ -25,7 +25,7 @@ from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Rooms, groups
 from tempoc.runtime.forecast.budget import largest_bound, usual_given
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import parse_size
 from tempoc.runtime.run import RunResult, Settings, run_given
@@ -124,11 +124,13 @@ BY_HAND = [
 ]
 
 
-def compiled(text: str, bucket: int = 512, passes: str | None = PASSES) -> tuple[Graph, Loaded]:
+def compiled(
+    text: str, bucket: int = 512, passes: str | None = PASSES
+) -> tuple[Graph, LoadedProgram]:
     return compile_text(text, 2, passes, False, bucket)
 
 
-def measured(graph: Graph, loaded: Loaded, bounds: dict[str, int]) -> RunResult:
+def measured(graph: Graph, loaded: LoadedProgram, bounds: dict[str, int]) -> RunResult:
     names = {i.name for i in loaded.program.inputs}
     arrays = {n: a for n, a in data(graph, bounds, False).items() if n in names}
     given = Given(bounds=bounds, inputs=as_sources(arrays), params={})
@@ -146,7 +148,7 @@ def predicted(program: Program, bounds: dict[str, int]) -> Forecast:
 
 def by_formula(program: Program, bounds: dict[str, int]) -> int:
     """The value of the formula."""
-    facts, rooms = Facts(program), Rooms.of(program, resolve(program, bounds, (), {}).values)
+    facts, rooms = BoundFacts(program), Rooms.of(program, resolve(program, bounds, (), {}).values)
     values = resolve(program, bounds, (), {}).values
     for (_, size), sizes in zip(groups(program), rooms.sizes, strict=True):
         name = facts.size(size)
@@ -215,7 +217,7 @@ def test_examples_take_what_was_predicted(example: Example) -> None:
     emitted = example_compiled(example.source).emitted
     scope = namespace(emitted.kernels, "kernels.py")
     functions = tuple(scope[k.name] for k in emitted.program.kernels)
-    loaded = Loaded(program=emitted.program, functions=functions)
+    loaded = LoadedProgram(program=emitted.program, functions=functions)
     bounds, inputs, params = example.data(5)
     given = Given(
         bounds={name: bounds[name] for name in example.given},
@@ -252,7 +254,10 @@ def test_the_ledger_is_what_the_device_has(text: str, monkeypatch: pytest.Monkey
 
 @drawn(program=mixes())
 @settings(
-    max_examples=3, deadline=None, derandomize=True, database=None,
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow

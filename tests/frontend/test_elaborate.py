@@ -134,9 +134,7 @@ def test_shapes(text: str, shape: str) -> None:
 
 
 def test_domains_are_unions() -> None:
-    graph = graph_of(
-        "dim b < B\n" + T + "input w[b]: f32\ny = w * x\nz = y[b = 0]\n"
-    )
+    graph = graph_of("dim b < B\n" + T + "input w[b]: f32\ny = w * x\nz = y[b = 0]\n")
     assert graph.nodes["y"].domain.dims == ("b", "t")
     assert graph.nodes["z"].domain.dims == ("t",)
 

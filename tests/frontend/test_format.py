@@ -40,7 +40,7 @@ def test_programs_keep_meaning_and_comments(path: Path) -> None:
         ("y = (a if t>0 else b) as f32[t + 1]", "y = (a if t > 0 else b) as f32[t+1]\n"),
         ("def f(x,dim i,lr=1e-3)=x", "def f(x, dim i, lr = 1e-3) = x\n"),
         ("def f(x) {return x}", "def f(x) {\n  return x\n}\n"),
-        ("param W : f32 = 1 from \"w\"", "param W: f32 from \"w\" = 1\n"),
+        ('param W : f32 = 1 from "w"', 'param W: f32 from "w" = 1\n'),
         ("import optim as optim, nn as n", "import optim, nn as n\n"),
         ('y = "a\\"\\n"', 'y = "a\\"\\n"\n'),
         ("y = {a:1,b:[2]}\n  when  t  >= 1", "y = {a: 1, b: [2]} when t >= 1\n"),
@@ -67,7 +67,9 @@ def f(x) { # d
     # i
 } # j
 # k'''
-    assert formatted(text) == '''\
+    assert (
+        formatted(text)
+        == '''\
 """doc"""  # a
 # b
 x = 1
@@ -86,6 +88,7 @@ def f(x) {
 }  # j
 # k
 '''
+    )
 
 
 def test_comments_of_neighbouring_lines_are_aligned() -> None:

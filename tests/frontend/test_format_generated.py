@@ -15,6 +15,13 @@ NOWHERE = Span(Source("", ""), 0, 0)
 NAMES = st.sampled_from(("a", "b", "x1", "T", "dimension"))
 
 
+SIGNS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+def first(items: tuple[object, ...]) -> tuple[object, ...]:
+    return items[:1]
+
+
 def make(kind: Any, **fields: Any) -> Any:
     """A strategy for nodes of a kind without a place."""
     return st.builds(kind, span=st.just(NOWHERE), **fields)
@@ -28,36 +35,36 @@ IDENTS = make(ast.Ident, name=NAMES)
 OPERATORS = st.sampled_from(("or", "and", "+", "-", "*", "/", "//", "%", "@", "**"))
 LEAVES = st.one_of(
     make(ast.Name, name=NAMES),
-    make(ast.Number, text=st.sampled_from(("0", "12", "1.5", "1e-3", "inf", ".5"))),
+    make(ast.NumberExpr, text=st.sampled_from(("0", "12", "1.5", "1e-3", "inf", ".5"))),
     make(ast.String, value=st.text(st.sampled_from('ab"\\\n\t{}#'), max_size=4)),
     make(ast.Bool, value=st.booleans()),
-    make(ast.Group, value=make(ast.Name, name=NAMES)),
+    make(ast.GroupExpr, value=make(ast.Name, name=NAMES)),
 )
 
 
 def larger(e: Any) -> Any:
     """Strategies for expressions made of expressions."""
     maybe = st.none() | e
-    slices = make(ast.Slice, lo=maybe, hi=maybe, step=maybe)
+    slices = make(ast.SliceExpr, lo=maybe, hi=maybe, step=maybe)
     slots = e | slices | make(ast.DataPoint, index=e, within=slices)
-    positional = tuples(make(ast.Entry, name=st.none(), value=slots), 1)
+    positional = tuples(make(ast.BracketEntry, name=st.none(), value=slots), 1)
     named = st.builds(
-        lambda name, value: (ast.Entry(span=NOWHERE, name=name, value=value),), IDENTS, slots
+        lambda name, value: (ast.BracketEntry(span=NOWHERE, name=name, value=value),), IDENTS, slots
     )
     dtypes = st.sampled_from(ast.DTYPES)
-    types = make(ast.TensorType, dtype=dtypes, extents=tuples(e))
+    types = make(ast.TensorTypeExpr, dtype=dtypes, extents=tuples(e))
     fields = make(ast.RecordField, name=NAMES, value=e)
-    arguments = make(ast.Argument, name=IDENTS, value=e)
+    arguments = make(ast.CallArgument, name=IDENTS, value=e)
     members = st.sampled_from(("w", "Tx"))
     return st.one_of(
-        make(ast.Unary, op=st.sampled_from(("-", "not")), operand=e),
+        make(ast.UnaryExpr, op=st.sampled_from(("-", "not")), operand=e),
         make(ast.Binary, op=OPERATORS, left=e, right=e),
-        make(ast.Compare, op=st.sampled_from(("==", "!=", "<", "<=", ">", ">=")), left=e, right=e),
+        make(ast.ComparisonExpr, op=st.sampled_from(SIGNS), left=e, right=e),
         make(ast.IfExpr, condition=e, then=e, orelse=e),
         make(ast.Access, base=e, entries=positional | named),
-        make(ast.Call, function=e, args=tuples(e), kwargs=tuples(arguments).map(lambda k: k[:1])),
+        make(ast.CallExpr, function=e, args=tuples(e), kwargs=tuples(arguments).map(first)),
         make(ast.Field, base=e, name=members, name_span=st.just(NOWHERE)),
-        make(ast.Transpose, base=e),
+        make(ast.TransposeExpr, base=e),
         make(ast.AsType, value=e, type=types),
         make(ast.ListExpr, items=tuples(e)),
         make(ast.ListComp, element=e, name=IDENTS, over=e),
@@ -66,8 +73,8 @@ def larger(e: Any) -> Any:
 
 
 EXPRESSIONS = st.recursive(LEAVES, larger, max_leaves=12)
-TYPES = st.none() | make(ast.TensorType, dtype=st.just("i32"))
-TARGETS = make(ast.Target, name=IDENTS, entries=st.none(), type=TYPES)
+TYPES = st.none() | make(ast.TensorTypeExpr, dtype=st.just("i32"))
+TARGETS = make(ast.EquationTarget, name=IDENTS, entries=st.none(), type=TYPES)
 
 
 @settings(max_examples=150, deadline=None)

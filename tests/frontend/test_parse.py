@@ -16,19 +16,19 @@ def program(text: str) -> ast.Module:
     return parse(Source("m.rt", text))
 
 
-def value(text: str) -> ast.Expr:
+def value(text: str) -> ast.Expression:
     """The right side of an equation."""
     (item,) = program(f"y = {text}").items
     assert isinstance(item, ast.Equation)
     return item.values[0]
 
 
-def shape(node: ast.Expr) -> str:
+def shape(node: ast.Expression) -> str:
     """An expression with all its parentheses."""
     match node:
-        case ast.Binary() | ast.Compare():
+        case ast.Binary() | ast.ComparisonExpr():
             return f"({shape(node.left)} {node.op} {shape(node.right)})"
-        case ast.Unary():
+        case ast.UnaryExpr():
             return f"({node.op} {shape(node.operand)})"
         case ast.IfExpr():
             return f"({shape(node.then)} if {shape(node.condition)} else {shape(node.orelse)})"
@@ -41,7 +41,7 @@ def shape(node: ast.Expr) -> str:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_programs_parse_and_spans_nest(path: Path) -> None:
     source = Source(str(path), path.read_text(encoding="utf-8"))
-    work: list[ast.Node] = [parse(source)]
+    work: list[ast.SyntaxNode] = [parse(source)]
     while work:
         node = work.pop()
         assert node.span.text.strip() == node.span.text or isinstance(node, ast.Module)
@@ -75,7 +75,7 @@ def test_precedence(text: str, wanted: str) -> None:
 def test_numbers() -> None:
     texts = ("12", "0", "1.5", "0.", ".5", "1e-3", "2E5", "inf")
     numbers = [value(text) for text in texts]
-    assert [n.value for n in numbers if isinstance(n, ast.Number)] == [
+    assert [n.value for n in numbers if isinstance(n, ast.NumberExpr)] == [
         12, 0, 1.5, 0.0, 0.5, 1e-3, 2e5, float("inf"),
     ]  # fmt: skip
     assert isinstance(numbers[0].value, int) and isinstance(numbers[3].value, float)  # type: ignore[union-attr]
@@ -90,14 +90,14 @@ def test_brackets() -> None:
     node = value("x[0:t+1, :, ::2, j in 1:T]")
     assert isinstance(node, ast.Access)
     kinds = [type(entry.value).__name__ for entry in node.entries]
-    assert kinds == ["Slice", "Slice", "Slice", "DataPoint"]
+    assert kinds == ["SliceExpr", "SliceExpr", "SliceExpr", "DataPoint"]
     inner = value("x[t = j in 0:T][0]")
     assert isinstance(inner, ast.Access) and isinstance(inner.base, ast.Access)
     assert inner.base.entries[0].name == ast.Ident(span=NOWHERE, name="t")
 
 
 def test_a_parenthesized_name_is_told_from_the_name() -> None:
-    assert isinstance(value("(x)[0]").base, ast.Group)  # type: ignore[union-attr]
+    assert isinstance(value("(x)[0]").base, ast.GroupExpr)  # type: ignore[union-attr]
     assert isinstance(value("x[0]").base, ast.Name)  # type: ignore[union-attr]
     assert isinstance(value("(x + 1)[0]").base, ast.Binary)  # type: ignore[union-attr]
 
@@ -142,26 +142,26 @@ def test_declarations() -> None:
     module = program(DECLARATIONS)
     assert module.doc == "doc"
     assert [type(item).__name__ for item in module.items] == [
-        "Import", "Dim", "Dim", "Dim", "Assume", "Input", "Param", "Param", "Extern", "Output",
-        "Save", "Print", "Def", "Def", "Equation",
+        "ImportDecl", "DimDecl", "DimDecl", "DimDecl", "Assume", "InputDecl", "ParamDecl",
+        "ParamDecl", "ExternDecl", "OutputDecl", "SaveDecl", "PrintDecl", "Def", "Def", "Equation",
     ]  # fmt: skip
     imports, _, _, n, _, x, w, v, extern, output, save, _, g, h, last = module.items
-    assert isinstance(imports, ast.Import)
+    assert isinstance(imports, ast.ImportDecl)
     assert [(i.module, i.path, i.alias.name) for i in imports.items] == [
         ("nn", None, "nn"), ("optim", None, "o"), (None, "my/blocks.rt", "blocks"),
     ]  # fmt: skip
-    assert isinstance(n, ast.Dim) and n.until is not None and n.until.name == "stop"
-    assert isinstance(x, ast.Input) and [d.name for d in x.dims] == ["b", "t"]
-    assert isinstance(w, ast.Param) and isinstance(w.type, ast.RecordType)
+    assert isinstance(n, ast.DimDecl) and n.until is not None and n.until.name == "stop"
+    assert isinstance(x, ast.InputDecl) and [d.name for d in x.dims] == ["b", "t"]
+    assert isinstance(w, ast.ParamDecl) and isinstance(w.type, ast.RecordType)
     assert w.template is not None and w.template.value == "layers.{l}.w"
-    assert isinstance(v, ast.Param) and v.type is None and v.template is not None
-    assert isinstance(extern, ast.Extern) and extern.kind == "host" and extern.over is not None
+    assert isinstance(v, ast.ParamDecl) and v.type is None and v.template is not None
+    assert isinstance(extern, ast.ExternDecl) and extern.kind == "host" and extern.over is not None
     assert [f.name for f in extern.results] == ["r", "s"]
-    assert isinstance(output, ast.Output) and output.items[1].alias is not None
-    assert isinstance(save, ast.Save) and save.guard is not None
+    assert isinstance(output, ast.OutputDecl) and output.items[1].alias is not None
+    assert isinstance(save, ast.SaveDecl) and save.guard is not None
     assert isinstance(g, ast.Def) and g.doc == "about g" and not g.inline
     assert [(p.name.name, p.is_dim) for p in g.params] == [("x", False), ("i", True), ("lr", False)]
-    assert [type(s).__name__ for s in g.body] == ["For", "Equation", "Return"]
+    assert [type(s).__name__ for s in g.body] == ["ForLoop", "Equation", "Return"]
     assert isinstance(h, ast.Def) and h.inline and isinstance(h.body[0], ast.Return)
     assert isinstance(last, ast.Equation) and len(last.targets) == len(last.values) == 2
 

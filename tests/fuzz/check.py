@@ -29,13 +29,13 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.format.format import format_source
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.given_data import all_bounds
@@ -46,7 +46,7 @@ from tests.support.agreement import draw
 from tests.support.checkpoints import held_everywhere, short_calls
 
 Bounds = Mapping[str, int]
-Arrays = dict[str, Array]
+Arrays = dict[str, HostArray]
 INTERNAL = ("RT449", "RT450", "RT47", "RT9")
 """Codes that speak of a mistake of the compiler, not of the program."""
 TIERS = ("passes", "jit")
@@ -156,7 +156,7 @@ class _Examination:
         self.bounds = {}
         return "agreed" if "agreed" in kinds else kinds[0]
 
-    def _at(self, bounds: Bounds, graph: Graph, after: Graph, loaded: Loaded | None) -> str:
+    def _at(self, bounds: Bounds, graph: Graph, after: Graph, loaded: LoadedProgram | None) -> str:
         """One choice of bounds."""
         self.bounds, self.stage, self.tier = bounds, "run", 0
         known = Reference(graph, bounds, data(graph, bounds, self.plan.special))
@@ -180,7 +180,7 @@ class _Examination:
                 resumed(loaded, known)
         return "agreed"
 
-    def _must_refuse(self, loaded: Loaded, known: Reference, why: str) -> None:
+    def _must_refuse(self, loaded: LoadedProgram, known: Reference, why: str) -> None:
         self.tier = self.plan.tier
         try:
             run(loaded, known)
@@ -199,12 +199,12 @@ def crash(error: Exception, stage: str) -> tuple[str, str]:
     return f"{type(error).__name__} {place}", str(error).split("\n")[0][:300]
 
 
-def load(compilation: Compilation) -> Loaded:
+def load(compilation: Compilation) -> LoadedProgram:
     """The compiled program in this process, without files."""
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")
     kernels = tuple(scope[k.name] for k in emitted.program.kernels)
-    return Loaded(program=emitted.program, functions=kernels)
+    return LoadedProgram(program=emitted.program, functions=kernels)
 
 
 def data(graph: Graph, bounds: Bounds, special: bool) -> Arrays:
@@ -230,7 +230,7 @@ def values(graph: Graph, bounds: Bounds, given: Arrays, *, wide: bool = True) ->
     """The outputs, and what is printed, by name and point."""
     shown: Arrays = {}
 
-    def perform(op: Effect, at: Mapping[str, int], arrays: tuple[Array, ...]) -> None:
+    def perform(op: EffectOp, at: Mapping[str, int], arrays: tuple[HostArray, ...]) -> None:
         point = {d: at[d] for place in op.places for d, _ in place if d in at}
         for name, array in zip(op.names, arrays, strict=True):
             shown[f"{len(shown)}: {op.name} {op.turn} {name} at {point}"] = array
@@ -275,7 +275,7 @@ class Reference:
         return self.memory[name]
 
 
-def given_to(loaded: Loaded, known: Reference) -> Given:
+def given_to(loaded: LoadedProgram, known: Reference) -> Given:
     """What a run is given."""
     names = {i.name for i in loaded.program.inputs} | {p.name for p in loaded.program.params}
     arrays = {n: a for n, a in known.given.items() if n in names}
@@ -283,18 +283,18 @@ def given_to(loaded: Loaded, known: Reference) -> Given:
     return Given(bounds=known.bounds, inputs=inputs, params=params)
 
 
-def resumed(loaded: Loaded, known: Reference) -> None:
+def resumed(loaded: LoadedProgram, known: Reference) -> None:
     """Hold a run at each boundary, go on from some of them: all end alike, to the bit.
 
     The program is loaded anew: what it prepared for runs without boundaries has other kernels.
     """
-    loaded = Loaded(program=loaded.program, functions=loaded.functions)
+    loaded = LoadedProgram(program=loaded.program, functions=loaded.functions)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         short_calls(patch)
         held_everywhere(loaded, given_to(loaded, known), Path(folder), patch, most=3)
 
 
-def run(loaded: Loaded, known: Reference) -> Arrays:
+def run(loaded: LoadedProgram, known: Reference) -> Arrays:
     """The outputs of a compiled program."""
     given = given_to(loaded, known)
     settings = Settings(show=lambda shown, values: None)
@@ -322,7 +322,7 @@ def compare(
             raise DiffersError(f"{name}{[*at]} is {a[at]}, not {w[at]}, with {dict(known.bounds)}")
 
 
-def _close(a: Array, b: Array, rtol: float, atol: float) -> Array:
+def _close(a: HostArray, b: HostArray, rtol: float, atol: float) -> HostArray:
     if a.dtype.kind not in "fV" and a.dtype.name != "bfloat16":
         return np.asarray(a == b)
     wide = a.astype(np.float64), b.astype(np.float64)
@@ -330,8 +330,8 @@ def _close(a: Array, b: Array, rtol: float, atol: float) -> Array:
 
 
 def _excused(
-    a: Array, known: Reference, name: str, rtol: float, atol: float, *, wide: bool
-) -> Array:
+    a: HostArray, known: Reference, name: str, rtol: float, atol: float, *, wide: bool
+) -> HostArray:
     """Where the program itself cannot tell: other precision or nearly the same inputs."""
     base = known.wide[name].astype(np.float64)
     try:

@@ -20,7 +20,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.text import bytes_of
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.sdg.evaluation.given_data import all_bounds
 from tempoc.symbolic.expr import add
 from tempoc.symbolic.walk import evaluate as value_of
@@ -45,8 +45,8 @@ def renamed(text: str, random: Random) -> Changed | None:
     """New names for tensors, dimensions, bounds, constants and functions, in another order."""
     module = tree_of(text)
     introduced = {n.name: None for _, n in nodes(module) if isinstance(n, ast.Ident)}
-    modules = {i.alias.name for m in module.items if isinstance(m, ast.Import) for i in m.items}
-    keywords = {a.name.name for _, a in nodes(module) if isinstance(a, ast.Argument)}
+    modules = {i.alias.name for m in module.items if isinstance(m, ast.ImportDecl) for i in m.items}
+    keywords = {a.name.name for _, a in nodes(module) if isinstance(a, ast.CallArgument)}
     old = [name for name in introduced if name not in modules | keywords | {"_"}]
     numbers = [*range(len(old))]
     random.shuffle(numbers)
@@ -57,7 +57,7 @@ def renamed(text: str, random: Random) -> Changed | None:
             return replace(node, name=names[node.name])
         return node
 
-    if any(isinstance(n, ast.Param) and n.template for n in module.items):
+    if any(isinstance(n, ast.ParamDecl) and n.template for n in module.items):
         return None
     changed = text_of(rewrite(module, change))
     return changed and Changed(changed, names)
@@ -72,7 +72,9 @@ def reordered(text: str, random: Random) -> Changed | None:
     place: dict[str, str] = {}
     for number, item in enumerate(module.items):
         key = f"{type(item).__name__} {number}"
-        if isinstance(item, ast.Dim | ast.Print | ast.Save | ast.Output | ast.Extern):
+        if isinstance(
+            item, ast.DimDecl | ast.PrintDecl | ast.SaveDecl | ast.OutputDecl | ast.ExternDecl
+        ):
             key = "as they are"
         if isinstance(item, ast.Equation):
             shared = [place[t.name.name] for t in item.targets if t.name.name in place]
@@ -92,7 +94,7 @@ def reordered(text: str, random: Random) -> Changed | None:
 
 def plain_equations(module: ast.Module) -> list[tuple[int, ast.Equation]]:
     """Equations `y[t] = e` without a guard, at top level, each the only one of its tensor."""
-    dims = {i.name.name for i in module.items if isinstance(i, ast.Dim)}
+    dims = {i.name.name for i in module.items if isinstance(i, ast.DimDecl)}
     own = [i for i in module.items if isinstance(i, ast.Equation)]
     count = [t.name.name for i in own for t in i.targets]
     return [
@@ -111,7 +113,7 @@ def plain_equations(module: ast.Module) -> list[tuple[int, ast.Equation]]:
 def split(text: str, random: Random) -> Changed | None:
     """`y[t] = e` becomes `y[t] = e when t < 2; y[t] = e`."""
     module = tree_of(text)
-    fixed = {i.name.name for i in module.items if isinstance(i, ast.Dim) and i.default}
+    fixed = {i.name.name for i in module.items if isinstance(i, ast.DimDecl) and i.default}
     some = [
         (at, e)
         for at, e in plain_equations(module)
@@ -145,7 +147,7 @@ def named(text: str, random: Random) -> Changed | None:
         if any(isinstance(n, ast.IfExpr | ast.AsType | ast.RecordExpr) for _, n in nodes(value)):
             continue
         for path, node in nodes(value):
-            tensor = isinstance(node, ast.Binary | ast.Call) and len(path) > 0
+            tensor = isinstance(node, ast.Binary | ast.CallExpr) and len(path) > 0
             inside = {name for name, _ in path} & {"entries", "function", "items", "kwargs"}
             if tensor and not inside and any(isinstance(n, ast.Access) for _, n in nodes(node)):
                 places.append((at, equation, path, node))
@@ -156,7 +158,7 @@ def named(text: str, random: Random) -> Changed | None:
     part = replace(target, name=replace(target.name, name="part_of_it"))
     # In parentheses, so that a bracket behind it stays spatial.
     name = ast.Name(span=node.span, name="part_of_it")
-    read = ast.Group(span=node.span, value=name)
+    read = ast.GroupExpr(span=node.span, value=name)
     first = replace(equation, targets=(part,), values=(node,))  # type: ignore[arg-type]
     second = replace(equation, values=(put(equation.values[0], path, read),))
     items = (*module.items[:at], first, second, *module.items[at + 1 :])
@@ -167,16 +169,18 @@ def named(text: str, random: Random) -> Changed | None:
 def swapped(text: str, random: Random) -> Changed | None:
     """Two neighbouring dimensions are declared the other way round: axes are, too."""
     module = tree_of(text)
-    dims = [i.name.name for i in module.items if isinstance(i, ast.Dim)]
+    dims = [i.name.name for i in module.items if isinstance(i, ast.DimDecl)]
     plain = all(
         isinstance(i.value, ast.Name)
         for m in module.items
-        if isinstance(m, ast.Output)
+        if isinstance(m, ast.OutputDecl)
         for i in m.items
     )
     if len(dims) < 2 or "random." in text or not plain:
         return None
-    if any((isinstance(m, ast.Dim) and m.until) or isinstance(m, ast.Def) for m in module.items):
+    if any(
+        (isinstance(m, ast.DimDecl) and m.until) or isinstance(m, ast.Def) for m in module.items
+    ):
         return None
     at = random.randrange(len(dims) - 1)
     a, b = dims[at : at + 2]
@@ -194,17 +198,17 @@ def swapped(text: str, random: Random) -> Changed | None:
         return tuple(items[swap.get(k, k)] for k in range(len(items)))
 
     def change(node: Any) -> Any:
-        if isinstance(node, ast.Input | ast.Param):
+        if isinstance(node, ast.InputDecl | ast.ParamDecl):
             order = [b if d == a else a if d == b else d for d in dims]
             return replace(node, dims=tuple(sorted(node.dims, key=lambda d: order.index(d.name))))
-        if isinstance(node, ast.Target) and node.entries:
+        if isinstance(node, ast.EquationTarget) and node.entries:
             return replace(node, entries=turned(node.name.name, node.entries))
         if isinstance(node, ast.Access) and isinstance(node.base, ast.Name):
             return replace(node, entries=turned(node.base.name, node.entries))
         return node
 
     items = rewrite(module, change).items
-    where = {i.name.name: k for k, i in enumerate(items) if isinstance(i, ast.Dim)}
+    where = {i.name.name: k for k, i in enumerate(items) if isinstance(i, ast.DimDecl)}
     moved = [*items]
     moved[where[a]], moved[where[b]] = items[where[b]], items[where[a]]
     axes = {}
@@ -272,7 +276,7 @@ class Original:
         return sizes
 
 
-def with_axes(array: Array, axes: tuple[int, ...] | None) -> Array:
+def with_axes(array: HostArray, axes: tuple[int, ...] | None) -> HostArray:
     """The first axes in another order."""
     if axes is None:
         return array

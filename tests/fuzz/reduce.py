@@ -16,8 +16,9 @@ from tests.fuzz.check import Plan, Verdict, examine
 from tests.fuzz.tree import Path, nodes, put, rewrite, text_of, tree_of
 
 EXPRESSIONS = (
-    ast.Name, ast.Number, ast.ListExpr, ast.RecordExpr, ast.Group, ast.Unary, ast.Binary,
-    ast.Compare, ast.IfExpr, ast.Access, ast.Call, ast.Field, ast.Transpose, ast.AsType,
+    ast.Name, ast.NumberExpr, ast.ListExpr, ast.RecordExpr, ast.GroupExpr, ast.UnaryExpr,
+    ast.Binary, ast.ComparisonExpr, ast.IfExpr, ast.Access, ast.CallExpr, ast.Field,
+    ast.TransposeExpr, ast.AsType,
 )  # fmt: skip
 LITERALS = ("1.0", "0", "1", "2")
 
@@ -110,16 +111,18 @@ def tidied(module: ast.Module) -> ast.Module:
     for item in module.items:
         if isinstance(item, ast.Equation):
             makes.append({t.name.name for t in item.targets})
-        elif isinstance(item, ast.Import):
+        elif isinstance(item, ast.ImportDecl):
             makes.append({i.alias.name for i in item.items})
-        elif isinstance(item, ast.Dim):
+        elif isinstance(item, ast.DimDecl):
             makes.append({item.name.name, item.bound.name})
-        elif isinstance(item, ast.Input | ast.Param | ast.Def | ast.Const | ast.Extern):
+        elif isinstance(
+            item, ast.InputDecl | ast.ParamDecl | ast.Def | ast.ConstDecl | ast.ExternDecl
+        ):
             makes.append({item.name.name})
         else:
             makes.append(set())
     needed: set[str] = set()
-    kept = [isinstance(i, ast.Output | ast.Save | ast.Print) for i in module.items]
+    kept = [isinstance(i, ast.OutputDecl | ast.SaveDecl | ast.PrintDecl) for i in module.items]
     again = True
     while again:
         again = False
@@ -141,7 +144,7 @@ def fewer_outputs(module: ast.Module) -> Iterator[ast.Module]:
 
 def single_outputs(module: ast.Module) -> Iterator[ast.Module]:
     for at, item in enumerate(module.items):
-        if not isinstance(item, ast.Output):
+        if not isinstance(item, ast.OutputDecl):
             continue
         for one in item.items:
             if len(item.items) > 1:
@@ -187,23 +190,23 @@ def inputs_instead(module: ast.Module) -> Iterator[ast.Module]:
 def simpler_expressions(module: ast.Module) -> Iterator[ast.Module]:
     """A part in the place of the whole, a number, no guard."""
     for path, node in nodes(module):
-        if isinstance(node, ast.Equation | ast.Print) and node.guard is not None:
+        if isinstance(node, ast.Equation | ast.PrintDecl) and node.guard is not None:
             yield put(module, path, replace(node, guard=None))
-        if isinstance(node, ast.Slice) and node.step is not None:
+        if isinstance(node, ast.SliceExpr) and node.step is not None:
             yield put(module, path, replace(node, step=None))
         if not isinstance(node, EXPRESSIONS) or not path or "type" in path[-1]:
             continue
         for below, part in nodes(node):
             if 1 <= len(below) <= 3 and isinstance(part, EXPRESSIONS):
                 yield put(module, path, part)
-        if isinstance(node, ast.Number):
+        if isinstance(node, ast.NumberExpr):
             yield from smaller_numbers(module, path, node)
             continue
         for literal in LITERALS[:3]:
-            yield put(module, path, ast.Number(span=node.span, text=literal))
+            yield put(module, path, ast.NumberExpr(span=node.span, text=literal))
 
 
-def smaller_numbers(module: ast.Module, path: Path, node: ast.Number) -> Iterator[ast.Module]:
+def smaller_numbers(module: ast.Module, path: Path, node: ast.NumberExpr) -> Iterator[ast.Module]:
     for text in LITERALS:
         if (
             node.value not in (0, 1) and float(text) < abs(node.value)
@@ -213,11 +216,11 @@ def smaller_numbers(module: ast.Module, path: Path, node: ast.Number) -> Iterato
 
 def simpler_accesses(module: ast.Module) -> Iterator[ast.Module]:
     """The bare name; the point itself in the place of another one."""
-    dims = [i.name for i in module.items if isinstance(i, ast.Dim)]
+    dims = [i.name for i in module.items if isinstance(i, ast.DimDecl)]
     for path, node in nodes(module):
         if isinstance(node, ast.Access):
             yield put(module, path, node.base)
-        if isinstance(node, ast.Entry) and path[0][0] == "items":
+        if isinstance(node, ast.BracketEntry) and path[0][0] == "items":
             for dim in dims:
                 if not isinstance(node.value, ast.Name):
                     yield put(
@@ -227,16 +230,16 @@ def simpler_accesses(module: ast.Module) -> Iterator[ast.Module]:
 
 def fewer_dims(module: ast.Module) -> Iterator[ast.Module]:
     """One dimension less: its entries vanish, and what names it stands at 0."""
-    order = [i.name.name for i in module.items if isinstance(i, ast.Dim)]
+    order = [i.name.name for i in module.items if isinstance(i, ast.DimDecl)]
     where = domains(module, order)
     for dim in order:
 
         def change(node: object, dim: str = dim) -> object:
             if isinstance(node, ast.Name) and node.name == dim:
-                return ast.Number(span=node.span, text="0")
-            if isinstance(node, ast.Input | ast.Param):
+                return ast.NumberExpr(span=node.span, text="0")
+            if isinstance(node, ast.InputDecl | ast.ParamDecl):
                 return replace(node, dims=tuple(d for d in node.dims if d.name != dim))
-            if isinstance(node, ast.Target) and node.entries is not None:
+            if isinstance(node, ast.EquationTarget) and node.entries is not None:
                 return replace(node, entries=without(node.name.name, node.entries, dim, where))
             if isinstance(node, ast.Access) and isinstance(node.base, ast.Name):
                 kept = without(node.base.name, node.entries, dim, where)
@@ -244,7 +247,7 @@ def fewer_dims(module: ast.Module) -> Iterator[ast.Module]:
             return node
 
         items = tuple(
-            i for i in module.items if not (isinstance(i, ast.Dim) and i.name.name == dim)
+            i for i in module.items if not (isinstance(i, ast.DimDecl) and i.name.name == dim)
         )
         yield rewrite(replace(module, items=items), change)
 
@@ -253,9 +256,9 @@ def domains(module: ast.Module, order: list[str]) -> dict[str, list[str]]:
     """The dimensions of tensors with positional entries, as far as their targets name them."""
     where: dict[str, dict[int, str]] = {}
     for _, node in nodes(module):
-        if isinstance(node, ast.Input | ast.Param):
+        if isinstance(node, ast.InputDecl | ast.ParamDecl):
             where[node.name.name] = {at: d.name for at, d in enumerate(node.dims)}
-        if isinstance(node, ast.Target) and node.entries is not None:
+        if isinstance(node, ast.EquationTarget) and node.entries is not None:
             own = where.setdefault(node.name.name, {})
             for at, entry in enumerate(node.entries):
                 names = [n.name for _, n in nodes(entry) if isinstance(n, ast.Name)]
@@ -266,8 +269,8 @@ def domains(module: ast.Module, order: list[str]) -> dict[str, list[str]]:
 
 
 def without(
-    name: str, entries: tuple[ast.Entry, ...], dim: str, where: dict[str, list[str]]
-) -> tuple[ast.Entry, ...] | None:
+    name: str, entries: tuple[ast.BracketEntry, ...], dim: str, where: dict[str, list[str]]
+) -> tuple[ast.BracketEntry, ...] | None:
     """Entries without that of a dimension; none at all is no bracket."""
     own = where.get(name, [""] * 9)
     kept = tuple(e for at, e in enumerate(entries) if (e.name.name if e.name else own[at]) != dim)

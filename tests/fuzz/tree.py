@@ -33,24 +33,24 @@ def text_of(module: ast.Module) -> str | None:
     return text
 
 
-def nodes(node: ast.Node, path: Path = ()) -> Iterator[tuple[Path, ast.Node]]:
+def nodes(node: ast.SyntaxNode, path: Path = ()) -> Iterator[tuple[Path, ast.SyntaxNode]]:
     """A node and all below it, with their places."""
     yield path, node
     for name, value in parts(node):
-        if isinstance(value, ast.Node):
+        if isinstance(value, ast.SyntaxNode):
             yield from nodes(value, (*path, (name, -1)))
         elif isinstance(value, tuple):
             for at, part in enumerate(value):
-                if isinstance(part, ast.Node):
+                if isinstance(part, ast.SyntaxNode):
                     yield from nodes(part, (*path, (name, at)))
 
 
-def parts(node: ast.Node) -> list[tuple[str, Any]]:
+def parts(node: ast.SyntaxNode) -> list[tuple[str, Any]]:
     """The fields of a node."""
     return [(f.name, getattr(node, f.name)) for f in fields(node) if f.name != "span"]
 
 
-def put(node: Any, path: Path, new: ast.Node | None) -> Any:
+def put(node: Any, path: Path, new: ast.SyntaxNode | None) -> Any:
     """The tree with another node at a place; None takes it out."""
     if not path:
         return new
@@ -67,10 +67,11 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """The tree with each node changed, from below."""
     updates: dict[str, Any] = {}
     for name, value in parts(node):
-        if isinstance(value, ast.Node):
+        if isinstance(value, ast.SyntaxNode):
             updates[name] = rewrite(value, change)
         elif isinstance(value, tuple):
             updates[name] = tuple(
-                rewrite(part, change) if isinstance(part, ast.Node) else part for part in value
+                rewrite(part, change) if isinstance(part, ast.SyntaxNode) else part
+                for part in value
             )
     return change(replace(node, **updates))

@@ -128,3 +128,22 @@ def test_the_check_for_accidents_can_fail(text: str, found: bool) -> None:
 def test_tests_and_examples_are_short_too() -> None:
     paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
     assert [path.name for path in paths if path.read_text().count("\n") > FILE_LINES] == []
+
+
+def test_no_type_has_a_name_twice() -> None:
+    places: dict[str, list[str]] = {}
+    for file in files():
+        for node in file.tree.body:
+            for name in type_names(node):
+                places.setdefault(name, []).append(file.name)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def type_names(node: ast.stmt) -> Iterator[str]:
+    """The class or alias of a type that a statement defines; type variables are nobody's."""
+    if isinstance(node, ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        name, plain = node.targets[0].id, node.targets[0].id.lstrip("_")
+        if plain[:1].isupper() and not plain.isupper() and "TypeVar(" not in ast.unparse(node):
+            yield name

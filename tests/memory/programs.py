@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.memory.plan import plan
-from tempoc.memory.plan_types import Plan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.sdg.graph.graph import Graph
@@ -108,7 +108,7 @@ class Planned:
     statements: Statements
     scheduled: Scheduled
     space: Space
-    plan: Plan
+    plan: MemoryPlan
 
     @property
     def rest(self):

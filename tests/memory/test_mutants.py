@@ -12,13 +12,13 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.memory.plan_types import Plan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Prover
 from tempoc.memory.verify import verify
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import data, free_bounds
@@ -71,7 +71,7 @@ TEXTS = {"ring": RING, "growing": GROWING, "layers": LAYERS, "back": BACK, "unti
 SIZES = (1, 4, 13)
 
 
-Data = tuple[dict[str, int], dict[str, Array], dict[str, Array]]
+Data = tuple[dict[str, int], dict[str, HostArray], dict[str, HostArray]]
 
 
 class Mutated:
@@ -85,14 +85,14 @@ class Mutated:
         parts = self.good.optimized.outputs, self.good.space_of(self.good.optimized)
         self.rest = self.good.statements, self.good.scheduled, *parts
 
-    def run(self, plan: Plan) -> Iterator[Mapping[str, Array]]:
+    def run(self, plan: MemoryPlan) -> Iterator[Mapping[str, HostArray]]:
         """What runs with a plan give, counted or not."""
         other = Compilation(self.loaded, self.options)
         other.__dict__ |= {"passes": self.good.passes, "ordered": self.good.ordered, "plan": plan}
         emitted = other.emitted
         scope = namespace(emitted.kernels, "kernels.py")
         functions = tuple(scope[k.name] for k in emitted.program.kernels)
-        loaded = Loaded(program=emitted.program, functions=functions)
+        loaded = LoadedProgram(program=emitted.program, functions=functions)
         for bounds, inputs, params in self.runs:
             some = as_sources(inputs), as_sources(params)
             given = Given(bounds=bounds, inputs=some[0], params=some[1])
@@ -100,7 +100,7 @@ class Mutated:
                 shown = Settings(account=account, show=lambda *effect: None)
                 yield run_given(loaded, given, shown).outputs
 
-    def noticed(self, plan: Plan) -> bool:
+    def noticed(self, plan: MemoryPlan) -> bool:
         """Whether the verifier says that a plan is wrong."""
         try:
             verify(plan, *self.rest)
@@ -121,7 +121,6 @@ class Mutated:
             for there, right in zip(self.run(plan), wanted, strict=True):
                 for output, value in right.items():
                     np.testing.assert_allclose(there[output], value, rtol=1e-4, err_msg=what)
-
 
     def check_proofs(self, found: list[Mutant], kept: list[Mutant]) -> None:
         """No plan that is wrong is proved, and hardly any other one is not."""

@@ -13,7 +13,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.memory import proof_text
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
-from tempoc.memory.plan_types import Axis, Key, Release
+from tempoc.memory.plan_types import BufferAxis, BufferKey, MemoryRelease
 from tempoc.memory.proof import Prover, prove
 from tempoc.memory.verify import verify
 from tempoc.symbolic.domain import Bound, Universe
@@ -57,9 +57,7 @@ output before, blocks, last
 
 
 def prover(found: Planned) -> Prover:
-    return Prover(
-        found.statements, found.scheduled.tree, found.graph.outputs, found.space.universe
-    )
+    return Prover(found.statements, found.scheduled.tree, found.graph.outputs, found.space.universe)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -98,21 +96,21 @@ def moved(found: Planned, tensor: str, **changes):
 
 def test_reasons() -> None:
     found = planned(FIBONACCI)
-    one = moved(found, "f", keys=(Key(dim="t", modulo=ONE),))
+    one = moved(found, "f", keys=(BufferKey(dim="t", modulo=ONE),))
     assert dict(prover(found).prove(one).unproved) == {
         "f": "f.1 may overwrite it before f.2 reads it"
     }
     found = planned(RETURNS)
-    small = moved(found, "e", axes=(Axis(dim="t", size=Sym("T") - 1),))
+    small = moved(found, "e", axes=(BufferAxis(dim="t", size=Sym("T") - 1),))
     assert dict(prover(found).prove(small).unproved) == {"e": "e may write where it has no slot"}
     narrow = moved(found, "e", shape=(Const(2),))
     assert dict(prover(found).prove(narrow).unproved) == {
         "e": "e may write a value larger than its slot"
     }
-    ring = Axis(dim="t", size=maximum(ONE, Sym("T") - 1), ring=True)
+    ring = BufferAxis(dim="t", size=maximum(ONE, Sym("T") - 1), ring=True)
     proof = prover(found).prove(moved(found, "e", axes=(ring,)))
     assert dict(proof.unproved) == {"e": "e may overwrite it before m reads it"}
-    freed = (*found.plan.releases.get("e", ()), Release(tensor="e", key=(), where=TRUE))
+    freed = (*found.plan.releases.get("e", ()), MemoryRelease(tensor="e", key=(), where=TRUE))
     early = replace(found.plan, releases={**found.plan.releases, "e": freed})
     assert dict(prover(found).prove(early).unproved) == {"e": "e may free it before m uses it"}
     given = {**found.plan.donations, "g.1": ("v",)}
@@ -125,9 +123,7 @@ def test_what_runs_too_late_is_not_proved() -> None:
     found = planned(RNN.replace("OUT", "T-1"))
     tree = found.scheduled.tree
     turned = replace(tree, items=tree.items[::-1])
-    proof = prove(
-        found.plan, found.statements, turned, found.graph.outputs, found.space.universe
-    )
+    proof = prove(found.plan, found.statements, turned, found.graph.outputs, found.space.universe)
     assert "h" in proof.unproved
 
 
@@ -135,7 +131,7 @@ def test_remainders_decide_where_distance_does_not() -> None:
     """Every fourth cell is there: in 3 slots each has neighbours 4 apart, but in other slots."""
     found = planned(SPARSE)
     for slots, is_right in ((1, False), (2, False), (3, True), (4, False), (5, True)):
-        changed = moved(found, "a", keys=(Key(dim="t", modulo=Const(slots)),))
+        changed = moved(found, "a", keys=(BufferKey(dim="t", modulo=Const(slots)),))
         assert prover(found).prove(changed).is_whole == is_right, slots
         if is_right:
             verify(changed, *found.rest)
@@ -160,15 +156,13 @@ def test_nothing_follows_from_bounds_that_cannot_be() -> None:
         dims=found.space.universe.dims,
         assumptions=never,
     )
-    proof = prove(
-        found.plan, found.statements, found.scheduled.tree, found.graph.outputs, universe
-    )
+    proof = prove(found.plan, found.statements, found.scheduled.tree, found.graph.outputs, universe)
     assert dict(proof.unproved) == {"f": "no bounds are allowed"}
 
 
 def test_the_text_says_what_is_not_proved() -> None:
     found = planned(FIBONACCI)
-    proof = prover(found).prove(moved(found, "f", keys=(Key(dim="t", modulo=ONE),)))
+    proof = prover(found).prove(moved(found, "f", keys=(BufferKey(dim="t", modulo=ONE),)))
     assert proof_text(proof) == (
         "not proved for all bounds, but replayed at small ones (1, 2, 3, 5, beyond windows):\n"
         "  f: f.1 may overwrite it before f.2 reads it\n"

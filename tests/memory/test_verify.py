@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.memory.plan_types import Axis, Key, Release
+from tempoc.memory.plan_types import BufferAxis, BufferKey, MemoryRelease
 from tempoc.memory.proof import Prover
 from tempoc.memory.verify import small_bounds, verify
 from tempoc.symbolic.domain import Bound, Universe
@@ -15,6 +15,8 @@ from tempoc.symbolic.expr import ONE, TRUE, maximum
 from tempoc.symbolic.text import parse
 from tests.memory.programs import FIBONACCI, RETURNS, RNN, STACK, planned
 from tests.memory.test_plan import AHEAD, CAUSAL, WHOLE, WINDOWED
+
+LAST = RNN.replace("OUT", "T-1")
 
 
 def shrunk(plan):
@@ -28,13 +30,17 @@ def shrunk(plan):
                 less = (key.modulo or plan.extents[key.dim]) - 1
                 keys = (
                     *store.keys[:i],
-                    Key(dim=key.dim, modulo=at_least_one(less)),
+                    BufferKey(dim=key.dim, modulo=at_least_one(less)),
                     *store.keys[i + 1 :],
                 )
                 yield f"{name} key {key.dim}", changed(plan, replace(store, keys=keys))
         for i, axis in enumerate(store.axes):
             size = at_least_one(axis.size - 1)
-            axes = (*store.axes[:i], Axis(dim=axis.dim, size=size, ring=True), *store.axes[i + 1 :])
+            axes = (
+                *store.axes[:i],
+                BufferAxis(dim=axis.dim, size=size, ring=True),
+                *store.axes[i + 1 :],
+            )
             yield f"{name} axis {axis.dim}", changed(plan, replace(store, axes=axes))
 
 
@@ -69,13 +75,13 @@ def test_one_slot_less_is_too_few(name):
 @pytest.mark.parametrize(
     ("text", "statement", "release"),
     [
-        (RETURNS, "g.1", Release(tensor="v", key=(parse("t"),), where=TRUE)),
-        (RETURNS, "g.0", Release(tensor="v", key=(parse("T-1"),), where=TRUE)),
-        (RNN.replace("OUT", "T-1"), "h.1", Release(tensor="h", key=(parse("t+1"),), where=TRUE)),
-        (CAUSAL, "a", Release(tensor="k", key=(parse("b"),), where=TRUE)),
+        (RETURNS, "g.1", MemoryRelease(tensor="v", key=(parse("t"),), where=TRUE)),
+        (RETURNS, "g.0", MemoryRelease(tensor="v", key=(parse("T-1"),), where=TRUE)),
+        (LAST, "h.1", MemoryRelease(tensor="h", key=(parse("t+1"),), where=TRUE)),
+        (CAUSAL, "a", MemoryRelease(tensor="k", key=(parse("b"),), where=TRUE)),
         (
             STACK, "h.1.below",
-            Release(tensor="h", key=(parse("l"), parse("t-1")), where=parse("t >= 1")),
+            MemoryRelease(tensor="h", key=(parse("l"), parse("t-1")), where=parse("t >= 1")),
         ),
     ],
 )  # fmt: skip
@@ -97,7 +103,7 @@ def test_giving_away_what_is_needed(statement, tensor):
 
 def test_the_message_names_reader_tensor_and_bounds():
     found = planned(FIBONACCI)
-    store = replace(found.plan.stores["f"], keys=(Key(dim="t", modulo=ONE),))
+    store = replace(found.plan.stores["f"], keys=(BufferKey(dim="t", modulo=ONE),))
     with pytest.raises(DiagnosticError) as error:
         verify(changed(found.plan, store), *found.rest)
     (diagnostic,) = error.value.diagnostics

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, note, settings
 from hypothesis import given as drawn
 
-from tempoc.footprint.formulas import Facts
+from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import peak
 from tempoc.offload.choose import choose, copied, depth
 from tempoc.offload.rewrite import FAR, NEAR, offloaded
@@ -116,7 +116,10 @@ def test_the_formula_holds(text: str, reach: int) -> None:
 
 @drawn(program=mixes())
 @settings(
-    max_examples=3, deadline=None, derandomize=True, database=None,
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow
@@ -136,6 +139,6 @@ def check_formula(program: Program, bounds: dict[str, int]) -> None:
     every = forecast(program, values, given, every_step=True)
     assert (found.peak, found.stores) == (every.peak, every.stores)
     assert (found.away, found.away_stores) == (every.away, every.away_stores)
-    facts = Facts(program)
+    facts = BoundFacts(program)
     assert facts.free
     assert found.peak <= evaluate(peak(program, given).formula, values)

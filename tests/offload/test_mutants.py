@@ -11,10 +11,19 @@ import pytest
 from tempoc.offload.rewrite import NEAR
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes.errors import ProgramError
-from tempoc.program.nodes.nodes import Evict, Free, Guard, Load, Loop, Program, Sequence, Statement
+from tempoc.program.nodes.nodes import (
+    Evict,
+    Free,
+    Guard,
+    Load,
+    Loop,
+    Program,
+    ProgramStatement,
+    Sequence,
+)
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tests.offload.test_runs import DEEP, PARAMS, RING
 from tests.support.agreement import data, free_bounds
@@ -31,10 +40,10 @@ g[t] = tanh(g[t+1] * h[t]) - x[t] when t < T-1
 output g[0] as found
 """
 HOW = {"regions": False, "apart": True, "bucket": 0}
-Other = tuple[Statement, ...]
+Other = tuple[ProgramStatement, ...]
 
 
-def others(s: Statement) -> Iterator[Statement]:
+def others(s: ProgramStatement) -> Iterator[ProgramStatement]:
     """The statement with one move in it changed, in every way."""
     if isinstance(s, Sequence):
         for k, item in enumerate(s.items):
@@ -46,7 +55,7 @@ def others(s: Statement) -> Iterator[Statement]:
         yield from (replace(s, body=body) for body in others(s.body))
 
 
-def instead(s: Statement) -> Iterator[Other]:
+def instead(s: ProgramStatement) -> Iterator[Other]:
     """What a move could be mistaken for: none of a cell, a drop, of a cell that others have."""
     if isinstance(s, Load | Evict):
         for k, cell in enumerate(s.cells):
@@ -71,7 +80,7 @@ def test_a_wrong_move_is_noticed_or_does_no_harm(text: str) -> None:
     right = all_away(plain.program, NEAR)
 
     def run(program: Program) -> dict[str, np.ndarray]:
-        moving = Loaded(program=program, functions=plain.functions)
+        moving = LoadedProgram(program=program, functions=plain.functions)
         return dict(run_given(moving, given, Settings(account=True)).outputs)
 
     wanted = run(right)

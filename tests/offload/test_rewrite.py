@@ -10,7 +10,7 @@ import pytest
 from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes.arithmetic import Operation
-from tempoc.program.nodes.bounds import Bound, Length
+from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import (
     Axis,
@@ -19,15 +19,15 @@ from tempoc.program.nodes.nodes import (
     Evict,
     Free,
     Guard,
-    Input,
     Kernel,
     Key,
     Load,
     Loop,
-    Output,
     Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramStatement,
     Sequence,
-    Statement,
     Store,
 )  # fmt: skip
 from tempoc.program.text import program_text
@@ -61,9 +61,9 @@ def there_and_back(turns: int | None = None) -> Program:
     )  # fmt: skip
     return Program(
         name="p",
-        bounds=(Bound(name="T"),),
+        bounds=(ProgramBound(name="T"),),
         dims=(("t", "T"),),
-        inputs=(Input(name="x", store="x", dims=(), dtype="f32", shape=(8,)),),
+        inputs=(ProgramInput(name="x", store="x", dims=(), dtype="f32", shape=(8,)),),
         stores=(
             Store(name="x", dtype="f32", shape=(8,)),
             Store(name="w", dtype="f32", shape=(8,)),
@@ -73,7 +73,7 @@ def there_and_back(turns: int | None = None) -> Program:
         ),
         kernels=(Kernel(name="k"),),
         tree=Sequence(items=(call(cell("w")), first, up, down)),
-        outputs=(Output(name="y", store="y", dims=(), entries=(), dtype="f32", shape=(8,)),),
+        outputs=(ProgramOutput(name="y", store="y", dims=(), entries=(), dtype="f32", shape=(8,)),),
     )
 
 
@@ -86,7 +86,9 @@ def tree_text(program: Program) -> str:
 
 def test_next_to_each_use() -> None:
     found = offloaded(there_and_back(), {"h": NEAR, "w": NEAR})
-    assert tree_text(found) == """\
+    assert (
+        tree_text(found)
+        == """\
 w = k()
 evict w
 h[0] = k(x)
@@ -103,11 +105,14 @@ for t in range(T - 1, -1, -1):
   y = k(h[t], g)
   drop h[t]
   free h[t]"""
+    )
 
 
 def test_outside_of_loops_in_which_a_cell_is_the_same() -> None:
     found = offloaded(there_and_back(), {"h": FAR, "w": FAR})
-    assert tree_text(found) == """\
+    assert (
+        tree_text(found)
+        == """\
 w = k()
 h[0] = k(x)
 evict h[0]
@@ -122,17 +127,21 @@ for t in range(T - 1, -1, -1):
   drop h[t]
   free h[t]
 drop w"""
+    )
 
 
 def test_within_the_body_of_a_loop() -> None:
     found = offloaded(there_and_back(), {"g": 1, "x": 1})
-    assert tree_text(found).split("for t")[2] == """\
+    assert (
+        tree_text(found).split("for t")[2]
+        == """\
  in range(T - 1, -1, -1):
   load g
   g = k(w, g)
   y = k(h[t], g)
   evict g where t - 1 <= -1
   free h[t]"""
+    )
 
 
 def test_cells_that_may_be_the_same_come_and_go_together() -> None:
@@ -145,7 +154,9 @@ def test_cells_that_may_be_the_same_come_and_go_together() -> None:
     program = there_and_back()
     program = replace(program, tree=Sequence(items=(*tree_items(program)[:3], loop)))
     found = offloaded(program, {"h": NEAR})
-    assert tree_text(found).split("range(T):\n")[1] == """\
+    assert (
+        tree_text(found).split("range(T):\n")[1]
+        == """\
   load h[0]
   y = k(h[0])
   evict h[0]
@@ -154,10 +165,11 @@ def test_cells_that_may_be_the_same_come_and_go_together() -> None:
   y = k(h[t])
   y = k(h[0])
   evict h[t], h[0]"""
+    )
     verify(offloaded(program, {"h": FAR}))
 
 
-def tree_items(program: Program) -> tuple[Statement, ...]:
+def tree_items(program: Program) -> tuple[ProgramStatement, ...]:
     assert isinstance(program.tree, Sequence)
     return program.tree.items
 
@@ -172,11 +184,14 @@ def test_where_it_may_not_be_there() -> None:
     one = call(cell("g"), cell("h", BACK, when=Operation(">", ("t", 0))))
     loop = Loop(var="t", lower=0, upper="T", step=1, body=one)
     program = replace(there_and_back(), tree=loop)
-    assert tree_text(offloaded(program, {"h": FAR})) == """\
+    assert (
+        tree_text(offloaded(program, {"h": FAR}))
+        == """\
 for t in range(T):
   load h[t - 1] where t > 0
   g = k(h[t - 1] where t > 0)
   evict h[t - 1]"""
+    )
 
 
 def test_what_the_next_step_reads_comes_ahead() -> None:
@@ -210,8 +225,8 @@ def test_what_cannot_be_with_the_host() -> None:
     late = call(cell("y"), cell("h", Operation("-", ("T", 1))))
     found_out = replace(
         program,
-        bounds=(Bound(name="T"), Bound(name="M", value="T")),
-        lengths=(Length(bound="T", largest="M"),),
+        bounds=(ProgramBound(name="T"), ProgramBound(name="M", value="T")),
+        lengths=(FoundLength(bound="T", largest="M"),),
         tree=Sequence(items=(program.tree, late)),
     )
     assert movable(found_out) == ("x", "w", "g", "y")
@@ -219,14 +234,14 @@ def test_what_cannot_be_with_the_host() -> None:
 
 # ------------------------------------------------------------------ what is refused
 
-Change = Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+Change = Callable[[tuple[ProgramStatement, ...]], tuple[ProgramStatement, ...]]
 
 
-def without(kind: type[Statement], store: str) -> Change:  # type: ignore[valid-type]
+def without(kind: type[ProgramStatement], store: str) -> Change:  # type: ignore[valid-type]
     """The same without moves of a store."""
 
-    def change(items: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
+    def change(items: tuple[ProgramStatement, ...]) -> tuple[ProgramStatement, ...]:
+        found: list[ProgramStatement] = []
         for item in items:
             if isinstance(item, kind) and isinstance(item, Load | Evict):
                 left = tuple(c for c in item.cells if c.store != store)
@@ -241,7 +256,7 @@ def without(kind: type[Statement], store: str) -> Change:  # type: ignore[valid-
     return change
 
 
-def early(items: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def early(items: tuple[ProgramStatement, ...]) -> tuple[ProgramStatement, ...]:
     """Evicts ``h[0]`` before the last use of a body in which ``h[t]`` is there."""
     found = []
     for item in items:

@@ -14,7 +14,7 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import OnHost
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
@@ -134,7 +134,7 @@ def test_a_copy_is_another_array() -> None:
 def test_what_the_user_gave_is_neither_copied_nor_given_out() -> None:
     """An output that is an input is another array than the user's."""
     _, plain = loaded("dim t < T\ninput x[t]: f32[4]\ny[t] = x + 1.0\noutput x, y\n")
-    moving = Loaded(program=all_away(plain.program, NEAR), functions=plain.functions)
+    moving = LoadedProgram(program=all_away(plain.program, NEAR), functions=plain.functions)
     assert moving.program.stores[0].away
     x = np.ones((3, 4), np.float32)
     given = Given(bounds={}, inputs=as_sources({"x": x}), params={})
@@ -146,20 +146,20 @@ def test_what_the_user_gave_is_neither_copied_nor_given_out() -> None:
 
 
 @pytest.mark.parametrize("reach", [NEAR, FAR])
-def test_held_and_gone_on_with(
-    reach: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_held_and_gone_on_with(reach: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint has what is with the host, and knows what was there."""
     short_calls(monkeypatch)
     _, plain = loaded(DEEP, regions=False, apart=True)
-    moving = Loaded(program=all_away(plain.program, reach), functions=plain.functions)
+    moving = LoadedProgram(program=all_away(plain.program, reach), functions=plain.functions)
     random = np.random.default_rng(0)
     given = Given(
         bounds={"K": 3, "L": 3},
-        inputs=as_sources({
-            "x": random.normal(size=(3, 4, 8)).astype(np.float32),
-            "W0": random.normal(size=(3, 8, 8)).astype(np.float32),
-        }),
+        inputs=as_sources(
+            {
+                "x": random.normal(size=(3, 4, 8)).astype(np.float32),
+                "W0": random.normal(size=(3, 8, 8)).astype(np.float32),
+            }
+        ),
         params={},
     )
     count = held_everywhere(moving, given, tmp_path, monkeypatch, account=True, most=8)
@@ -172,7 +172,10 @@ def test_held_and_gone_on_with(
 
 @drawn(program=mixes())
 @settings(
-    max_examples=2, deadline=None, derandomize=True, database=None,
+    max_examples=2,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow
@@ -182,7 +185,10 @@ def test_generated_programs(program: Generated) -> None:
 
 @drawn(program=endings())
 @settings(
-    max_examples=1, deadline=None, derandomize=True, database=None,
+    max_examples=1,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow

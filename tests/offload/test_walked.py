@@ -7,7 +7,7 @@ import numpy as np
 from tempoc.offload.choose import choose
 from tempoc.offload.rewrite import offloaded
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import run_given
 from tests.support.offloading import COUNTED, loaded
 
@@ -45,7 +45,7 @@ def test_a_sixteenth_of_the_memory_is_enough() -> None:
     assert any("added up along t" in message for message in said)
     choice = choose(walked.program, values, nothing, budget)
     program = offloaded(walked.program, choice.reach, choice.ahead)
-    found = run_given(Loaded(program=program, functions=walked.functions), given, COUNTED)
+    found = run_given(LoadedProgram(program=program, functions=walked.functions), given, COUNTED)
     assert found.peak_bytes == choice.needed <= budget
     for name, wanted in natural.outputs.items():
         np.testing.assert_allclose(found.outputs[name], wanted, rtol=1e-5)

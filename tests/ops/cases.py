@@ -48,7 +48,7 @@ from tempoc.ops.tensor.elementwise import (
     Negative,
     Not,
     Relu,
-    Round,
+    RoundToEven,
     Rsqrt,
     Sigmoid,
     Sign,
@@ -101,7 +101,7 @@ SOURCE = [
 ]
 
 SHAPES = [(), (0,), (1,), (5,), ("t", 2), (2, "T - t")]
-_EVERY = [Abs(), Sign(), Relu(), Negative(), Floor(), Ceil(), Round()]
+_EVERY = [Abs(), Sign(), Relu(), Negative(), Floor(), Ceil(), RoundToEven()]
 _REAL = [
     Exp(), Exp2(), Log1p(), Expm1(), Sin(), Cos(), Tan(), Tanh(), Sigmoid(), Silu(), Erf(), Erfc(),
     Gelu(), Softplus(),
@@ -162,8 +162,11 @@ ARITHMETIC = [
 CONTROL = [
     Case(StopGradient(), (Arg(F, (2, "t")),)),
     *(Case(After(), (Arg(F, (2, "t")), Arg(Z), Arg(F, ("T - t",))), extra=e) for e in (0, 2)),
-    *(Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
-      for v in (True, False) for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))),
+    *(
+        Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
+        for v in (True, False)
+        for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))
+    ),
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
     Case(Select(), (Arg(B, ("t",)), Arg(F, ("t",)), Arg(F, (), values=0.0, weak=True))),
     Case(Select(), (Arg(B, (3, 1)), Arg(Z, ("T - t",)), Arg(F, (3, "T - t")))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.frontend.expressions.numpy_indexing import Range, Written, spatial_index
+from tempoc.frontend.expressions.numpy_indexing import IndexEntry, SliceRange, spatial_index
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import OneHot, Take, TakeAlong
@@ -27,13 +27,15 @@ def getitem(extents: tuple[str | int, ...], written: str, *idx: Arg, least: int 
     return Case(op, (Arg(F, extents), *idx), least=least, label=f"[{written}]")
 
 
-def _written(text: str) -> Written:
+def _written(text: str) -> IndexEntry:
     if text == "*":
         return "tensor"
     if ":" not in text:
         return parse(text)
     lo, hi, *step = text.split(":")
-    return Range(lo=_optional(lo), hi=_optional(hi), step=int(step[0]) if step and step[0] else 1)
+    return SliceRange(
+        lo=_optional(lo), hi=_optional(hi), step=int(step[0]) if step and step[0] else 1
+    )
 
 
 def _optional(text: str) -> Expr | None:

@@ -15,7 +15,7 @@ from jax import lax
 
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import numpy_dtype
-from tempoc.ops.definition.operator import Op, Value
+from tempoc.ops.definition.operator import EmittedValue, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.prelude import helpers_in
@@ -143,7 +143,7 @@ def emitted(case: Case) -> Kernel:
             s + case.extra if s != e else s for s, e in zip(sizes, a.type.shape, strict=True)
         )
         operands.append(grown)
-        args.append(Value(names.fresh(f"x{k}"), a.type, grown))
+        args.append(EmittedValue(names.fresh(f"x{k}"), a.type, grown))
     types = case.types
     texts = case.op.emit(tuple(args), types, out)
     parameters = ", ".join(["t", *(a.text for a in args), "*", "T"])

@@ -11,7 +11,7 @@ import pytest
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Ensure
 from tempoc.ops.definition.dtype_text import number, numpy_dtype
-from tempoc.ops.definition.operator import Value
+from tempoc.ops.definition.operator import EmittedValue
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
@@ -55,7 +55,7 @@ def test_static_text_names_no_dimension() -> None:
 
 def test_masks_are_written_once() -> None:
     out = emitter()
-    v = Value("x", TensorType(F, shape("t + 1", 3)), shape("T", 3))
+    v = EmittedValue("x", TensorType(F, shape("t + 1", 3)), shape("T", 3))
     first = out.masked(v, (0, 1), "jnp.float32(0.0)")
     assert out.masked(v, (0,), "jnp.float32(0.0)") == first == "x_masked"
     assert out.masked(v, (1,), "jnp.float32(0.0)") == "x"
@@ -69,7 +69,7 @@ def test_masks_are_written_once() -> None:
 
 def test_align_cuts_and_lengthens() -> None:
     out = emitter()
-    v = Value("x", TensorType(F, shape("t", 3)), shape("T", 3))
+    v = EmittedValue("x", TensorType(F, shape("t", 3)), shape("T", 3))
     assert out.align(v, shape("T", 3)) is v
     assert out.align(v, shape("T - 1", 3)).padded == shape("T - 1", 3)
     assert out.align(v, shape("2*T", 3)).text == "x3"

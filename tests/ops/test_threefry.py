@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tempoc.base.names import Names
-from tempoc.ops.definition.operator import Value
+from tempoc.ops.definition.operator import EmittedValue
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.random import threefry
 from tempoc.ops.random.draws import KEY, RandomKey
@@ -136,4 +136,4 @@ def test_keys_of_many_points_share_what_they_can(mapped: tuple[str, ...], text: 
     dims = ("t", "b")
     out = KernelEmitter(dims=dims, bound=lambda e: e, names=Names(dims), mapped=mapped)
     op = RandomKey(place=7, at=(Sym("t"), Sym("b")))
-    assert op.emit((Value("seed", KEY, KEY.shape),), (KEY,), out) == (text,)
+    assert op.emit((EmittedValue("seed", KEY, KEY.shape),), (KEY,), out) == (text,)

@@ -46,7 +46,7 @@ def edited(path, value):
         (["stores"], {}, "program.stores should be a list"),
         (["tree", "node"], "Jump", "program.tree should be a Sequence or a Loop"),
         (["tree", "body"], 3, "program.tree.body"),
-        (["outputs", 0, "entries", 0], None, "an expression or a Span"),
+        (["outputs", 0, "entries", 0], None, "an expression or a OutputSpan"),
         (["dims", 0], ["t"], "program.dims[0] should be a list of 2"),
         (["tree", "step"], 1.5, "an integer, not 1.5"),
     ],

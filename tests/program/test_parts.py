@@ -13,11 +13,11 @@ def call(reads: tuple[str, ...], writes: tuple[str, ...]) -> nodes.Call:
     return nodes.Call(kernel="k", point=(), args=tuple(args), results=tuple(results))
 
 
-def after(*items: nodes.Statement) -> nodes.Sequence:
+def after(*items: nodes.ProgramStatement) -> nodes.Sequence:
     return nodes.Sequence(items=items)
 
 
-def loop(body: nodes.Statement) -> nodes.Loop:
+def loop(body: nodes.ProgramStatement) -> nodes.Loop:
     return nodes.Loop(var="t", lower=0, upper="T", step=1, body=body)
 
 
@@ -45,5 +45,5 @@ def test_everything_is_walked_in_order() -> None:
         (call(("x",), ("y",)), False),
     ],
 )
-def test_who_is_first_to_write_all_of_a_store(tree: nodes.Statement, anew: bool) -> None:
+def test_who_is_first_to_write_all_of_a_store(tree: nodes.ProgramStatement, anew: bool) -> None:
     assert ("a" in starting_anew(tree, ("a", "b"))) == anew

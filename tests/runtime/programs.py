@@ -8,21 +8,21 @@ from pathlib import Path
 
 from tempoc.program.codec import dump
 from tempoc.program.nodes.arithmetic import Operation
-from tempoc.program.nodes.bounds import Assumption, Bound
+from tempoc.program.nodes.bounds import Assumption, ProgramBound
 from tempoc.program.nodes.nodes import (
     Axis,
     Call,
     Cell,
     Guard,
-    Input,
     Kernel,
     Key,
     Loop,
-    Output,
-    Param,
+    OutputSpan,
     Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramParam,
     Sequence,
-    Span,
     Store,
 )  # fmt: skip
 
@@ -31,8 +31,8 @@ def op(name, *args):
     return Operation(name, args)
 
 
-T_BOUND = (Bound(name="T"),)
-WHOLE = (Span(lower=0, upper="T"),)
+T_BOUND = (ProgramBound(name="T"),)
+WHOLE = (OutputSpan(lower=0, upper="T"),)
 
 FIBONACCI_KERNELS = """
 import jax.numpy as jnp
@@ -79,7 +79,7 @@ FIBONACCI = Program(
         )
     ),
     outputs=(
-        Output(
+        ProgramOutput(
             name="last", store="f", dims=("t",), entries=(op("-", "T", 1),), dtype="f32", shape=()
         ),
     ),
@@ -103,8 +103,10 @@ RNN = Program(
     bounds=T_BOUND,
     dims=(("t", "T"),),
     assumptions=(Assumption(text="T <= 100", condition=op("<=", "T", 100), where="rnn.rt:2"),),
-    inputs=(Input(name="x", store="x", dims=("t",), dtype="f32", shape=(3,)),),
-    params=(Param(name="W", store="W", dims=(), dtype="f32", shape=(3, 3), template="net.W"),),
+    inputs=(ProgramInput(name="x", store="x", dims=("t",), dtype="f32", shape=(3,)),),
+    params=(
+        ProgramParam(name="W", store="W", dims=(), dtype="f32", shape=(3, 3), template="net.W"),
+    ),
     stores=(
         Store(name="x", dtype="f32", axes=(Axis(dim="t", size="T"),), shape=(3,)),
         Store(name="W", dtype="f32", shape=(3, 3)),
@@ -132,8 +134,8 @@ RNN = Program(
         )
     ),
     outputs=(
-        Output(name="h", store="h", dims=("t",), entries=WHOLE, dtype="f32", shape=(3,)),
-        Output(
+        ProgramOutput(name="h", store="h", dims=("t",), entries=WHOLE, dtype="f32", shape=(3,)),
+        ProgramOutput(
             name="end", store="h.now", dims=(), entries=(), dtype="f32", shape=(2,)
         ),
     ),
@@ -151,9 +153,9 @@ def sums(at, y, x, *, T):
 # y[b, t] = sum(x[b, 0:t+1]), one array for each b; a check that the sum is at most 50.
 SUMS = Program(
     name="sums",
-    bounds=(*T_BOUND, Bound(name="B"), Bound(name="N", value=op("*", 2, "T"))),
+    bounds=(*T_BOUND, ProgramBound(name="B"), ProgramBound(name="N", value=op("*", 2, "T"))),
     dims=(("b", "B"), ("t", "T")),
-    inputs=(Input(name="x", store="x", dims=("b", "t"), dtype="i32", shape=()),),
+    inputs=(ProgramInput(name="x", store="x", dims=("b", "t"), dtype="i32", shape=()),),
     stores=(
         Store(
             name="x", dtype="i32", keys=(Key(dim="b"),), axes=(Axis(dim="t", size="T"),)
@@ -190,14 +192,14 @@ SUMS = Program(
         ),
     ),
     outputs=(
-        Output(
+        ProgramOutput(
             name="y", store="y", dims=("b", "t"),
-            entries=(Span(lower=0, upper="B"), Span(lower=0, upper="T", step=2)),
+            entries=(OutputSpan(lower=0, upper="B"), OutputSpan(lower=0, upper="T", step=2)),
             dtype="i32", shape=(),
         ),
-        Output(
+        ProgramOutput(
             name="z", store="y", dims=("b", "t"),
-            entries=(op("-", "B", 1), Span(lower=1, upper="T")), dtype="i32", shape=(),
+            entries=(op("-", "B", 1), OutputSpan(lower=1, upper="T")), dtype="i32", shape=(),
         ),
     ),
 )  # fmt: skip

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tempoc.program.nodes.arithmetic import Operation
-from tempoc.program.nodes.bounds import Assumption, Bound
-from tempoc.program.nodes.nodes import Axis, Input, Key, Param, Program, Store
+from tempoc.program.nodes.bounds import Assumption, ProgramBound
+from tempoc.program.nodes.nodes import Axis, Key, Program, ProgramInput, ProgramParam, Store
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.stores import layout, place_given
@@ -20,19 +20,21 @@ def op(name, *args):
 PROGRAM = Program(
     name="p",
     bounds=(
-        Bound(name="B"), Bound(name="T"), Bound(name="L", value=2),
-        Bound(name="N", value=op("//", op("+", "T", 1), 4)),
+        ProgramBound(name="B"), ProgramBound(name="T"), ProgramBound(name="L", value=2),
+        ProgramBound(name="N", value=op("//", op("+", "T", 1), 4)),
     ),
     dims=(("b", "B"), ("l", "L"), ("t", "T")),
     assumptions=(Assumption(text="B <= T", condition=op("<=", "B", "T"), where="p.rt:3"),),
     inputs=(
-        Input(name="x", store="x", dims=("b", "t"), dtype="f32", shape=(3,)),
-        Input(name="sel", store="sel", dims=("t",), dtype="i32", shape=()),
+        ProgramInput(name="x", store="x", dims=("b", "t"), dtype="f32", shape=(3,)),
+        ProgramInput(name="sel", store="sel", dims=("t",), dtype="i32", shape=()),
     ),
     params=(
-        Param(name="w", store="w", dims=("l",), dtype="f32", shape=(2, "T"), template="h.{l}.w"),
-        Param(name="u", store="u", dims=("l",), dtype="f32", shape=(), template="u"),
-        Param(
+        ProgramParam(
+            name="w", store="w", dims=("l",), dtype="f32", shape=(2, "T"), template="h.{l}.w"
+        ),
+        ProgramParam(name="u", store="u", dims=("l",), dtype="f32", shape=(), template="u"),
+        ProgramParam(
             name="v", store="v", dims=("b", "l"), dtype="f32", shape=(), template="v.{l}",
             has_default=True,
         ),
@@ -185,8 +187,8 @@ def test_params_are_placed_by_key_and_axis():
 def test_bounds_are_read_off_sums_and_multiples(extent, size, bound):
     program = Program(
         name="p",
-        bounds=(Bound(name="T"), Bound(name="M", value=op("+", "T", 2))),
-        inputs=(Input(name="x", store="x", dims=(), dtype="f32", shape=(extent,)),),
+        bounds=(ProgramBound(name="T"), ProgramBound(name="M", value=op("+", "T", 2))),
+        inputs=(ProgramInput(name="x", store="x", dims=(), dtype="f32", shape=(extent,)),),
     )
     given = Given(bounds={}, inputs=as_sources({"x": np.zeros(size, "f4")}), params={})
     if bound is None:

@@ -10,8 +10,8 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.execution.machine import Machine
-from tempoc.runtime.execution.specialize import Known
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.execution.specialize import Specialization
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write
@@ -34,7 +34,7 @@ def built(monkeypatch):
     return Built
 
 
-def once(loaded: Loaded, x: np.ndarray, w: np.ndarray, **settings: bool) -> RunResult:
+def once(loaded: LoadedProgram, x: np.ndarray, w: np.ndarray, **settings: bool) -> RunResult:
     given = Given(bounds={}, inputs=as_sources({"x": x}), params=as_sources({"net.W": w}))
     return run_given(loaded, given, Settings(**settings))
 
@@ -70,7 +70,7 @@ def test_what_fails_is_named(tmp_path, built):
     loaded = load(write(tmp_path, RNN, RNN_KERNELS))
     w, x = np.eye(3, dtype="f"), np.ones((4, 3), "f")
     once(loaded, x, w)
-    (known,) = (k for k in loaded.known.values() if isinstance(k, Known))
+    (known,) = (k for k in loaded.known.values() if isinstance(k, Specialization))
     assert known.plain is not None
 
     def failing(*arrays):

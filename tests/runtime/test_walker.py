@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from tempoc.program.nodes.bounds import Bound
+from tempoc.program.nodes.bounds import ProgramBound
 from tempoc.program.nodes.nodes import (
     Axis,
     Call,
     Cell,
     Free,
-    Input,
     Kernel,
     Key,
     Loop,
-    Output,
-    Param,
+    OutputSpan,
     Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramParam,
     Sequence,
-    Span,
     Store,
 )  # fmt: skip
 from tempoc.runtime.data.bindings import Given
@@ -80,10 +80,10 @@ def weights(at):
 # h is carried; the old h is kept as y, but only at even steps; w is a param with a default.
 CONDITIONS = Program(
     name="conditions",
-    bounds=(Bound(name="T"),),
+    bounds=(ProgramBound(name="T"),),
     dims=(("t", "T"),),
     params=(
-        Param(
+        ProgramParam(
             name="w", store="w", dims=(), dtype="f32", shape=(4,), template="w", has_default=True
         ),
     ),
@@ -127,12 +127,12 @@ CONDITIONS = Program(
         )
     ),
     outputs=(
-        Output(
+        ProgramOutput(
             name="y", store="y", dims=("t",), entries=(op("-", "T", 1),), dtype="f32", shape=(4,)
         ),
-        Output(
+        ProgramOutput(
             name="h", store="h", dims=("t",),
-            entries=(Span(lower=op("-", "T", 1), upper="T"),), dtype="f32", shape=(3,),
+            entries=(OutputSpan(lower=op("-", "T", 1), upper="T"),), dtype="f32", shape=(3,),
         ),
     ),
 )  # fmt: skip
@@ -170,9 +170,9 @@ def put(at, y, x):
 """
     program = Program(
         name="ring",
-        bounds=(Bound(name="T"),),
+        bounds=(ProgramBound(name="T"),),
         dims=(("t", "T"),),
-        inputs=(Input(name="x", store="x", dims=("t",), dtype="f32", shape=()),),
+        inputs=(ProgramInput(name="x", store="x", dims=("t",), dtype="f32", shape=()),),
         stores=(
             Store(name="x", dtype="f32", axes=(Axis(dim="t", size="T"),)),
             Store(name="y", dtype="f32", axes=(Axis(dim="t", size=3, ring=True),)),
@@ -186,9 +186,9 @@ def put(at, y, x):
             ),
         ),
         outputs=(
-            Output(
+            ProgramOutput(
                 name="y", store="y", dims=("t",),
-                entries=(Span(lower=op("-", "T", 3), upper="T"),), dtype="f32", shape=(),
+                entries=(OutputSpan(lower=op("-", "T", 3), upper="T"),), dtype="f32", shape=(),
             ),
         ),
     )  # fmt: skip

@@ -74,9 +74,7 @@ class Builder:
     def _read(self, text: str, name: str, slot: int) -> Read:
         tensor, at = ACCESS.match(text.lstrip("~")).groups()
         forwarded = text.startswith("~")
-        return Read(
-            tensor=tensor, member=name, slot=slot, entries=entries(at), forwarded=forwarded
-        )
+        return Read(tensor=tensor, member=name, slot=slot, entries=entries(at), forwarded=forwarded)
 
     def _write(self, text: str, name: str) -> Write:
         access, _, where = text.partition("|")

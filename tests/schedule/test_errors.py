@@ -7,7 +7,7 @@ import pytest
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.source import Source
 from tempoc.schedule.compute import compute
-from tempoc.schedule.errors import Step, no_order, no_order_found
+from tempoc.schedule.errors import CycleStep, no_order, no_order_found
 from tests.schedule.programs import Builder
 
 
@@ -81,7 +81,7 @@ def test_the_culprit_is_found_among_others() -> None:
 def test_wordings() -> None:
     source = Source("m.rt", "a = b\nb = a\n")
     spans = source.span(0, 5), source.span(6, 11)
-    found = no_order([Step("a", "a", spans[0]), Step("b", "b", spans[1])], "")
+    found = no_order([CycleStep("a", "a", spans[0]), CycleStep("b", "b", spans[1])], "")
     assert found.primary is not None and found.primary.text == "a needs b"
     assert [label.text for label in found.secondary] == ["b needs a"]
     other = no_order_found(["a", "a", "b"], spans)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.check_order import has_order
-from tempoc.poly.scheduling.liveness import Liveness, Stored, Use
+from tempoc.poly.scheduling.liveness import Liveness, Stored, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.schedule.replay import World, touched, trace, valuations
+from tempoc.schedule.replay import ConcreteProgram, touched, trace, valuations
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.certain_order import doubtful
@@ -94,10 +94,10 @@ def stored(b: Builder) -> dict[str, Stored]:
         name: Stored(
             domain=tensor.domain,
             writes=tuple(
-                Use(task=s.name, entries=w.entries, where=w.where)
+                TensorUse(task=s.name, entries=w.entries, where=w.where)
                 for s, w in system.writers(name)
             ),
-            reads=tuple(Use(task=s.name, entries=r.entries) for s, r in system.readers(name)),
+            reads=tuple(TensorUse(task=s.name, entries=r.entries) for s, r in system.readers(name)),
         )
         for name, tensor in system.tensors.items()
     }
@@ -110,7 +110,7 @@ def check_slots(b: Builder, found: Scheduled) -> None:
     windows = {name: life.windows(name) for name in tensors}
     by_name = {s.name: s for s in b.statements.statements}
     for env in valuations(b.universe, (1, 2, 3)):
-        world = World(b.statements, b.universe, env)
+        world = ConcreteProgram(b.statements, b.universe, env)
         sizes = {name: [evaluate(w, env) for w in ws] for name, ws in windows.items()}
         memory: dict[object, object] = {}
         written: dict[object, None] = {}
@@ -140,7 +140,7 @@ def check_releases(b: Builder, found: Scheduled) -> None:
             by_task.setdefault(r.task, []).append((name, r))
     by_name = {s.name: s for s in b.statements.statements}
     for env in valuations(b.universe, (1, 2, 3)):
-        world = World(b.statements, b.universe, env)
+        world = ConcreteProgram(b.statements, b.universe, env)
         dead: dict[object, None] = {}
         for name, point in trace(found.tree, dict(env)):
             s = by_name[name]

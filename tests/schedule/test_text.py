@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.text import parse, show
-from tempoc.schedule.tree import Execute, Loop
+from tempoc.schedule.tree import Execute, TreeLoop
 from tempoc.symbolic.expr import FALSE, TRUE, Const, Sym
 from tempoc.symbolic.text import parse_expr
 
@@ -28,7 +28,7 @@ def test_round_trip() -> None:
 
 def test_reversed_loops_count_down() -> None:
     found = parse("for t in reversed 0..T:\n  x[t]\n")
-    assert isinstance(found, Loop)
+    assert isinstance(found, TreeLoop)
     assert (found.lower, found.upper, found.step) == (Sym("T") - 1, Const(-1), -1)
 
 

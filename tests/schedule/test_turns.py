@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
-from tempoc.schedule.replay import World, trace, valuations
-from tempoc.schedule.tree import Execute, Loop, Sequence, Tree
+from tempoc.schedule.replay import ConcreteProgram, trace, valuations
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, TreeSequence
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.statements import Statements
@@ -56,18 +56,18 @@ output h
 }
 
 
-def variants(tree: Tree) -> Iterator[Tree]:
+def variants(tree: ScheduleTree) -> Iterator[ScheduleTree]:
     """The tree with one loop the other way round, or one sequence, or one pair of loops swapped."""
     match tree:
-        case Sequence(items=items):
-            yield Sequence(items=items[::-1])
+        case TreeSequence(items=items):
+            yield TreeSequence(items=items[::-1])
             for k, item in enumerate(items):
                 for other in variants(item):
-                    yield Sequence(items=(*items[:k], other, *items[k + 1 :]))
-        case Loop(lower=lower, upper=upper, step=step, body=body):
+                    yield TreeSequence(items=(*items[:k], other, *items[k + 1 :]))
+        case TreeLoop(lower=lower, upper=upper, step=step, body=body):
             if step == 1:
                 yield replace(tree, lower=upper - Const(1), upper=lower - Const(1), step=-1)
-            if isinstance(body, Loop):
+            if isinstance(body, TreeLoop):
                 yield replace(body, body=replace(tree, body=body.body))
             for other in variants(body):
                 yield replace(tree, body=other)
@@ -75,7 +75,7 @@ def variants(tree: Tree) -> Iterator[Tree]:
             return
 
 
-def calls(system: Statements, tree: Tree, universe: Universe, size: int) -> dict[str, list]:
+def calls(system: Statements, tree: ScheduleTree, universe: Universe, size: int) -> dict[str, list]:
     """What each queue sees: indices as declared (-1 where there is none), and who."""
     by_name = {s.name: s for s in system.statements}
     seen: dict[str, list] = {}
@@ -125,7 +125,7 @@ def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_places_of_instances() -> None:
     graph = graph_of(HEAD + PROGRAMS["prefixes"])
     system = statements(graph, Space(graph.universe))
-    world = World(system, graph.universe, next(valuations(graph.universe, (2,))))
+    world = ConcreteProgram(system, graph.universe, next(valuations(graph.universe, (2,))))
     places = {
         s.name: world.turn(s, (1,) * len(s.domain.dims))[0]
         for s in system.statements
@@ -180,13 +180,13 @@ def test_an_order_is_found_where_there_is_one(text: str) -> None:
     except DiagnosticError as error:
         assert error.diagnostics[0].code in ("RT400", "RT401", "RT403")
         small = valuations(graph.universe, (1, 2, 3))
-        assert any(has_cycle(World(system, graph.universe, b)) for b in small)
+        assert any(has_cycle(ConcreteProgram(system, graph.universe, b)) for b in small)
         return
     assert list(proof(system, tree, space)) == []
     assert list(replay(system, tree, space)) == []
 
 
-def has_cycle(world: World) -> bool:
+def has_cycle(world: ConcreteProgram) -> bool:
     """Whether values and turns together leave no first instance, found without isl."""
     by_name = {s.name: s for s in world.statements.statements}
     instances = list(world.instances())

@@ -15,9 +15,9 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.tensor.source import Input
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
@@ -74,25 +74,23 @@ def compile_text(
     passes: str | None = None,
     regions: bool | None = None,
     bucket: int = BUCKET,
-) -> tuple[Graph, Loaded]:
+) -> tuple[Graph, LoadedProgram]:
     """The graph from the front end, and the program with its kernels as functions."""
-    options = Options(
-        level=level, passes=passes, verify_each=True, regions=regions, bucket=bucket
-    )
+    options = Options(level=level, passes=passes, verify_each=True, regions=regions, bucket=bucket)
     compilation = Compilation(load_source(Source("m.rt", text)), options)
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")
     kernels = tuple(scope[k.name] for k in emitted.program.kernels)
-    return compilation.graph, Loaded(program=emitted.program, functions=kernels)
+    return compilation.graph, LoadedProgram(program=emitted.program, functions=kernels)
 
 
-def data(graph: Graph, bounds: Bounds, special: bool) -> dict[str, Array]:
+def data(graph: Graph, bounds: Bounds, special: bool) -> dict[str, HostArray]:
     """An array for each input."""
     sizes = dict(bounds)
     for bound in graph.universe.bounds:
         if bound.value is not None:
             sizes[bound.name] = value_of(bound.value, sizes)
-    found: dict[str, Array] = {}
+    found: dict[str, HostArray] = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Input):
             lead = [sizes[graph.universe.dim(d).bound] for d in node.domain.dims]
@@ -104,7 +102,7 @@ def data(graph: Graph, bounds: Bounds, special: bool) -> dict[str, Array]:
 
 def draw(
     random: np.random.Generator, shape: list[int], dtype: np.dtype[np.generic], special: bool
-) -> Array:
+) -> HostArray:
     """Numbers of a dtype: small ones, and of those now and then none at all."""
     if dtype.kind == "b":
         return random.random(shape) < 0.5
@@ -117,7 +115,9 @@ def draw(
     return values
 
 
-def assert_close(found: Array, plain: Array, exact: Callable[[], Array], where: str) -> None:
+def assert_close(
+    found: HostArray, plain: HostArray, exact: Callable[[], HostArray], where: str
+) -> None:
     """Equal dtypes and shapes; floats close to what either precision of the evaluator says."""
     assert (found.dtype, found.shape) == (plain.dtype, plain.shape), where
     if found.dtype.kind != "f":
@@ -130,7 +130,7 @@ def assert_close(found: Array, plain: Array, exact: Callable[[], Array], where: 
         np.testing.assert_allclose(found, wide, rtol=3e-3, atol=3e-4, err_msg=where)
 
 
-def _named(values: Callable[[], Mapping[str, Array]], name: str) -> Array:
+def _named(values: Callable[[], Mapping[str, HostArray]], name: str) -> HostArray:
     return values()[name]
 
 

@@ -13,10 +13,10 @@ from tempoc.runtime.checkpoint import suspend as keeping
 from tempoc.runtime.checkpoint.state import State, write_state
 from tempoc.runtime.checkpoint.suspend import Keep
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.execution import machine
 from tempoc.runtime.host.effects import Shown
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk import region_calls as turns
@@ -28,7 +28,7 @@ class Lines:
 
     found: list[tuple[str, ...]] = field(default_factory=list)
 
-    def __call__(self, shown: Shown, values: Sequence[Array]) -> None:
+    def __call__(self, shown: Shown, values: Sequence[HostArray]) -> None:
         """One effect."""
         data = tuple(np.asarray(v).tobytes().hex() for v in values)
         self.found.append((*shown.labels, *shown.names, shown.path, *data))
@@ -46,7 +46,7 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def held_everywhere(
-    loaded: Loaded,
+    loaded: LoadedProgram,
     given: Given,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -61,7 +61,7 @@ def held_everywhere(
     whole, lines = _run(loaded, given, None, account)
     places: list[Path] = []
 
-    def write(directory: Path, state: State, arrays: dict[str, Array]) -> None:
+    def write(directory: Path, state: State, arrays: dict[str, HostArray]) -> None:
         places.append(folder / str(len(places)))
         places[-1].mkdir(parents=True)
         write_state(places[-1], state, arrays)
@@ -84,7 +84,7 @@ def held_everywhere(
 
 
 def _run(
-    loaded: Loaded, given: Given, keep: Keep | None, account: bool
+    loaded: LoadedProgram, given: Given, keep: Keep | None, account: bool
 ) -> tuple[RunResult, list[tuple[str, ...]]]:
     lines = Lines()
     settings = Settings(show=lines, keep=keep, account=account)

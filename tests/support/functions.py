@@ -44,9 +44,7 @@ def agreed(
     These are the list ``log`` of the module of this name, emptied before each run.
     """
     bounds, params = bounds or {}, params or {}
-    given = Given(
-        bounds=bounds, inputs=as_sources(inputs), params=as_sources(params), seed=seed
-    )
+    given = Given(bounds=bounds, inputs=as_sources(inputs), params=as_sources(params), seed=seed)
     compilation = Compilation.from_path(str(path), Options())
     beside = compilation.loaded.beside
     wanted = evaluate_given(compilation.graph, given, [str(p) for p in paths], beside)

@@ -82,9 +82,7 @@ def precise(
     for how, found in (("evaluator", evaluate(graph, {}, inputs, {})), ("-O2", compiled)):
         for k, loss in enumerate(losses):
             where, wanted = f"{loss} by {how}", exact[f"g{k}"]
-            np.testing.assert_allclose(
-                found[f"g{k}"], wanted, rtol=rtol, atol=atol, err_msg=where
-            )
+            np.testing.assert_allclose(found[f"g{k}"], wanted, rtol=rtol, atol=atol, err_msg=where)
     for k, loss in enumerate(losses):
         yield loss, exact[f"g{k}"]
 

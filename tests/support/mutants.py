@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.memory.plan_types import Key, Plan, Release, Store
+from tempoc.memory.plan_types import Buffer, BufferKey, MemoryPlan, MemoryRelease
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
 from tempoc.symbolic.expr import ONE, TRUE, Expr, Slice, maximum
 
-Mutant = tuple[str, Plan]
+Mutant = tuple[str, MemoryPlan]
 
 
-def mutants(plan: Plan, statements: Statements) -> Iterator[Mutant]:
+def mutants(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """All of them, with what is wrong."""
     yield from too_small(plan)
     yield from too_early(plan, statements)
@@ -27,7 +27,7 @@ def mutants(plan: Plan, statements: Statements) -> Iterator[Mutant]:
 # ------------------------------------------------------------------ slots
 
 
-def too_small(plan: Plan) -> Iterator[Mutant]:
+def too_small(plan: MemoryPlan) -> Iterator[Mutant]:
     """One slot less along a dimension, or one element less along a spatial axis."""
     for name, store in plan.stores.items():
         for what, less in [*_fewer_keys(store, plan), *_fewer_slots(store), *_narrower(store)]:
@@ -35,15 +35,15 @@ def too_small(plan: Plan) -> Iterator[Mutant]:
                 yield f"{name}: {what}", replace(plan, stores={**plan.stores, name: less})
 
 
-def _fewer_keys(store: Store, plan: Plan) -> Iterator[tuple[str, Store]]:
+def _fewer_keys(store: Buffer, plan: MemoryPlan) -> Iterator[tuple[str, Buffer]]:
     for i, key in enumerate(store.keys):
         if key.modulo != ONE:
             modulo = maximum(ONE, (key.modulo or plan.extents[key.dim]) - 1)
-            keys = (*store.keys[:i], Key(dim=key.dim, modulo=modulo), *store.keys[i + 1 :])
+            keys = (*store.keys[:i], BufferKey(dim=key.dim, modulo=modulo), *store.keys[i + 1 :])
             yield f"one array less along {key.dim}", replace(store, keys=keys)
 
 
-def _fewer_slots(store: Store) -> Iterator[tuple[str, Store]]:
+def _fewer_slots(store: Buffer) -> Iterator[tuple[str, Buffer]]:
     for i, axis in enumerate(store.axes):
         size = maximum(ONE, axis.size - 1)
         for ring in dict.fromkeys((axis.ring, True)):
@@ -53,7 +53,7 @@ def _fewer_slots(store: Store) -> Iterator[tuple[str, Store]]:
             yield f"a {kind} of one slot less along {axis.dim}", replace(store, axes=axes)
 
 
-def _narrower(store: Store) -> Iterator[tuple[str, Store]]:
+def _narrower(store: Buffer) -> Iterator[tuple[str, Buffer]]:
     for i, size in enumerate(store.shape):
         if size != ONE:
             shape = (*store.shape[:i], size - 1, *store.shape[i + 1 :])
@@ -63,7 +63,7 @@ def _narrower(store: Store) -> Iterator[tuple[str, Store]]:
 # ------------------------------------------------------------------ lives
 
 
-def too_early(plan: Plan, statements: Statements) -> Iterator[Mutant]:
+def too_early(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """Arrays given back a step early, whatever the condition says, or after any use of them."""
     for name, items in plan.releases.items():
         for i, release in enumerate(items):
@@ -74,20 +74,21 @@ def too_early(plan: Plan, statements: Statements) -> Iterator[Mutant]:
             for k, e in enumerate(release.key):
                 for step in (-1, 1):
                     key = (*release.key[:k], e + step, *release.key[k + 1 :])
-                    yield f"{at}, {step} along {k}", _freeing(
-                        plan, name, rest, replace(release, key=key)
+                    yield (
+                        f"{at}, {step} along {k}",
+                        _freeing(plan, name, rest, replace(release, key=key)),
                     )
     for s in statements.statements:
         for use in (*s.reads, *s.writes):
             if (key := _array(use, plan, statements)) is not None:
-                release = Release(tensor=use.tensor, key=key, where=TRUE)
+                release = MemoryRelease(tensor=use.tensor, key=key, where=TRUE)
                 items = plan.releases.get(s.name, ())
                 if release not in items:
                     freed = _freeing(plan, s.name, items, release)
                     yield f"after {s.name} free {use.tensor}", freed
 
 
-def _array(use: Read | Write, plan: Plan, statements: Statements) -> tuple[Expr, ...] | None:
+def _array(use: Read | Write, plan: MemoryPlan, statements: Statements) -> tuple[Expr, ...] | None:
     """The array that a use is about, if it is one."""
     store = plan.stores[use.tensor]
     at = dict(zip(statements.tensors[use.tensor].domain.dims, use.entries, strict=True))
@@ -98,12 +99,12 @@ def _array(use: Read | Write, plan: Plan, statements: Statements) -> tuple[Expr,
 
 
 def _freeing(
-    plan: Plan, statement: str, rest: tuple[Release, ...], release: Release
-) -> Plan:
+    plan: MemoryPlan, statement: str, rest: tuple[MemoryRelease, ...], release: MemoryRelease
+) -> MemoryPlan:
     return replace(plan, releases={**plan.releases, statement: (*rest, release)})
 
 
-def given_away(plan: Plan, statements: Statements) -> Iterator[Mutant]:
+def given_away(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """A statement may overwrite what it reads, be it needed later or not."""
     for s in statements.statements:
         own = plan.donations.get(s.name, ())
@@ -121,7 +122,7 @@ def _updates(s: Statement, tensor: str) -> bool:
 # ------------------------------------------------------------------ growth
 
 
-def too_late(plan: Plan) -> Iterator[Mutant]:
+def too_late(plan: MemoryPlan) -> Iterator[Mutant]:
     """A statement that needs more rows than it says, or says nothing of them."""
     for name, items in plan.needs.items():
         for i, need in enumerate(items):

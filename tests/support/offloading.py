@@ -17,7 +17,7 @@ from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.support.agreement import data
 
@@ -25,14 +25,14 @@ REACHES = (NEAR, 1, FAR)
 COUNTED = Settings(account=True)
 
 
-def loaded(text: str, **how: object) -> tuple[Compilation, Loaded]:
+def loaded(text: str, **how: object) -> tuple[Compilation, LoadedProgram]:
     """A program as it is, all stages verified."""
     options = Options(verify_each=True, **how)  # type: ignore[arg-type]
     compilation = Compilation(load_source(Source("m.rt", text)), options)
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")
     kernels = tuple(scope[k.name] for k in emitted.program.kernels)
-    return compilation, Loaded(program=emitted.program, functions=kernels)
+    return compilation, LoadedProgram(program=emitted.program, functions=kernels)
 
 
 def all_away(program: Program, reach: int) -> Program:
@@ -64,14 +64,16 @@ def run_alike(
         # Where a block is one call, XLA may round otherwise than where its calls are counted.
         wanted = tuple(run_given(plain, given, how) for how in (COUNTED, Settings()))
         for reach in reaches:
-            moving = Loaded(program=all_away(program, reach), functions=plain.functions)
+            moving = LoadedProgram(program=all_away(program, reach), functions=plain.functions)
             check_run(moving, given, wanted)
 
 
-def check_run(moving: Loaded, given: Given, wanted: tuple[RunResult, RunResult]) -> RunResult:
+def check_run(
+    moving: LoadedProgram, given: Given, wanted: tuple[RunResult, RunResult]
+) -> RunResult:
     """A run, counted and not, against others that were; and against what was predicted."""
     counted = run_given(moving, given, COUNTED)
-    again = Loaded(program=moving.program, functions=moving.functions)
+    again = LoadedProgram(program=moving.program, functions=moving.functions)
     for found, other in zip((counted, run_given(again, given, Settings())), wanted, strict=True):
         for name, value in other.outputs.items():
             np.testing.assert_array_equal(found.outputs[name], value, err_msg=name)

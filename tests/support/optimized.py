@@ -13,8 +13,8 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.ops.control.effects import Effect
-from tempoc.runtime.data.dtypes import Array
+from tempoc.ops.control.effects import EffectOp
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import data, free_bounds
@@ -45,12 +45,12 @@ def assert_kept(
 
 
 def values(
-    graph: Graph, bounds: Mapping[str, int], given: Mapping[str, Array]
-) -> dict[str, Array]:
+    graph: Graph, bounds: Mapping[str, int], given: Mapping[str, HostArray]
+) -> dict[str, HostArray]:
     """The outputs, and what is printed or saved, in order, by name and point."""
-    said: dict[str, Array] = {}
+    said: dict[str, HostArray] = {}
 
-    def perform(op: Effect, at: Mapping[str, int], arrays: tuple[Array, ...]) -> None:
+    def perform(op: EffectOp, at: Mapping[str, int], arrays: tuple[HostArray, ...]) -> None:
         point = {d: at[d] for place in op.places for d, _ in place if d in at}
         for name, array in zip(op.names, arrays, strict=True):
             said[f"{len(said)}: {op.name} {op.turn} {name} at {point}"] = array

@@ -6,6 +6,15 @@ import pytest
 
 from tests.support.agreement import agree, all_equal
 
+# Nobody needs `y`: neither is it computed, nor is there a kernel without results.
+UNNEEDED = """
+dim t < T
+input x[t]: f32
+y[t] = tanh(x)
+z = x + 1.0
+output z
+"""
+
 # A slice that is empty where the axis is shorter than the window.
 SHORT_AXIS = """
 dim i < I
@@ -222,6 +231,11 @@ z = y * 2.0
 output z
 """
     agree(text, *all_equal(text, 1, 2, 5), passes="canonicalize")
+
+
+@pytest.mark.parametrize("passes", ["vectorize,tile", "vectorize,fuse"])
+def test_what_nothing_needs(passes: str) -> None:
+    agree(UNNEEDED, *all_equal(UNNEEDED, 1, 3), passes=passes)
 
 
 def test_a_condition_on_a_step() -> None:

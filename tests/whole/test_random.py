@@ -204,7 +204,7 @@ def test_a_key_for_a_python_function(tmp_path: Path) -> None:
         "import jax\n\n\ndef draw(key):\n    return jax.random.uniform(key, (2,))\n"
     )
     source.write_text(
-        "dim t < T\nextern jax draw(key: key) -> (x: f32[2]) from \"draws:draw\"\n"
+        'dim t < T\nextern jax draw(key: key) -> (x: f32[2]) from "draws:draw"\n'
         "k[t] = random.key()\nx[t] = draw(k)\noutput k, x\n"
     )
     assert status(["compile", str(source), "-o", str(out)]) == 0

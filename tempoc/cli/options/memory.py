@@ -8,7 +8,7 @@ from tempoc.cli.options.options import stack
 from tempoc.runtime.messages.units import parse_size
 
 
-class Size(click.ParamType[int]):
+class ByteSize(click.ParamType[int]):
     """A number of bytes: `24GiB`, `500MB`, `4096`."""
 
     name = "size"
@@ -23,14 +23,12 @@ class Size(click.ParamType[int]):
 
 budget_option = click.option(
     "--memory-budget",
-    type=Size(),
+    type=ByteSize(),
     metavar="SIZE",
     help="The most that all stores of a run may take together: 24GiB, 500MB.",
 )
 memory_options = stack(
-    click.option(
-        "--bounds", multiple=True, metavar="T=64,B=2", help="Values of bounds."
-    ),
+    click.option("--bounds", multiple=True, metavar="T=64,B=2", help="Values of bounds."),
     click.option(
         "--solve", metavar="NAME", help="The largest value of a bound that keeps to the budget."
     ),

@@ -12,7 +12,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import Fit, fit
-from tempoc.driver.search.variants import Family, Reach, family, open_family
+from tempoc.driver.search.variants import BoundReach, Family, family, open_family
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
@@ -53,7 +53,7 @@ def within_budget(
     if least == most:
         found = _said(fit(compilation, {n: low[n] for n in free}, usual_given, budget))
         return {Variant(name="", about=""): found}
-    reach = Reach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
+    reach = BoundReach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
     return _told(family(compilation, reach, usual_given, budget))
 
 

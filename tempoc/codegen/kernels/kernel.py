@@ -15,8 +15,8 @@ from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import Together
 from tempoc.codegen.stores.array_sizes import lines as room_lines
 from tempoc.codegen.stores.array_sizes import rooms, with_rooms
-from tempoc.codegen.stores.context import Argument, Result, Stages
-from tempoc.codegen.stores.window_axis import Window
+from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
+from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import folded
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.text.source_lines import shown
@@ -28,7 +28,7 @@ from tempoc.symbolic.expr import product, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class KernelFunction:
     """A kernel as text, and what a call of it must pass and gets back.
 
     ``arguments`` and ``results`` name cells in coordinates of the statement;
@@ -42,23 +42,23 @@ class Function:
 
     name: str
     text: str
-    arguments: tuple[Argument, ...]
-    results: tuple[Result, ...]
+    arguments: tuple[KernelArgument, ...]
+    results: tuple[KernelResult, ...]
     bounds: tuple[str, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     vector: tuple[Vector, ...] = ()
     lengths: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
-    windows: tuple[Window, ...] = ()
+    windows: tuple[WindowAxis, ...] = ()
 
 
-Writer = type[Body]
+BodyWriter = type[Body]
 
 
 def function(
-    statement: Statement, stages: Stages, name: str, writer: Writer | None = None
-) -> Function:
+    statement: Statement, stages: Stages, name: str, writer: BodyWriter | None = None
+) -> KernelFunction:
     """Emit the kernel of a statement under the given function name."""
     universe, point = stages.graph.universe, statement.single or statement
     dims, lengths = statement.domain.dims, universe.lengths
@@ -101,7 +101,7 @@ def function(
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
     text += [INDENT + line if line else "" for line in _docstring(equations, name)]
     text += [part for line in lines for part in wrapped(INDENT + line)]
-    return Function(
+    return KernelFunction(
         name=name,
         text="\n".join(text) + "\n",
         arguments=tuple(body.arguments.values()),

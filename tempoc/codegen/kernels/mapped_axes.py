@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.text.naming import access_name
-from tempoc.memory.plan_types import Axis, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
@@ -121,7 +121,7 @@ def _apart(before: Pointwise, read: Read) -> Pointwise:
     return renamed(before, read, name, store)
 
 
-def renamed(before: Pointwise, read: Read, name: str, store: Store) -> Pointwise:
+def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
     """The statement with equal reads become reads of a tensor of their own, in such a store."""
     stages = before.stages
     tensor = stages.statements.tensors[read.tensor]
@@ -203,7 +203,7 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
     one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
     others = [replace(a, dim=renamed[a.dim]) for a in store.axes]
-    axes = (*others, Axis(dim=element.dim, size=store.shape[axis]))
+    axes = (*others, BufferAxis(dim=element.dim, size=store.shape[axis]))
     keys = tuple(replace(k, dim=renamed[k.dim]) for k in store.keys)
     shape = _without(store.shape, axis)
     rows = replace(store, tensor=one.name, keys=keys, axes=axes, shape=shape)

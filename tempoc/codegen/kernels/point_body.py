@@ -14,19 +14,19 @@ from functools import partial
 
 from tempoc.base.names import Names
 from tempoc.codegen.stores import access
-from tempoc.codegen.stores.access import Frame
+from tempoc.codegen.stores.access import KernelFrame
 from tempoc.codegen.stores.branches import served_by, wanted_outside
-from tempoc.codegen.stores.context import Argument, Cell, Result, Stages, either
+from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages, either
 from tempoc.codegen.stores.padding_zeros import has_many_ends, is_zeros
 from tempoc.codegen.stores.ring_order import unordered
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.codegen.stores.window_axis import numbers
 from tempoc.codegen.text.naming import access_name
-from tempoc.memory.plan_types import Store
-from tempoc.ops.control.effects import Effect
+from tempoc.memory.plan_types import Buffer
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.dtype_text import cast
-from tempoc.ops.definition.operator import OperandError, Value
+from tempoc.ops.definition.operator import EmittedValue, OperandError
 from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
@@ -50,24 +50,24 @@ class Body:
         self.stages = stages
         self.out = out
         self.names = names
-        self.arguments: dict[Cell, Argument] = {}
-        self._latest: dict[Cell, str] = {}
-        self._values: dict[tuple[str, int], Value] = {}
-        self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
+        self.arguments: dict[KernelCell, KernelArgument] = {}
+        self._latest: dict[KernelCell, str] = {}
+        self._values: dict[tuple[str, int], EmittedValue] = {}
+        self._fetched: dict[tuple[str, str, tuple[object, ...]], EmittedValue] = {}
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
         self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
         self._owners = owners(stages.graph, statement.members)
         self._unordered = unordered(statement, stages)
-        self.frame = Frame(
+        self.frame = KernelFrame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
             dims=(*statement.domain.dims, *stages.graph.universe.lengths, *stages.starts),
             x64=stages.x64,
         )
 
-    def run(self) -> tuple[Result, ...]:
+    def run(self) -> tuple[KernelResult, ...]:
         """Write the whole body; the results in the order of the statement's writes."""
         for read in self.statement.reads:
             if not self._is_local(read.member, read.slot) and self._written_row(read) is None:
@@ -88,7 +88,7 @@ class Body:
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
         computed = [name]
-        if isinstance(node.op, Effect):
+        if isinstance(node.op, EffectOp):
             args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
             self.shown = node.op.emit(args, (), self.out)
         elif isinstance(node.op, Until):
@@ -120,10 +120,10 @@ class Body:
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            value = Value(bound, type_, self._padded(type_), False, "", *sides[k])
+            value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
             self._values[name, k] = self._as(value, wanted)
 
-    def _inferred(self, node: Node, args: tuple[Value, ...]) -> tuple[TensorType, ...]:
+    def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
         """The node's types with extents as they follow from the operands', which decide padding.
 
         Extents that are equal for another reason than being written alike may be padded
@@ -158,7 +158,7 @@ class Body:
         hints = tuple(self._hint(m) if out == 0 else f"{self._hint(m)}_{out}" for m, out in results)
         texts = self.out.choose(hints, condition, then, orelse)
         for output, text, type_ in zip(results, texts, types, strict=True):
-            self._values[output] = Value(text, type_, self._padded(type_))
+            self._values[output] = EmittedValue(text, type_, self._padded(type_))
 
     def _fetch_points(self, member: str) -> None:
         """Fetch what a member of a branch reads at points: stores are not to go into branches.
@@ -189,7 +189,7 @@ class Body:
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
-    def _row_of(self, name: str, op: Pick) -> Value:
+    def _row_of(self, name: str, op: Pick) -> EmittedValue:
         """The one row that an index chooses of a slice; the slice itself is not read."""
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
@@ -203,7 +203,7 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        value = Value(text, type_, array.padded, last=array.last, amid=array.amid)
+        value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
         return self.out.align(plain(value, self.out), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
@@ -218,11 +218,11 @@ class Body:
             return base
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
-    def _operand(self, member: str, slot: int) -> Value:
+    def _operand(self, member: str, slot: int) -> EmittedValue:
         return plain(self._given(member, slot), self.out)
 
-    def _given(self, member: str, slot: int) -> Value:
-        """An operand; axes may have their garbage first (``Value.last``)."""
+    def _given(self, member: str, slot: int) -> EmittedValue:
+        """An operand; axes may have their garbage first (``EmittedValue.last``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
@@ -235,7 +235,7 @@ class Body:
             self._bring_up(read.tensor)
         return self._fetch(read)
 
-    def _as(self, value: Value, type_: TensorType) -> Value:
+    def _as(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
         """A local value at the type (and padded extents) under which it is used."""
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
@@ -261,10 +261,10 @@ class Body:
                 return w
         return None
 
-    def _store(self, access: Read | Write) -> Store:
+    def _store(self, access: Read | Write) -> Buffer:
         return self.stages.plan.stores[access.tensor]
 
-    def _cell(self, access: Read | Write) -> Cell:
+    def _cell(self, access: Read | Write) -> KernelCell:
         """The cell of an access; old rows are read from the array that takes the new ones."""
         key, store = self._key(access), self._store(access)
         if isinstance(access, Read) and store.axes and not access.forwarded:
@@ -282,7 +282,7 @@ class Body:
             key.append(entry)
         return tuple(key)
 
-    def _argument(self, cell: Cell, when: Expr = TRUE) -> None:
+    def _argument(self, cell: KernelCell, when: Expr = TRUE) -> None:
         if cell in self.arguments:
             known = self.arguments[cell]
             self.arguments[cell] = replace(known, when=disjunction(known.when, when))
@@ -290,7 +290,7 @@ class Body:
         tensor, key = cell
         dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
         name = self.names.fresh(access_name(self.stages.called(tensor), dims, key))
-        self.arguments[cell] = Argument(cell=cell, name=name, when=when)
+        self.arguments[cell] = KernelArgument(cell=cell, name=name, when=when)
         self._latest[cell] = name
 
     def _fetch_old(self, tensor: str) -> None:
@@ -301,13 +301,13 @@ class Body:
                 if read.tensor == tensor and not read.forwarded and not local:
                     self._fetch(read)
 
-    def _fetch(self, read: Read) -> Value:
+    def _fetch(self, read: Read) -> EmittedValue:
         place = (read.tensor, "new" if read.forwarded else "old", read.entries)
         if place not in self._fetched:
             self._fetched[place] = self._read(read)
         return self._fetched[place]
 
-    def _read(self, read: Read) -> Value:
+    def _read(self, read: Read) -> EmittedValue:
         store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
@@ -324,7 +324,7 @@ class Body:
         finite = not near and is_zeros(read, self.statement, self.stages, turned)
         many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
-        value = Value(text, type_, array.padded, finite, shared, array.last, array.amid)
+        value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
@@ -370,7 +370,7 @@ class Body:
         dims = tensor[write.tensor].domain.dims
         at = dict(zip(dims, write.point, strict=True))
         here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
-        return self.out.align(Value(text, here, value.padded), store.shape).text
+        return self.out.align(EmittedValue(text, here, value.padded), store.shape).text
 
     def _update(self, tensors: list[str]) -> None:
         """Write pending rows of these tensors into their stores."""
@@ -386,14 +386,14 @@ class Body:
             else:
                 self.out.assign(name, text)
 
-    def _results(self) -> tuple[Result, ...]:
-        found: dict[Cell, Result] = {}
+    def _results(self) -> tuple[KernelResult, ...]:
+        found: dict[KernelCell, KernelResult] = {}
         for w in self.statement.writes:
             cell = self._cell(w)
             if self._store(w).axes:
-                found[cell] = Result(cell=cell, text=self._latest[cell])
+                found[cell] = KernelResult(cell=cell, text=self._latest[cell])
                 continue
             where = TRUE if self.frame.proves(w.where) else w.where
-            result = Result(cell=cell, text=self._row(w), where=where)
+            result = KernelResult(cell=cell, text=self._row(w), where=where)
             found[cell] = either(found[cell], result, self.out) if cell in found else result
         return tuple(found.values())

@@ -24,7 +24,7 @@ from dataclasses import replace
 from tempoc.codegen.kernels.mapped_axes import Pointwise, renamed
 from tempoc.codegen.kernels.vmap_batches import bytes_text
 from tempoc.codegen.stores.context import Stages
-from tempoc.codegen.stores.window_axis import Window
+from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.sdg.statements.statements import Read, Statement
@@ -89,7 +89,7 @@ def in_windows(batch: int) -> str:
     return _IN_WINDOWS.replace("LIMIT", bytes_text(batch)).replace("LEAST", str(LEAST))
 
 
-def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[Window, ...]:
+def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[WindowAxis, ...]:
     """The windows that points of a statement read together; one at most, the heaviest."""
     if statement.single is None:
         return ()
@@ -106,10 +106,10 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
     while size in taken or start in taken:
         size, start = f"{size}_", f"{start}_"
     width = stages.pad(statement.single, extent(entry))
-    return (Window(dim=dim, entry=entry, width=width, size=size, start=start),)
+    return (WindowAxis(dim=dim, entry=entry, width=width, size=size, start=start),)
 
 
-def seen(before: Pointwise, statement: Statement, window: Window) -> Pointwise:
+def seen(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
     """What a statement does at one point, parts of arrays being read as tensors."""
     found = before
     for read in before.single.reads:

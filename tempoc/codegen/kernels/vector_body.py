@@ -26,11 +26,11 @@ from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import seen
 from tempoc.codegen.kernels.vmap_batches import axes_text, bytes_of_a_point, joined, vmapped
 from tempoc.codegen.stores.access import out_of_order
-from tempoc.codegen.stores.context import Argument, Cell, Result, Stages
+from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.slots import same_slots
-from tempoc.memory.plan_types import Axis, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.definition.dtype_text import tupled
-from tempoc.ops.emission.emitter import Block, KernelEmitter
+from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
@@ -50,7 +50,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _RowStart:
     """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
 
     start: str
@@ -73,7 +73,7 @@ class Together:
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
-        self.arguments: dict[Cell, Argument] = {}
+        self.arguments: dict[KernelCell, KernelArgument] = {}
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
         accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
@@ -82,16 +82,16 @@ class Together:
         self.rows = {
             _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
         }
-        self._latest: dict[Cell, str] = {}
+        self._latest: dict[KernelCell, str] = {}
         self._fault = ""
 
-    def run(self) -> tuple[Result, ...]:
+    def run(self) -> tuple[KernelResult, ...]:
         """Write the function of a point, its ``vmap`` and the updates of stores."""
         body = Body(*self._inside(), self.out, self.names)
         body.shared = {
             t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
         }
-        inner: list[Result] = []
+        inner: list[KernelResult] = []
 
         def write() -> str:
             inner.extend(body.run())
@@ -105,7 +105,7 @@ class Together:
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
         made = self._call(block, inner, list(body.arguments.values()))
         self._fault = made[len(inner)] if block.checks else ""
-        found: dict[Cell, Result] = {}
+        found: dict[KernelCell, KernelResult] = {}
         for result, text in zip(inner, made, strict=False):
             stored = self._stored(result, text)
             found[stored.cell] = stored
@@ -117,7 +117,7 @@ class Together:
         first = self.out.bind("first", f"jnp.argmax({every} != 0)")
         return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
 
-    def _outer(self, argument: Argument) -> Argument:
+    def _outer(self, argument: KernelArgument) -> KernelArgument:
         """What the kernel is given for an argument of a point."""
         tensor, key = argument.cell
         if tensor not in self.origins:
@@ -180,7 +180,7 @@ class Together:
     # ------------------------------------------------------------ all points
 
     def _call(
-        self, block: Block, inner: Sequence[Result], arguments: Sequence[Argument]
+        self, block: KernelBlock, inner: Sequence[KernelResult], arguments: Sequence[KernelArgument]
     ) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
         if not block.lines and not block.checks:
@@ -231,7 +231,7 @@ class Together:
         self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(passed)})")
         return made
 
-    def _near(self, moving: Sequence[Argument]) -> list[str]:
+    def _near(self, moving: Sequence[KernelArgument]) -> list[str]:
         """How much of arrays a point is given."""
         assert self.window is not None
         homes = ((a.name, self.homes[a.cell[0]].part(list(self.vector))) for a in moving)
@@ -255,7 +255,7 @@ class Together:
         given = f"lambda {variable(dim)}: {first}, {width}, {size or 0}, {axes}"
         return f"in_windows({function}, {given})"
 
-    def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
+    def _unchanged(self, inner: KernelResult, arguments: Sequence[KernelArgument]) -> str | None:
         """The array of which every point gives back its own part; ``None`` if they do more."""
         argument = next((a for a in arguments if a.name == inner.text), None)
         home = self.homes[argument.cell[0]] if argument else None
@@ -268,7 +268,7 @@ class Together:
         text = self._moved(argument)
         return text if text.isidentifier() else self.out.bind(self._hint(inner), text)
 
-    def _hint(self, inner: Result) -> str:
+    def _hint(self, inner: KernelResult) -> str:
         tensor = inner.cell[0]
         write = self.rows.get(tensor)
         text = (
@@ -283,7 +283,7 @@ class Together:
         low = "" if v.lower == ZERO else f"{self.out.static(v.lower)}, "
         return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
 
-    def _moved(self, argument: Argument) -> str:
+    def _moved(self, argument: KernelArgument) -> str:
         """The part of a store that the points see, one after the other."""
         home = self.homes[argument.cell[0]]
         cuts: list[str] = []
@@ -299,7 +299,7 @@ class Together:
         name = self._outer(argument).name
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
-    def _range(self, axis: Axis, shift: Expr) -> str:
+    def _range(self, axis: BufferAxis, shift: Expr) -> str:
         """The slots of an axis that the points touch; ``:`` for all."""
         v = self.vector[axis.dim]
         low, high = add(v.lower, shift), add(v.upper, shift)
@@ -307,13 +307,13 @@ class Together:
             return ":"
         return f"{'' if low == ZERO else self.out.static(low)}:{self.out.static(high)}"
 
-    def _is_whole(self, axis: Axis, shift: Expr) -> bool:
+    def _is_whole(self, axis: BufferAxis, shift: Expr) -> bool:
         v = self.vector[axis.dim]
         low, high = add(v.lower, shift), add(v.upper, shift)
         ends = compare("==", low, ZERO), compare("==", high, axis.size)
         return self.stages.proves(self.statement, conjunction(*ends))
 
-    def _out_place(self, inner: Result, dim: str, done: Sequence[str]) -> int:
+    def _out_place(self, inner: KernelResult, dim: str, done: Sequence[str]) -> int:
         """Where the axis of ``dim`` stands in a result."""
         if inner.cell[0] not in self.rows:
             place = self.homes[inner.cell[0]].place(dim, done)
@@ -323,7 +323,7 @@ class Together:
 
     # ------------------------------------------------------------ stores
 
-    def _stored(self, inner: Result, text: str) -> Result:
+    def _stored(self, inner: KernelResult, text: str) -> KernelResult:
         """The store's new content, given what the points made of their parts."""
         name, key = inner.cell
         write = self.rows.get(name)
@@ -336,7 +336,7 @@ class Together:
             text = out_of_order(text, [k for k in order if k not in single])
         if inner.where == TRUE and all(p.whole for p in places):
             self._latest[cell] = text
-            return Result(cell=cell, text=text)
+            return KernelResult(cell=cell, text=text)
         old = self._old(cell)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
         last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
@@ -350,16 +350,16 @@ class Together:
         if inner.where != TRUE:
             new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
         self._latest[cell] = self.out.bind(old, new)
-        return Result(cell=cell, text=self._latest[cell])
+        return KernelResult(cell=cell, text=self._latest[cell])
 
-    def _may_be_thin(self, store: Store, places: Sequence[_Place]) -> bool:
+    def _may_be_thin(self, store: Buffer, places: Sequence[_RowStart]) -> bool:
         """Whether an axis that is written as a whole, beside others, may have length 1."""
         if all(p.whole for p in places):
             return False
         whole = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
         return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in whole)
 
-    def _place(self, axis: Axis, write: Write | None, home: Home) -> _Place:
+    def _place(self, axis: BufferAxis, write: Write | None, home: Home) -> _RowStart:
         """Where along an axis of a store goes what the points made."""
         at = home.shifts.get(axis.dim)
         if write is not None:
@@ -370,26 +370,26 @@ class Together:
                 start = self.out.index(entry)
                 if axis.ring:
                     start = f"({start}) % ({self.out.static(axis.size)})"
-                return _Place(start if moving else self._int(start), whole=False, single=True)
+                return _RowStart(start if moving else self._int(start), whole=False, single=True)
             at = shift(write, dims, axis.dim)
         elif axis.dim not in self.vector:
-            return _Place(self._int("0"), whole=True)
+            return _RowStart(self._int("0"), whole=True)
         assert at is not None, f"{home.store.tensor} is written at other points than its own"
         first = self.out.static(add(self.vector[axis.dim].lower, at))
-        return _Place(self._int(first), whole=self._is_whole(axis, at))
+        return _RowStart(self._int(first), whole=self._is_whole(axis, at))
 
     def _int(self, text: str) -> str:
         """A number among traced indices, which have 32 bits."""
         return f"jnp.int32({text})" if self.stages.x64 else text
 
-    def _old(self, cell: Cell) -> str:
+    def _old(self, cell: KernelCell) -> str:
         """The name of what a store holds so far."""
         tensor, key = cell
         for (known, other), name in self._latest.items():
             if known == tensor and same_slots(self.homes[tensor].store, key, other):
                 return name
         name = self.names.fresh(self.stages.called(tensor))
-        self.arguments[cell] = Argument(cell=cell, name=name)
+        self.arguments[cell] = KernelArgument(cell=cell, name=name)
         self._latest[cell] = name
         return name
 

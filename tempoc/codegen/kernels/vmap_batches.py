@@ -147,9 +147,7 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
 def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
     """The bytes that a point has in stores."""
     tensors = [w.tensor for w in single.writes]
-    tensors += [
-        r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)
-    ]
+    tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
     for tensor in tensors:
         store = stages.plan.stores[tensor]
         yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))

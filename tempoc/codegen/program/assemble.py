@@ -13,7 +13,7 @@ from typing import assert_never
 
 import tempoc
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.kernel import Function, function
+from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import bytes_of_a_point
 from tempoc.codegen.program.donation import donated
 from tempoc.codegen.program.effects import to_effect
@@ -40,15 +40,15 @@ from tempoc.codegen.program.lengths import (
 )
 from tempoc.codegen.program.module import module
 from tempoc.codegen.regions.blocks import Blocks
-from tempoc.codegen.regions.context import Known
-from tempoc.codegen.regions.regions import Emitted as OnDevice
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.regions import EmittedRegion as OnDevice
 from tempoc.codegen.regions.regions import Regions
-from tempoc.codegen.stores.context import BATCH, Cell, Stages
+from tempoc.codegen.stores.context import BATCH, KernelCell, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED, identifier
-from tempoc.memory.plan_types import Plan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import Run, Unended, largest
 from tempoc.poly.relations.space import Space
@@ -56,8 +56,8 @@ from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import TRUE as ALWAYS
 from tempoc.program.nodes.arithmetic import Arith, Operation
-from tempoc.program.nodes.bounds import Range
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.program.nodes.bounds import PointRange
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
@@ -67,7 +67,7 @@ from tempoc.symbolic.walk import substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emitted:
+class EmittedProgram:
     """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
 
     ``batches``: the bytes that a point takes, by statements that run in batches of points.
@@ -85,12 +85,12 @@ class Emitted:
 def assemble(
     graph: Graph,
     statements: Statements,
-    tree: Tree,
-    plan: Plan,
+    tree: ScheduleTree,
+    plan: MemoryPlan,
     space: Space,
     batch: int = BATCH,
     blocks: bool = False,
-) -> Emitted:
+) -> EmittedProgram:
     """Emit all kernels and the program that calls them; the program is verified.
 
     ``batch``: how many bytes the largest array may have that all points of a kernel make together.
@@ -108,7 +108,7 @@ def assemble(
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
-    known = Known(
+    known = ProgramContext(
         stores={s.name: s for s in stored},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
@@ -132,7 +132,7 @@ def assemble(
     verify(program)
     batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
     texts = tuple(r.text for r in device.made)
-    return Emitted(
+    return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, texts),
         batches={name: size for name, size in batches.items() if size is not None},
@@ -145,14 +145,14 @@ def assemble(
 class _Device:
     """The tree with regions and blocks, which these are, and loops that stay with the host."""
 
-    tree: nodes.Statement
+    tree: nodes.ProgramStatement
     made: tuple[OnDevice, ...]
     left: tuple[str, ...]
 
 
 def _on_device(
-    steps: nodes.Statement,
-    known: Known,
+    steps: nodes.ProgramStatement,
+    known: ProgramContext,
     names: Names,
     stages: Stages,
     apart: frozenset[str] | None,
@@ -179,13 +179,13 @@ def _on_device(
     return _Device(tree=tree, made=made, left=tuple(regions.left))
 
 
-def _calls_any(f: Function, names: Iterable[str]) -> bool:
+def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
     return any(f"{name}(" in f.text for name in names)
 
 
 def _narrow(
-    functions: Mapping[str, Function], statements: Iterable[Statement]
-) -> Iterator[tuple[Function, frozenset[str]]]:
+    functions: Mapping[str, KernelFunction], statements: Iterable[Statement]
+) -> Iterator[tuple[KernelFunction, frozenset[str]]]:
     """The functions that update arrays of which an axis may have length 1, and what they read."""
     for s in statements:
         if _calls_any(functions[s.name], ("updated",)):
@@ -215,7 +215,9 @@ def _program(stages: Stages) -> nodes.Program:
     )
 
 
-def _stages(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Stages:
+def _stages(
+    graph: Graph, statements: Statements, tree: ScheduleTree, plan: MemoryPlan, space: Space
+) -> Stages:
     """What codegen consumes; where lengths are found out, with names for the largest ones."""
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
@@ -243,7 +245,7 @@ def _constants(universe: Universe) -> dict[str, int | None]:
     return known | dict.fromkeys(largest(universe).values())
 
 
-def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
+def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Kernel:
     return nodes.Kernel(
         name=f.name,
         dims=statement.domain.dims,
@@ -252,7 +254,7 @@ def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
         equations=f.equations,
         checks=f.checks,
         vector=tuple(
-            Range(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
+            PointRange(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
             for v in f.vector
         ),
         lengths=f.lengths,
@@ -264,24 +266,24 @@ class _Tree:
     """Converts schedule trees; ``functions`` by statement. ``sure``: what loops around see to."""
 
     stages: Stages
-    functions: Mapping[str, Function]
+    functions: Mapping[str, KernelFunction]
     hosts: Mapping[str, Calling]
     sure: tuple[Arith, ...] = ()
 
-    def convert(self, tree: Tree) -> nodes.Statement:
+    def convert(self, tree: ScheduleTree) -> nodes.ProgramStatement:
         match tree:
-            case Sequence(items=items):
+            case TreeSequence(items=items):
                 return _sequence([self.convert(item) for item in items])
-            case Loop():
+            case TreeLoop():
                 return self._loop(tree)
-            case Guard(condition=condition, body=body):
+            case TreeGuard(condition=condition, body=body):
                 return self._guard(to_arith(condition), self.convert(body))
             case Execute():
                 return self._execute(tree)
             case _:
                 assert_never(tree)
 
-    def _loop(self, tree: Loop) -> nodes.Loop:
+    def _loop(self, tree: TreeLoop) -> nodes.Loop:
         universe, end = self.stages.graph.universe, None
         if universe.ended:
             end = limit(tree, self.stages.statements, universe)
@@ -298,7 +300,7 @@ class _Tree:
             place=tree.place,
         )
 
-    def _guard(self, condition: Arith, body: nodes.Statement) -> nodes.Statement:
+    def _guard(self, condition: Arith, body: nodes.ProgramStatement) -> nodes.ProgramStatement:
         """The body where a condition holds, unless that is known, or the body asks for more."""
         if condition == ALWAYS or condition in self.sure:
             return body
@@ -316,12 +318,12 @@ class _Tree:
             return moved[0] if e.op == "at" else Operation(e.op, moved)
         return e
 
-    def _execute(self, tree: Execute) -> nodes.Statement:
+    def _execute(self, tree: Execute) -> nodes.ProgramStatement:
         statement = self._statement(tree.statement)
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
         point = tuple(to_arith(e) for e in tree.point)
         h = self.hosts.get(tree.statement)
-        calls: list[nodes.Statement]
+        calls: list[nodes.ProgramStatement]
         if h is None:
             call = self._call(self.functions[tree.statement], statement, env)
             calls = [call if statement.turn is None else self._effect(statement, call)]
@@ -337,7 +339,7 @@ class _Tree:
         point = {d: to_arith(p) for d, p in env.items()}
         return at_point(to_arith(substitute(e, env)), self.stages.graph.universe, point)
 
-    def _call(self, f: Function, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
+    def _call(self, f: KernelFunction, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
         endings = []
         for name in f.endings:
             outer = self.stages.graph.universe.outer(name)
@@ -351,7 +353,7 @@ class _Tree:
             results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
             endings=tuple(endings),
             needs=tuple(
-                nodes.Need(
+                nodes.CapacityNeed(
                     dim=n.dim,
                     size=to_arith(n.size),
                     rows=tuple(dict.fromkeys(self._arith(e, env) for e in n.rows)),
@@ -360,7 +362,7 @@ class _Tree:
             ),
         )
 
-    def _cell(self, cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
+    def _cell(self, cell: KernelCell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
         tensor, key = cell
         return nodes.Cell(
             store=tensor,
@@ -370,15 +372,15 @@ class _Tree:
 
     def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
         graph = self.stages.graph  # the other members are constants, made on the spot
-        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, Effect))
-        assert isinstance(node.op, Effect)
+        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, EffectOp))
+        assert isinstance(node.op, EffectOp)
         effect = to_effect(node.op, operand_types(graph, node), call)
         return with_points(effect, graph.universe, statement.domain.dims)
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)
 
-    def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.Statement]:
+    def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.ProgramStatement]:
         """What is dead after the call; cells with one condition are given back together."""
         groups: dict[Arith, list[nodes.Cell]] = {}
         for release in self.stages.plan.releases.get(statement.name, ()):
@@ -392,9 +394,9 @@ class _Tree:
         ]
 
 
-def _sequence(items: list[nodes.Statement]) -> nodes.Statement:
+def _sequence(items: list[nodes.ProgramStatement]) -> nodes.ProgramStatement:
     """Flat; a single item stands alone."""
-    flat: list[nodes.Statement] = []
+    flat: list[nodes.ProgramStatement] = []
     for item in items:
         flat.extend(item.items if isinstance(item, nodes.Sequence) else [item])
     return flat[0] if len(flat) == 1 else nodes.Sequence(items=tuple(flat))

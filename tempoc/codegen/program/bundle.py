@@ -19,7 +19,7 @@ from types import MappingProxyType
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
-from tempoc.codegen.program.assemble import Emitted
+from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.program.codec import dump
 from tempoc.program.nodes.variants import FOLDER
 
@@ -58,13 +58,13 @@ class Other:
     """Another program that computes the same, in the folder ``name``, and its options."""
 
     name: str
-    emitted: Emitted
+    emitted: EmittedProgram
     options: Mapping[str, str]
 
 
 def write_bundle(
     directory: str | Path,
-    emitted: Emitted,
+    emitted: EmittedProgram,
     sources: Mapping[str, Source] = MappingProxyType({}),
     options: Mapping[str, str] = MappingProxyType({}),
     beside: Sequence[str] = (),
@@ -107,14 +107,14 @@ def write_bundle(
         shutil.rmtree(old, ignore_errors=True)
 
 
-def kept_folders(emitted: Emitted, beside: Sequence[str]) -> dict[str, str]:
+def kept_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
     """What the provenance says of folders with Python functions, if the program calls some."""
     folders = enumerate(beside if emitted.program.externs else ())
     return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
 
 
 def contents(
-    emitted: Emitted,
+    emitted: EmittedProgram,
     sources: Mapping[str, Source],
     options: Mapping[str, str],
     others: Sequence[Other] = (),
@@ -138,7 +138,7 @@ def contents(
 
 
 def program_files(
-    emitted: Emitted,
+    emitted: EmittedProgram,
     provenance: Mapping[str, str],
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:

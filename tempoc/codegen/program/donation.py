@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.kernels.kernel import Function
-from tempoc.codegen.stores.context import Cell, Stages
+from tempoc.codegen.kernels.kernel import KernelFunction
+from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.slots import apart
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic.expr import TRUE
 
 
-def donated(statement: Statement, f: Function, stages: Stages) -> tuple[int, ...]:
+def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[int, ...]:
     """Positions of arguments that are updated in place or dead after the call.
 
     An array must not be passed twice in a call that gives it away, so what might meet another
@@ -31,6 +31,6 @@ def donated(statement: Statement, f: Function, stages: Stages) -> tuple[int, ...
     return tuple(positions)
 
 
-def may_not_meet(statement: Statement, a: Cell, b: Cell, stages: Stages) -> bool:
+def may_not_meet(statement: Statement, a: KernelCell, b: KernelCell, stages: Stages) -> bool:
     """Whether two cells of one tensor provably are different arrays at every point."""
     return stages.proves(statement, apart(stages.plan.stores[a[0]], a[1], b[1]))

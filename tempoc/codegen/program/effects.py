@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.codegen.program.interface import to_entry
 from tempoc.codegen.text.arithmetic import to_arith
-from tempoc.ops.control.effects import Effect, Print, Save
+from tempoc.ops.control.effects import EffectOp, Print, Save
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
 
@@ -13,7 +13,7 @@ NO_CALL = nodes.Call(kernel="", point=(), args=(), results=())
 
 
 def to_effect(
-    op: Effect, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
+    op: EffectOp, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
 ) -> nodes.Effect:
     """The runner's form of an operator with operands of these types."""
     count = len(op.names)
@@ -23,7 +23,7 @@ def to_effect(
         kind=op.name,
         call=call,
         places=tuple(
-            nodes.Place(
+            nodes.EffectTensor(
                 name=name,
                 entries=tuple((dim, to_entry(e)) for dim, e in entries),
                 shape=tuple(to_arith(e) for e in type_.shape),

@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from tempoc.base.names import Names
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED
-from tempoc.ops.control.externs import Extern, ExternHost, ExternJax, signature_type
-from tempoc.ops.definition.operator import Import
+from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, signature_type
+from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.program.nodes import functions
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.graph.graph import Graph
 
 
-def imports(graph: Graph) -> dict[Import, str]:
+def imports(graph: Graph) -> dict[ImportedFunction, str]:
     """A name for each function that kernels call: its own where that is free."""
     return _named(graph, ExternJax, [])
 
 
-def hosted(graph: Graph, others: Mapping[Import, str]) -> dict[Import, str]:
+def hosted(graph: Graph, others: Mapping[ImportedFunction, str]) -> dict[ImportedFunction, str]:
     """A name for each function that the runner calls, different from those of the ``others``."""
     return _named(graph, ExternHost, list(others.values()))
 
 
-def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, str]:
+def _named(graph: Graph, kind: type[ExternCall], others: list[str]) -> dict[ImportedFunction, str]:
     universe = graph.universe
     own = (*(d.name for d in universe.dims), *(b.name for b in universe.bounds))
     names = Names([*RESERVED, *map(variable, own), *others])
@@ -34,7 +34,7 @@ def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, 
 
 
 def externs(
-    kernels: Mapping[Import, str], hosts: Mapping[Import, str]
+    kernels: Mapping[ImportedFunction, str], hosts: Mapping[ImportedFunction, str]
 ) -> tuple[functions.Extern, ...]:
     """All functions of the user's, each declaration once, with their types."""
     return (
@@ -43,7 +43,7 @@ def externs(
     )
 
 
-def extern(one: Import, alias: str, *, host: bool = False) -> functions.Extern:
+def extern(one: ImportedFunction, alias: str, *, host: bool = False) -> functions.Extern:
     """One function; ``alias`` is its name in the program."""
     return functions.Extern(
         name=one.extern,

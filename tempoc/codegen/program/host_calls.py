@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.kernel import Function, function
+from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.program.lengths import at_point
-from tempoc.codegen.stores.context import Argument, Result, Stages
+from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
-from tempoc.ops.definition.operator import Import, Value
+from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
 from tempoc.ops.definition.padding import natural
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
@@ -32,15 +32,15 @@ class Calling:
     """A call: the kernel before it, the one after it if its results are wanted, the stores."""
 
     extern: str
-    before: Function
-    after: Function | None
+    before: KernelFunction
+    after: KernelFunction | None
     operands: tuple[nodes.Store, ...]
     results: tuple[nodes.Store, ...]
     shapes: tuple[tuple[Arith, ...], ...]
     unless: tuple[str, ...]
 
     @property
-    def kernels(self) -> tuple[Function, ...]:
+    def kernels(self) -> tuple[KernelFunction, ...]:
         """The kernels, in the order in which they run."""
         return (self.before,) if self.after is None else (self.before, self.after)
 
@@ -64,7 +64,7 @@ class Calling:
 
 
 def host(
-    statement: Statement, stages: Stages, names: Names, externs: Mapping[Import, str]
+    statement: Statement, stages: Stages, names: Names, externs: Mapping[ImportedFunction, str]
 ) -> Calling:
     """Emit the kernels of a statement that calls one of the host functions ``externs``."""
     node = _node(statement, stages)
@@ -119,7 +119,7 @@ def _result(statement: Statement, k: int) -> str:
 class _Before(Body):
     """Fetches the operands; constants among them are made on the spot."""
 
-    def run(self) -> tuple[Result, ...]:
+    def run(self) -> tuple[KernelResult, ...]:
         """One result for each operand."""
         for read in self.statement.reads:
             if not self._is_local(read.member, read.slot):
@@ -131,21 +131,21 @@ class _Before(Body):
         found = []
         for slot in range(len(node.inputs)):
             value = natural(self._operand(node.name, slot), self.out)
-            found.append(Result(cell=(_operand(self.statement, slot), ()), text=value.text))
+            found.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
         return tuple(found)
 
 
 class _After(Body):
     """Writes the results into their stores."""
 
-    def run(self) -> tuple[Result, ...]:
+    def run(self) -> tuple[KernelResult, ...]:
         """The results of the statement's writes."""
         node = _node(self.statement, self.stages)
         for k, type_ in enumerate(node.types):
             name = self.names.fresh(identifier(f"{node.name}.{k}"))
             cell = (_result(self.statement, k), ())
-            self.arguments[cell] = Argument(cell=cell, name=name)
-            self._values[node.name, k] = Value(name, type_, self._padded(type_))
+            self.arguments[cell] = KernelArgument(cell=cell, name=name)
+            self._values[node.name, k] = EmittedValue(name, type_, self._padded(type_))
         for write in self.statement.writes:
             if self._store(write).axes:
                 self._argument(self._cell(write))

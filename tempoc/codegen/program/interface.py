@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.text.arithmetic import to_arith
-from tempoc.memory.plan_types import Store
+from tempoc.memory.plan_types import Buffer
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
-from tempoc.program.nodes.bounds import Assumption, Bound, Length
+from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Tensor
 from tempoc.symbolic.domain import Universe
@@ -19,10 +19,10 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
 
-def bounds(universe: Universe) -> tuple[Bound, ...]:
+def bounds(universe: Universe) -> tuple[ProgramBound, ...]:
     """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
     found = tuple(
-        Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
+        ProgramBound(name=b.name, value=None if b.value is None else to_arith(b.value))
         for b in universe.bounds
     )
     names = largest(universe)
@@ -31,25 +31,23 @@ def bounds(universe: Universe) -> tuple[Bound, ...]:
     return (
         *found,
         *(
-            Bound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            ProgramBound(name=name, value=bound if bound in most else to_arith(values[bound]))
             for bound, name in names.items()
         ),
     )
 
 
-def lengths(universe: Universe) -> tuple[Length, ...]:
+def lengths(universe: Universe) -> tuple[FoundLength, ...]:
     """The bounds that are found out during the run."""
     names = largest(universe)
     return tuple(
-        Length(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
+        FoundLength(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
     )
 
 
 def assumptions(universe: Universe) -> tuple[Assumption, ...]:
     """The facts about bounds that the runner checks, in the words of the source."""
-    return tuple(
-        Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions
-    )
+    return tuple(Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions)
 
 
 def stores(stages: Stages) -> tuple[nodes.Store, ...]:
@@ -58,7 +56,7 @@ def stores(stages: Stages) -> tuple[nodes.Store, ...]:
     return tuple(_store(plan.stores[name], plan.least) for name in stages.statements.tensors)
 
 
-def _store(store: Store, least: int) -> nodes.Store:
+def _store(store: Buffer, least: int) -> nodes.Store:
     return nodes.Store(
         name=store.tensor,
         dtype=store.dtype.value,
@@ -80,10 +78,10 @@ def _store(store: Store, least: int) -> nodes.Store:
     )
 
 
-def inputs(stages: Stages) -> tuple[nodes.Input, ...]:
+def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
     """Tensors that are data given at run time."""
     return tuple(
-        nodes.Input(
+        nodes.ProgramInput(
             name=t.name,
             store=t.name,
             dims=t.domain.dims,
@@ -95,14 +93,14 @@ def inputs(stages: Stages) -> tuple[nodes.Input, ...]:
     )
 
 
-def params(stages: Stages) -> tuple[nodes.Param, ...]:
+def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
     """Tensors that are weights given at run time."""
     found = []
     for t in stages.statements.tensors.values():
         op = stages.graph.nodes[t.node].op
         if isinstance(op, Param):
             found.append(
-                nodes.Param(
+                nodes.ProgramParam(
                     name=t.name,
                     store=t.name,
                     dims=t.domain.dims,
@@ -122,17 +120,17 @@ def seed(stages: Stages) -> str:
     return next(found, "")
 
 
-def outputs(stages: Stages) -> tuple[nodes.Output, ...]:
+def outputs(stages: Stages) -> tuple[nodes.ProgramOutput, ...]:
     """The results, in source order."""
     return tuple(_output(o, stages) for o in stages.graph.outputs)
 
 
-def _output(output: Output, stages: Stages) -> nodes.Output:
+def _output(output: Output, stages: Stages) -> nodes.ProgramOutput:
     tensors = stages.statements.tensors.values()
     tensor: Tensor = next(t for t in tensors if (t.node, t.out) == (output.source, output.out))
     pairs = list(zip(tensor.domain.dims, output.entries, strict=True))
     points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
-    return nodes.Output(
+    return nodes.ProgramOutput(
         name=output.name,
         store=tensor.name,
         dims=tensor.domain.dims,
@@ -142,8 +140,8 @@ def _output(output: Output, stages: Stages) -> nodes.Output:
     )
 
 
-def to_entry(entry: Entry) -> Arith | nodes.Span:
+def to_entry(entry: Entry) -> Arith | nodes.OutputSpan:
     """A point or slice for the runner."""
     if isinstance(entry, Slice):
-        return nodes.Span(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
+        return nodes.OutputSpan(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
     return to_arith(entry)

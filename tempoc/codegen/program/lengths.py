@@ -12,20 +12,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tempoc.codegen.text.arithmetic import to_arith
-from tempoc.memory.plan_types import Key, Need, Plan, Release, Store
+from tempoc.memory.plan_types import Buffer, BufferKey, CapacityUse, MemoryPlan, MemoryRelease
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.schedule.clean import bind
-from tempoc.schedule.tree import Loop, Tree, executed, variables
+from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, variables
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, And, Const, Expr, Sym, compare, conjunction, sub
+from tempoc.symbolic.expr import TRUE, Conjunction, Const, Expr, Sym, compare, conjunction, sub
 from tempoc.symbolic.walk import substitute, symbols
 
-Names = Mapping[str, Expr]
+LengthNames = Mapping[str, Expr]
 
 
-def with_largest(plan: Plan, largest: Names) -> Plan:
+def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
     """The plan, with its sizes over the names of largest lengths."""
     if not largest:
         return plan
@@ -33,8 +33,11 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
     def size(e: Expr) -> Expr:
         return substitute(e, largest)
 
-    def store(s: Store) -> Store:
-        keys = (Key(dim=k.dim, modulo=None if k.modulo is None else size(k.modulo)) for k in s.keys)
+    def store(s: Buffer) -> Buffer:
+        keys = (
+            BufferKey(dim=k.dim, modulo=None if k.modulo is None else size(k.modulo))
+            for k in s.keys
+        )
         axes = (replace(a, size=size(a.size)) for a in s.axes)
         return replace(s, keys=tuple(keys), axes=tuple(axes), shape=tuple(map(size, s.shape)))
 
@@ -43,7 +46,7 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
         stores={name: store(s) for name, s in plan.stores.items()},
         releases={
             name: tuple(
-                Release(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
+                MemoryRelease(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
                 for r in found
             )
             for name, found in plan.releases.items()
@@ -51,7 +54,7 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
         extents={d: size(e) for d, e in plan.extents.items()},
         needs={
             name: tuple(
-                Need(
+                CapacityUse(
                     dim=n.dim,
                     size=size(n.size),
                     rows=tuple(map(size, n.rows)),
@@ -64,7 +67,7 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
     )
 
 
-def loops_with_largest(tree: Tree, largest: Names) -> Tree:
+def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree:
     """The tree, with its loops over the names of largest lengths."""
     return bind(tree, dict(largest)) if largest else tree
 
@@ -78,7 +81,7 @@ def presence(statement: Statement, universe: Universe) -> Expr:
     if not lengths:
         return TRUE
     where = statement.domain.where
-    parts = where.args if isinstance(where, And) else (where,)
+    parts = where.args if isinstance(where, Conjunction) else (where,)
     told = [p for p in parts if any(n in lengths for n in symbols(p))]
     for d in statement.domain.dims:
         bound = universe.dim(d).bound
@@ -112,10 +115,10 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
     """An effect whose lengths are those at the coordinates of its point."""
     point: dict[str, Arith] = {d: d for d in dims}
 
-    def moved(e: Arith | nodes.Span) -> Arith | nodes.Span:
-        if isinstance(e, nodes.Span):
+    def moved(e: Arith | nodes.OutputSpan) -> Arith | nodes.OutputSpan:
+        if isinstance(e, nodes.OutputSpan):
             ends = (at_point(x, universe, point) for x in (e.lower, e.upper))
-            return nodes.Span(lower=next(ends), upper=next(ends), step=e.step)
+            return nodes.OutputSpan(lower=next(ends), upper=next(ends), step=e.step)
         return at_point(e, universe, point)
 
     places = (
@@ -132,7 +135,7 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 # ---------------------------------------------------------------- leaving loops
 
 
-def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | None:
+def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
     """From where on nothing in a loop is there any more, if lengths say so."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
@@ -156,7 +159,7 @@ def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | Non
     return next(iter(found)) if len(found) == 1 else Operation("max", tuple(found))
 
 
-def is_settled(loop: Loop, statements: Statements, universe: Universe) -> bool:
+def is_settled(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
     """Whether a step that has begun is there to its end: none in it ends an earlier one."""
     for execute in executed(loop.body):
         s = statements.by_name[execute.statement]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tempoc.codegen.kernels.kernel import Function
+from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
 from tempoc.codegen.regions.prelude import (
@@ -17,7 +17,7 @@ from tempoc.codegen.regions.prelude import (
     UPDATED,
 )
 from tempoc.codegen.stores.context import BATCH
-from tempoc.ops.definition.operator import Import
+from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
@@ -45,8 +45,8 @@ BETWEEN = {
 
 def module(
     name: str,
-    functions: tuple[Function, ...],
-    own: Mapping[Import, str] = MappingProxyType({}),
+    functions: tuple[KernelFunction, ...],
+    own: Mapping[ImportedFunction, str] = MappingProxyType({}),
     batch: int = BATCH,
     regions: tuple[str, ...] = (),
 ) -> str:
@@ -67,7 +67,7 @@ def module(
     return "\n".join([_HEADER.format(name=name), *imports, "", "", body])
 
 
-def _import(place: Import, alias: str) -> str:
+def _import(place: ImportedFunction, alias: str) -> str:
     outer, dot, inner = place.function.partition(".")
     line = f"from {place.module} import {outer}" + ("" if alias == outer else f" as {alias}")
     return f"{line}\n{alias} = {alias}.{inner}" if dot else line

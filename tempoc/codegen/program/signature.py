@@ -18,10 +18,12 @@ def signature(graph: Graph) -> nodes.Program:
         shape = tuple(to_arith(e) for e in node.types[0].shape)
         dtype, dims = node.types[0].dtype.value, node.domain.dims
         if isinstance(node.op, Input):
-            inputs.append(nodes.Input(name=name, store=name, dims=dims, dtype=dtype, shape=shape))
+            inputs.append(
+                nodes.ProgramInput(name=name, store=name, dims=dims, dtype=dtype, shape=shape)
+            )
         if isinstance(node.op, Param):
             params.append(
-                nodes.Param(
+                nodes.ProgramParam(
                     name=name,
                     store=name,
                     dims=dims,

@@ -15,16 +15,16 @@ from pathlib import Path
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.errors import cannot_write
-from tempoc.codegen.program.assemble import Emitted
+from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.codegen.program.bundle import digest, from_below, program_files
 from tempoc.program.codec import dump, load_choices
-from tempoc.program.nodes.variants import FILE, FOLDER, Choice, Choices
+from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 
 
 def write_choice(
     directory: str,
-    choice: Choice,
-    found: Emitted | None,
+    choice: TunedChoice,
+    found: EmittedProgram | None,
     options: Mapping[str, str],
     kept: Mapping[str, str],
 ) -> None:
@@ -51,7 +51,7 @@ def write_choice(
         raise DiagnosticError(cannot_write(directory, error.strerror or str(error))) from None
 
 
-def _read(path: Path, base: str) -> list[Choice]:
+def _read(path: Path, base: str) -> list[TunedChoice]:
     """What was chosen before for this program."""
     if not path.is_file():
         return []
@@ -64,7 +64,7 @@ def _folders(kept: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in kept.items() if k.partition(".")[0] == "externs"}
 
 
-def _written(place: Path, choice: Choice, files: Mapping[str, str]) -> Choice:
+def _written(place: Path, choice: TunedChoice, files: Mapping[str, str]) -> TunedChoice:
     """The choice of a program that is there now, under a name that tells it from all others."""
     told = digest(files["program.json"])
     name = f"{FOLDER}/{choice.name}-{told[:8]}"

@@ -24,11 +24,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import asked, may_end
-from tempoc.codegen.regions.loop_state import Undecided, arrays
-from tempoc.codegen.regions.regions import Emitted
-from tempoc.codegen.regions.writer import Writer, listed
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
+from tempoc.codegen.regions.regions import EmittedRegion
+from tempoc.codegen.regions.writer import RegionWriter, listed
 from tempoc.program.analysis.live import wanted
 from tempoc.program.analysis.traversal import calls, regions, starting_anew, touched, written
 from tempoc.program.nodes import nodes
@@ -37,7 +37,7 @@ from tempoc.program.nodes.arithmetic import names as names_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class BlockInterface:
     """How a block is seen by the rest of the program.
 
     ``before`` are the stores that somebody may have touched when it starts, ``around`` those that
@@ -68,18 +68,18 @@ class Blocks:
     ``apart`` the kernels that the runner shall call by themselves.
     """
 
-    known: Known
+    known: ProgramContext
     names: Names
     given: frozenset[str]
     kept: frozenset[str]
     apart: frozenset[str]
-    made: list[Emitted] = field(default_factory=list)
+    made: list[EmittedRegion] = field(default_factory=list)
 
-    def convert(self, tree: nodes.Statement) -> nodes.Statement:
+    def convert(self, tree: nodes.ProgramStatement) -> nodes.ProgramStatement:
         """The whole tree with blocks."""
-        return self.part(tree, Outside(before=self.given, around=self.kept, outer=()))
+        return self.part(tree, BlockInterface(before=self.given, around=self.kept, outer=()))
 
-    def part(self, s: nodes.Statement, outside: Outside) -> nodes.Statement:
+    def part(self, s: nodes.ProgramStatement, outside: BlockInterface) -> nodes.ProgramStatement:
         """A part of the tree; ``outside`` is what surrounds it."""
         match s:
             case nodes.Sequence(items=items):
@@ -96,9 +96,11 @@ class Blocks:
             case _:
                 return s
 
-    def sequence(self, items: tuple[nodes.Statement, ...], outside: Outside) -> nodes.Statement:
+    def sequence(
+        self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
+    ) -> nodes.ProgramStatement:
         """Runs of items that need no host become blocks."""
-        found: list[nodes.Statement] = []
+        found: list[nodes.ProgramStatement] = []
         stores = [touched(item) for item in items]
         later = Counter(name for here in stores for name in here)
         earlier: frozenset[str] = frozenset()
@@ -121,14 +123,14 @@ class Blocks:
             start = here.stop
         return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
 
-    def fits(self, before: tuple[nodes.Statement, ...], s: nodes.Statement) -> bool:
+    def fits(self, before: tuple[nodes.ProgramStatement, ...], s: nodes.ProgramStatement) -> bool:
         """Whether a statement may follow others in a block."""
         if not self.is_free(s):
             return False
         checks = any(self.known.kernels[c.kernel].checks for c in calls(s))
         return not (checks and any(map(may_end, before)))
 
-    def is_free(self, s: nodes.Statement) -> bool:
+    def is_free(self, s: nodes.ProgramStatement) -> bool:
         """Whether the host is not needed for a statement, or only to decide once and for all."""
         match s:
             case nodes.Guard(body=nodes.Free()):
@@ -148,7 +150,7 @@ class Blocks:
                 return False
 
     def block(
-        self, items: tuple[nodes.Statement, ...], outside: Outside
+        self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
     ) -> nodes.Block | None:
         """The items as a block, where that is of use and it is clear which arrays they share."""
         body = nodes.Sequence(items=items)
@@ -158,7 +160,7 @@ class Blocks:
         try:
             found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
             told = asked(body, known, {*known.bounds, *outside.outer})
-        except Undecided:
+        except SharedArraysUnknown:
             return None
         changed = [name for name in written(body) if name in found]
         own = [name for name in changed if name not in outside.before]
@@ -187,7 +189,7 @@ class Blocks:
         name = self.names.fresh("block")
         known, after = self.known, frozenset((*parts.carried, *parts.made))
         ends = may_end(body)
-        writer = Writer(
+        writer = RegionWriter(
             known=known,
             fixed=known.fixed,
             found=found,
@@ -217,11 +219,11 @@ class Blocks:
             lengths=parts.told,
             endings=tuple(map(parts.told.index, ends)),
         )
-        self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
 
-def _start(writer: Writer, cells: nodes.Cells) -> str:
+def _start(writer: RegionWriter, cells: nodes.Cells) -> str:
     """What a store holds that is new in a block."""
     zeros = writer.zeros(nodes.Cell(store=cells.store, key=cells.keys[0]))
     if not cells.places:

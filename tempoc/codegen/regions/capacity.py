@@ -7,7 +7,7 @@ from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 
 
-def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Need, ...]:
+def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
     """The needs of all calls, over the loop's variable and those of the loops around.
 
     What moves otherwise than by one row with each step is taken to be all there may ever be.
@@ -21,7 +21,8 @@ def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Need, ...]:
                 plain = inner.isdisjoint(names(e)) and _is_plain(e, loop)
                 rows[e if plain else need.size] = None
     return tuple(
-        nodes.Need(dim=dim, size=size, rows=tuple(rows)) for (dim, size), rows in found.items()
+        nodes.CapacityNeed(dim=dim, size=size, rows=tuple(rows))
+        for (dim, size), rows in found.items()
     )
 
 

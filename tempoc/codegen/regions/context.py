@@ -10,11 +10,11 @@ from tempoc.program.analysis.live import registers
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
-from tempoc.program.nodes.bounds import Bound, Length
+from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class ProgramContext:
     """All of a program but its tree; of ``bounds`` those that are constants have a value.
 
     ``narrow`` are the kernels that update arrays of which an axis may have length 1, with those
@@ -28,8 +28,8 @@ class Known:
     bounds: Mapping[str, int | None]
     x64: bool
     narrow: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    declared: tuple[Bound, ...] = ()
-    lengths: tuple[Length, ...] = ()
+    declared: tuple[ProgramBound, ...] = ()
+    lengths: tuple[FoundLength, ...] = ()
 
     @cached_property
     def registers(self) -> frozenset[str]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tempoc.codegen.regions.context import Known
-from tempoc.codegen.regions.loop_state import Undecided
+from tempoc.codegen.regions.context import ProgramContext
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown
 from tempoc.program.analysis.traversal import calls, every
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, text
@@ -26,10 +26,12 @@ def ended(ending: nodes.Ending) -> Arith:
     return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
 
 
-def asked(s: nodes.Statement, known: Known, names: Collection[str]) -> tuple[Arith, ...]:
+def asked(
+    s: nodes.ProgramStatement, known: ProgramContext, names: Collection[str]
+) -> tuple[Arith, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
-    Raises ``Undecided`` if one differs from step to step.
+    Raises ``SharedArraysUnknown`` if one differs from step to step.
     """
     lengths = known.lengths
     found: dict[Arith, None] = {}
@@ -41,27 +43,29 @@ def asked(s: nodes.Statement, known: Known, names: Collection[str]) -> tuple[Ari
         found |= dict.fromkeys(map(ended, call.endings))
     for e in found:
         if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
-            raise Undecided(text(e))
+            raise SharedArraysUnknown(text(e))
     return tuple(found)
 
 
-def may_end(s: nodes.Statement) -> tuple[Arith, ...]:
+def may_end(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
     """The lengths that a statement may end, each once."""
     return tuple(dict.fromkeys(ended(e) for call in calls(s) for e in call.endings))
 
 
 def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
-    """The lengths that a loop finds out. Raises ``Undecided`` if one within it does, or if it
-    does not count up by one.
+    """The lengths that a loop finds out.
+
+    Raises ``SharedArraysUnknown`` if a loop within it finds some out, or if it does not count up by
+    one.
     """
     found = may_end(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
     if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
-        raise Undecided(loop.var)
+        raise SharedArraysUnknown(loop.var)
     return found
 
 
-def _expressions(s: nodes.Statement) -> Iterator[Arith]:
+def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
     """All expressions outside of kernels that may name lengths."""
     for part in every(s):
         match part:

@@ -14,28 +14,31 @@ from dataclasses import dataclass
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names
 
-Values = Mapping[str, int]
+VariableValues = Mapping[str, int]
 
 
-class Undecided(Exception):
+class SharedArraysUnknown(Exception):
     """Which arrays the calls of a loop share depends on the loops outside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class LoopUse:
     """A cell that a call touches, with the variables of loops that are written out."""
 
     cell: nodes.Cell
-    values: Values
+    values: VariableValues
 
 
 def arrays(
-    s: nodes.Statement, stores: Mapping[str, nodes.Store], fixed: Values, known: Collection[str]
+    s: nodes.ProgramStatement,
+    stores: Mapping[str, nodes.Store],
+    fixed: VariableValues,
+    known: Collection[str],
 ) -> dict[str, nodes.Cells]:
     """The arrays by store, in order of first use.
 
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
-    statement. Raises ``Undecided``.
+    statement. Raises ``SharedArraysUnknown``.
     """
     found: dict[str, dict[tuple[Arith, ...], None]] = {}
     for use in uses(s, fixed):
@@ -45,22 +48,20 @@ def arrays(
     return {name: _cells(name, list(keys), known) for name, keys in found.items()}
 
 
-def _cells(
-    store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
-) -> nodes.Cells:
+def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]) -> nodes.Cells:
     """Arrays under some keys; places at which these are all the same do not tell them apart."""
     places = []
     for k, column in enumerate(zip(*keys, strict=True)):
         alone = len(set(column)) == 1
         if not all(isinstance(e, int) or (alone and {*names(e)} <= {*known}) for e in column):
-            raise Undecided(store)
+            raise SharedArraysUnknown(store)
         if alone:
             continue
         places.append(k)
     return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
 
 
-def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
+def uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
     """All cells that calls touch; what is known not to happen is left out."""
     match s:
         case nodes.Sequence(items=items):
@@ -78,18 +79,18 @@ def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
         case nodes.Call(args=args, results=results):
             for cell in (*args, *results):
                 if cell.when is None or happens(cell.when, values):
-                    yield Use(cell=cell, values=values)
+                    yield LoopUse(cell=cell, values=values)
         case _:
             pass
 
 
-def happens(condition: Arith, values: Values) -> bool:
+def happens(condition: Arith, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
     found = bound(condition, values)
     return not isinstance(found, int) or bool(found)
 
 
-def bound(e: Arith, values: Values) -> Arith:
+def bound(e: Arith, values: VariableValues) -> Arith:
     """The expression with values put in; a number where that decides it."""
     if all(name in values for name in names(e)):
         return evaluate(e, values)

@@ -114,4 +114,3 @@ def first_fault(fault, kernel, found, point):
     return jnp.where(fault[1] != 0, fault, new)
 '''
 """Stands in front of regions that check something."""
-

@@ -25,17 +25,17 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.regions.capacity import needed
-from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import asked, endings
-from tempoc.codegen.regions.loop_state import Undecided, arrays
-from tempoc.codegen.regions.writer import Writer, listed
+from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
+from tempoc.codegen.regions.writer import RegionWriter, listed
 from tempoc.program.analysis.live import afterwards, wanted_within
 from tempoc.program.analysis.traversal import written
 from tempoc.program.nodes import nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emitted:
+class EmittedRegion:
     """A region or block, its kernel, and the kernel's text."""
 
     node: nodes.Region | nodes.Block
@@ -50,14 +50,14 @@ class Regions:
     ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
     """
 
-    known: Known
+    known: ProgramContext
     names: Names
-    made: list[Emitted] = field(default_factory=list)
+    made: list[EmittedRegion] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
     def convert(
-        self, s: nodes.Statement, after: frozenset[str], outer: tuple[str, ...] = ()
-    ) -> nodes.Statement:
+        self, s: nodes.ProgramStatement, after: frozenset[str], outer: tuple[str, ...] = ()
+    ) -> nodes.ProgramStatement:
         """The tree with regions; ``outer`` are the variables of loops around.
 
         The contents of the stores in ``after`` are wanted afterwards.
@@ -79,14 +79,14 @@ class Regions:
 
     def region(
         self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
-    ) -> nodes.Statement:
+    ) -> nodes.ProgramStatement:
         """The loop as a region; as it is where nobody can say which arrays are which."""
         known = self.known
         try:
             found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
             ends = endings(loop)
             told = asked(loop, known, {*known.bounds, *outer})
-        except Undecided:
+        except SharedArraysUnknown:
             self.left.append(loop.var)
             return _on_host(loop)
         more = wanted_within(loop.body, after, known.registers)
@@ -95,7 +95,7 @@ class Regions:
         if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
-        writer = Writer(
+        writer = RegionWriter(
             known=known,
             fixed=known.fixed,
             found=found,
@@ -118,14 +118,14 @@ class Regions:
             endings=tuple(map(told.index, ends)),
             local=tuple(local),
         )
-        self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
 
 def _on_host(loop: nodes.Loop) -> nodes.Loop:
     """The loop and all within it left to the host."""
 
-    def back(s: nodes.Statement) -> nodes.Statement:
+    def back(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
         match s:
             case nodes.Sequence(items=items):
                 return replace(s, items=tuple(map(back, items)))
@@ -142,7 +142,7 @@ def _on_host(loop: nodes.Loop) -> nodes.Loop:
 
 
 def _write(
-    writer: Writer, name: str, loop: nodes.Loop, changed: list[str], read: list[str]
+    writer: RegionWriter, name: str, loop: nodes.Loop, changed: list[str], read: list[str]
 ) -> tuple[nodes.Kernel, list[str]]:
     """The kernel of a region and the lines of its function."""
     writer.begin(loop)

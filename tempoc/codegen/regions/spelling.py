@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.prelude import DTYPES, traced
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.nodes import nodes
@@ -15,7 +15,7 @@ from tempoc.program.nodes.spelling import variable
 
 
 @dataclass(slots=True, kw_only=True)
-class Spelled:
+class RegionNames:
     """Names in the function of a region.
 
     ``found`` are its arrays, ``called`` their names; ``outer`` the variables of loops around.
@@ -24,7 +24,7 @@ class Spelled:
     the point.
     """
 
-    known: Known
+    known: ProgramContext
     found: Mapping[str, nodes.Cells]
     outer: tuple[str, ...]
     asked: tuple[Arith, ...] = ()

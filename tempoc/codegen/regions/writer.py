@@ -12,7 +12,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended, may_end
 from tempoc.codegen.regions.loop_state import happens
-from tempoc.codegen.regions.spelling import Spelled
+from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
@@ -26,7 +26,7 @@ FAULT = "fault"
 
 
 @dataclass(slots=True, kw_only=True)
-class Writer(Spelled):
+class RegionWriter(RegionNames):
     """Writes the function of one region or block.
 
     ``fixed`` are constants, ``ends`` the lengths that it finds out, ``over`` how these are carried.
@@ -42,7 +42,7 @@ class Writer(Spelled):
     index: str = "i"
     over: dict[Arith, str] = field(default_factory=dict)
 
-    def begin(self, s: nodes.Statement) -> None:
+    def begin(self, s: nodes.ProgramStatement) -> None:
         """Names for all that the function has."""
         own = map(variable, (*self.known.bounds, *self.outer, *variables(s)))
         taken = [*RESERVED, *own, *self.known.kernels, "steps", "count", "carry"]
@@ -65,7 +65,7 @@ class Writer(Spelled):
     def end(
         self,
         name: str,
-        s: nodes.Statement,
+        s: nodes.ProgramStatement,
         doc: str,
         donated: int,
         given: list[str],
@@ -97,7 +97,7 @@ class Writer(Spelled):
         )
         return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
 
-    def lasting(self, s: nodes.Statement, depth: int) -> None:
+    def lasting(self, s: nodes.ProgramStatement, depth: int) -> None:
         """The lengths that a part may have ended, as they are known now."""
         for e in may_end(s):
             end = self.over[e]
@@ -121,7 +121,7 @@ class Writer(Spelled):
 
     # ------------------------------------------------------------ statements
 
-    def statement(self, s: nodes.Statement, depth: int) -> None:
+    def statement(self, s: nodes.ProgramStatement, depth: int) -> None:
         """The lines of any statement."""
         match s:
             case nodes.Sequence(items=items):
@@ -155,7 +155,7 @@ class Writer(Spelled):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
-    def block(self, s: nodes.Statement, depth: int) -> None:
+    def block(self, s: nodes.ProgramStatement, depth: int) -> None:
         """The lines of a body, one at least."""
         before = len(self.lines)
         self.statement(s, depth)
@@ -214,9 +214,7 @@ class Writer(Spelled):
         places = [str(k) for k, name in enumerate(carried) if name in names]
         return f", {tupled(places)}" if places else ""
 
-    def lasting_loop(
-        self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
-    ) -> None:
+    def lasting_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A region's loop that finds out how long it lasts."""
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
@@ -349,7 +347,7 @@ class Writer(Spelled):
 
     # ------------------------------------------------------------ what is changed, what is checked
 
-    def changed(self, s: nodes.Statement, after: frozenset[str]) -> list[str]:
+    def changed(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
         """What a part changes that is wanted afterwards, by the names in the function."""
         kept = [n for n in written(s) if n in after or n not in self.single]
         found = [self.called[name] for name in kept if name in self.found]
@@ -364,7 +362,7 @@ class Writer(Spelled):
         """Whether something is checked there."""
         return bool(self.kernel(call).checks)
 
-    def rank(self, s: nodes.Statement) -> int:
+    def rank(self, s: nodes.ProgramStatement) -> int:
         """The most coordinates of a point at which something is checked."""
         return max(len(c.point) for c in calls(s) if self.checks(c))
 
@@ -379,7 +377,7 @@ def _shortened(loop: nodes.Loop) -> nodes.Loop:
     return replace(loop, lower=Operation("min", (loop.lower, last)))
 
 
-def listed(s: nodes.Statement) -> str:
+def listed(s: nodes.ProgramStatement) -> str:
     """The first kernels that a part calls."""
     found = list(dict.fromkeys(c.kernel for c in calls(s)))
     return ", ".join(found[:3]) + (", ..." if len(found) > 3 else ".")

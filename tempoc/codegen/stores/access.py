@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tempoc.memory.plan_types import Axis, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.definition.operator import Emitter, Stretch
 from tempoc.ops.indexing.pick import Pick
 from tempoc.sdg.graph.graph import Node
@@ -46,7 +46,7 @@ _END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class KernelFrame:
     """What an access may ask of its kernel.
 
     ``out`` writes lines; ``proves`` decides a condition on the statement's domain (false also
@@ -65,7 +65,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class KernelArray:
     """An array in the kernel: its text and the static extents that it really has.
 
     ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
@@ -84,14 +84,14 @@ class Array:
 
 def read(
     array: str,
-    store: Store,
+    store: Buffer,
     at: Mapping[str, Entry],
-    frame: Frame,
+    frame: KernelFrame,
     hint: str,
     rows: Mapping[str, str] = NONE,
     *,
     turned: bool = False,
-) -> Array:
+) -> KernelArray:
     """What the entries ``at`` (by dimension) select of a store's array.
 
     ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
@@ -135,7 +135,7 @@ def read(
         text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
     sides = tuple(last), tuple(amid)
-    return Array(in_order(text, left), (*padded, *store.shape), gathered, *sides)
+    return KernelArray(in_order(text, left), (*padded, *store.shape), gathered, *sides)
 
 
 def _point(entry: Entry) -> Expr:
@@ -165,16 +165,16 @@ def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
+def _slot(entry: Expr, axis: BufferAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
     return _in_ring(frame.out.index(entry), axis, frame)
 
 
-def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
+def _in_ring(text: str, axis: BufferAxis, frame: KernelFrame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
-def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
+def _slice(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> tuple[str, str]:
     """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any.
 
     ``_END`` in place of a call: garbage comes first.
@@ -202,7 +202,7 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
 
 
-def _is_end(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> bool:
+def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bool:
     """Whether a slice goes to the end of an axis that has room for ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
@@ -210,7 +210,7 @@ def _is_end(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> bool:
     return frame.proves(conjunction(*ends))
 
 
-def _fits(entry: Slice, pad: Expr, size: Expr, frame: Frame) -> Expr:
+def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
     """The condition for ``pad`` elements being there wherever the slice is not empty.
 
     Where it is empty they may be any, but an axis must still be as long as what is cut from it.
@@ -233,7 +233,7 @@ def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
 
 
 def write(
-    array: str, store: Store, at: Mapping[str, Expr], row: str, where: Expr, frame: Frame
+    array: str, store: Buffer, at: Mapping[str, Expr], row: str, where: Expr, frame: KernelFrame
 ) -> str:
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
     slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]

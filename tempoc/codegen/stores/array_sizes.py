@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.memory.plan_types import Axis, Need, Plan, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis, CapacityUse, MemoryPlan
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
 
@@ -38,12 +38,14 @@ class Room:
                 return add(Sym(self.name), more)
         return None
 
-    def is_of(self, axis: Axis) -> bool:
+    def is_of(self, axis: BufferAxis) -> bool:
         """Whether an axis has this size."""
         return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
 
 
-def rooms(needs: tuple[Need, ...], universe: Universe, taken: tuple[str, ...]) -> tuple[Room, ...]:
+def rooms(
+    needs: tuple[CapacityUse, ...], universe: Universe, taken: tuple[str, ...]
+) -> tuple[Room, ...]:
     """The sizes that a statement does not know; where it needs all, that is the size."""
     found: list[Room] = []
     for need in needs:
@@ -56,13 +58,13 @@ def rooms(needs: tuple[Need, ...], universe: Universe, taken: tuple[str, ...]) -
     return tuple(found)
 
 
-def with_rooms(plan: Plan, found: tuple[Room, ...]) -> Plan:
+def with_rooms(plan: MemoryPlan, found: tuple[Room, ...]) -> MemoryPlan:
     """The plan as a kernel sees it."""
     stores = {name: _sized(store, found) for name, store in plan.stores.items()}
     return replace(plan, stores=stores)
 
 
-def _sized(store: Store, found: tuple[Room, ...]) -> Store:
+def _sized(store: Buffer, found: tuple[Room, ...]) -> Buffer:
     axes = []
     for axis in store.axes:
         room = next((r for r in found if r.is_of(axis)), None)
@@ -70,7 +72,7 @@ def _sized(store: Store, found: tuple[Room, ...]) -> Store:
     return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
 
 
-def place(store: Store, room: Room) -> int | None:
+def place(store: Buffer, room: Room) -> int | None:
     """Which axis of a store's array has a size."""
     found = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
     return None if found is None else store.order.index(found)
@@ -78,7 +80,7 @@ def place(store: Store, room: Room) -> int | None:
 
 def lines(
     found: tuple[Room, ...],
-    arguments: Mapping[str, Store],
+    arguments: Mapping[str, Buffer],
     used: frozenset[str],
 ) -> list[str]:
     """``T_room = k.shape[0]`` for the sizes that a kernel names, by arguments that have them."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.statements.branches import Side
+from tempoc.sdg.statements.branches import BranchSide
 from tempoc.sdg.statements.statements import Statement
 
 
-def served_by(cond: str, members: Sequence[str], owners: Mapping[str, Side]) -> list[str]:
+def served_by(cond: str, members: Sequence[str], owners: Mapping[str, BranchSide]) -> list[str]:
     """The members that are computed in a branch of ``cond``, or in one within."""
     found: list[str] = []
     for member in reversed(members):  # an inner ``cond`` stands behind what it serves

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.codegen.stores.array_sizes import Room
-from tempoc.codegen.stores.window_axis import Window
+from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.naming import identifier
-from tempoc.memory.plan_types import Plan
-from tempoc.ops.definition.operator import Emitter, Import
+from tempoc.memory.plan_types import MemoryPlan
+from tempoc.ops.definition.operator import Emitter, ImportedFunction
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Tree
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.expr import TRUE, Expr, disjunction
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
-Cell = tuple[str, tuple[Expr, ...]]
+KernelCell = tuple[str, tuple[Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
 
 
@@ -40,16 +40,16 @@ class Stages:
 
     graph: Graph
     statements: Statements
-    plan: Plan
+    plan: MemoryPlan
     space: Space
     room: Space
-    tree: Tree
+    tree: ScheduleTree
     x64: bool = False
-    imports: Mapping[Import, str] = field(default_factory=dict)
+    imports: Mapping[ImportedFunction, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
     batch: int = BATCH
     rooms: tuple[Room, ...] = ()
-    windows: tuple[Window, ...] = ()
+    windows: tuple[WindowAxis, ...] = ()
     local: Mapping[str, str] = field(default_factory=dict)
 
     def called(self, name: str) -> str:
@@ -85,27 +85,27 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class KernelArgument:
     """A parameter of a kernel: the content of a cell, zeros where ``when`` does not hold."""
 
-    cell: Cell
+    cell: KernelCell
     name: str
     when: Expr = TRUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class KernelResult:
     """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
 
-    cell: Cell
+    cell: KernelCell
     text: str
     where: Expr = TRUE
 
 
-def either(a: Result, b: Result, out: Emitter) -> Result:
+def either(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
     """One result of two writes of a cell, which never happen at one point."""
     where = disjunction(a.where, b.where)
     if a.text == b.text:
         return replace(a, where=where)
     text = out.bind(a.text, f"jnp.where({out.index(b.where)}, {b.text}, {a.text})")
-    return Result(cell=a.cell, text=text, where=where)
+    return KernelResult(cell=a.cell, text=text, where=where)

@@ -12,18 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.memory.plan_types import Store
+from tempoc.memory.plan_types import Buffer
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(
-    read: Read, statement: Statement, stages: Stages, turned: bool = False
-) -> bool:
+def is_zeros(read: Read, statement: Statement, stages: Stages, turned: bool = False) -> bool:
     """Whether rows from the slice's end on hold zeros when the statement reads them.
 
     A ring that is read ``turned`` is full, or as if all rows had room in it.
@@ -57,7 +55,7 @@ def is_zeros(
     return True
 
 
-def _starts_empty(store: Store, turned: bool) -> bool:
+def _starts_empty(store: Buffer, turned: bool) -> bool:
     """Whether the rows of a store are zeros until they are written, each only once at first."""
     apart = all(k.modulo is None for k in store.keys)
     if store.kind == "resident" or not apart or len(store.axes) != 1:
@@ -86,13 +84,13 @@ class _Run:
     """
 
     order: int
-    loop: Loop | None
+    loop: TreeLoop | None
     lower: Expr
     upper: Expr
 
 
 def _runs(
-    tree: Tree, statement: Statement, dim: str, vector: tuple[str, ...]
+    tree: ScheduleTree, statement: Statement, dim: str, vector: tuple[str, ...]
 ) -> list[_Run] | None:
     """Where a statement is executed; ``None`` if the dimension is no rising loop somewhere.
 
@@ -129,14 +127,16 @@ def _is_later(run: _Run, other: _Run, space: Space) -> bool:
     return known and space.implies(Domain(()), compare("<=", *ends))
 
 
-def _executions(tree: Tree, loops: tuple[Loop, ...]) -> Iterator[tuple[Execute, tuple[Loop, ...]]]:
+def _executions(
+    tree: ScheduleTree, loops: tuple[TreeLoop, ...]
+) -> Iterator[tuple[Execute, tuple[TreeLoop, ...]]]:
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from _executions(item, loops)
-        case Loop(body=body):
+        case TreeLoop(body=body):
             yield from _executions(body, (*loops, tree))
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from _executions(body, loops)
         case Execute():
             yield tree, loops

@@ -23,16 +23,16 @@ from tempoc.sdg.statements.branches import owners
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
 
-Turn = tuple[Expr, Expr, Expr]
+RingTurn = tuple[Expr, Expr, Expr]
 """Which rows of a ring: first, end, and how many it has. Equal ones are turned alike."""
-Turned = Mapping[int, Turn]
+Turned = Mapping[int, RingTurn]
 """Axes that are turned, and how."""
 
 
 class _Ordered(Exception):
     """Somebody wants rows in order."""
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[RingTurn]) -> None:
         super().__init__()
         self.turns = turns
 
@@ -62,7 +62,7 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
     """The axes of an operand that are windows as long as their rings, or all that there is."""
     dims = stages.statements.tensors[read.tensor].domain.dims
     at = dict(zip(dims, read.entries, strict=True))
-    found: dict[int, Turn] = {}
+    found: dict[int, RingTurn] = {}
     place = 0
     for axis in stages.plan.stores[read.tensor].axes:
         entry = at[axis.dim]
@@ -147,12 +147,12 @@ def _product(given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | N
 
 def _shared(
     given: Sequence[Turned], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
-) -> dict[int, Turn] | None:
+) -> dict[int, RingTurn] | None:
     """How axes are turned that operands have in common; ``None`` if not all are turned alike.
 
     ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
     """
-    found: dict[int, Turn | None] = {}
+    found: dict[int, RingTurn | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):
         for k, name in enumerate(names):
             if type_.shape[k] == ONE:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation
 from tempoc.symbolic.expr import (
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
     Mod,
-    Not,
-    Or,
-    Prod,
-    Sum,
+    Negation,
+    Relation,
     Sym,
     Truth,
 )  # fmt: skip
@@ -31,17 +31,17 @@ def to_arith(e: Expr) -> Arith:
             return v
         case Sym(name=n):
             return n
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             return _sum(terms, k)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             return Operation("*", tuple(to_arith(f) for f in fs))
         case FloorDiv(arg=a, divisor=k):
             return Operation("//", (to_arith(a), k))
         case Mod(arg=a, divisor=k):
             return Operation("%", (to_arith(a), k))
-        case Min(args=args):
+        case IndexMin(args=args):
             return Operation("min", tuple(to_arith(a) for a in args))
-        case Max(args=args):
+        case IndexMax(args=args):
             return Operation("max", tuple(to_arith(a) for a in args))
         case _:
             return _condition(e)
@@ -51,13 +51,13 @@ def _condition(e: Expr) -> Arith:
     match e:
         case Truth(value=v):
             return TRUE if v else FALSE
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             return Operation(op, (to_arith(left), to_arith(right)))
-        case And(args=args):
+        case Conjunction(args=args):
             return Operation("and", tuple(to_arith(a) for a in args))
-        case Or(args=args):
+        case Disjunction(args=args):
             return Operation("or", tuple(to_arith(a) for a in args))
-        case Not(arg=a):
+        case Negation(arg=a):
             return Operation("not", (to_arith(a),))
         case _:
             raise TypeError(f"not an index expression: {e!r}")

@@ -31,7 +31,7 @@ _BINDING: dict[type[ast.AST], int] = {
 }  # fmt: skip
 
 
-class _Use(NamedTuple):
+class _NameUse(NamedTuple):
     """A place where a name is read: its columns, and what may stand there without brackets."""
 
     name: str
@@ -41,7 +41,7 @@ class _Use(NamedTuple):
     deferred: bool
 
 
-class _Line(NamedTuple):
+class _CodeLine(NamedTuple):
     """A line of a function, without its indentation.
 
     ``target`` is the name that the line gives a value to, and ``value`` where that begins, if it is
@@ -50,7 +50,7 @@ class _Line(NamedTuple):
 
     text: str
     indent: int
-    uses: tuple[_Use, ...]
+    uses: tuple[_NameUse, ...]
     stores: tuple[str, ...]
     target: str = ""
     value: int = 0
@@ -81,7 +81,7 @@ def folded(lines: list[str], kept: Collection[str], width: int) -> list[str]:
 class _Movement:
     """Where values may move to."""
 
-    def __init__(self, lines: list[_Line]) -> None:
+    def __init__(self, lines: list[_CodeLine]) -> None:
         self._uses = Counter(use.name for line in lines for use in line.uses)
         self._stores: dict[str, list[int]] = {}
         self._user: dict[str, int] = {}
@@ -92,7 +92,7 @@ class _Movement:
             for name in line.stores:
                 self._stores.setdefault(name, []).append(k)
 
-    def to(self, first: int, line: _Line) -> int | None:
+    def to(self, first: int, line: _CodeLine) -> int | None:
         """The line that alone reads the value, if the value means the same there."""
         name = line.target
         if self._uses[name] != 1 or len(self._stores[name]) != 1:
@@ -103,12 +103,12 @@ class _Movement:
         changes = [self._updates, *(self._stores.get(use.name, []) for use in line.uses)]
         return None if any(first < k < last for places in changes for k in places) else last
 
-    def moved(self, line: _Line, to: int) -> None:
+    def moved(self, line: _CodeLine, to: int) -> None:
         """Remember where a value is."""
         self._user.update((use.name, to) for use in line.uses)
 
 
-def _functions(lines: list[_Line]) -> Iterator[int]:
+def _functions(lines: list[_CodeLine]) -> Iterator[int]:
     """Of each line the line where the function begins in which it stands."""
     open_: list[tuple[int, int]] = []
     for k, line in enumerate(lines):
@@ -119,7 +119,7 @@ def _functions(lines: list[_Line]) -> Iterator[int]:
         yield open_[-1][1]
 
 
-def _put(value: _Line, user: _Line) -> _Line | None:
+def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
     """The line with the value in the place of its name."""
     (at,) = (k for k, u in enumerate(user.uses) if u.name == value.target)
     use = user.uses[at]
@@ -146,7 +146,7 @@ def _put(value: _Line, user: _Line) -> _Line | None:
     )
 
 
-def _parsed(line: str) -> _Line:
+def _parsed(line: str) -> _CodeLine:
     text = line.lstrip(" ")
     indent = len(line) - len(text)
     whole = f"{text} pass" if text.startswith("def ") else text
@@ -154,26 +154,26 @@ def _parsed(line: str) -> _Line:
     (statement,) = ast.parse(whole).body
     if isinstance(statement, ast.FunctionDef):
         parameters = tuple(a.arg for a in statement.args.args)
-        return _Line(text, indent, (), (statement.name, *parameters))
+        return _CodeLine(text, indent, (), (statement.name, *parameters))
     assert isinstance(statement, ast.Assign | ast.Return), text
     assert statement.value is not None
     uses = tuple(sorted(_uses(statement.value), key=lambda use: use.start))
     if isinstance(statement, ast.Return):
-        return _Line(text, indent, uses, ())
+        return _CodeLine(text, indent, uses, ())
     stores = [n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
     if len(stores) > 1 or not isinstance(statement.targets[0], ast.Name):
-        return _Line(text, indent, uses, tuple(stores))
+        return _CodeLine(text, indent, uses, tuple(stores))
     start, value = text.index("=") + 2, statement.value
     # Brackets around all of it are no part of an expression, but those of a tuple are.
     tight = value.col_offset > start or (isinstance(value, ast.Tuple) and text[start] == "(")
     binding = _TIGHT if tight else _binding(value)
-    return _Line(text, indent, uses, tuple(stores), stores[0], start, binding)
+    return _CodeLine(text, indent, uses, tuple(stores), stores[0], start, binding)
 
 
-def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[_Use]:
+def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[_NameUse]:
     """All names that an expression reads."""
     if isinstance(node, ast.Name):
-        yield _Use(node.id, node.col_offset, node.end_col_offset or 0, binding, deferred)
+        yield _NameUse(node.id, node.col_offset, node.end_col_offset or 0, binding, deferred)
     deferred = deferred or isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp)
     for child in ast.iter_child_nodes(node):
         inner = child.value if isinstance(child, ast.keyword) else child

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
-from tempoc.memory.plan_types import Axis, Key, Plan, Store
+from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, MemoryPlan
 from tempoc.memory.text import BYTES
 from tempoc.poly.relations.space import Space
 from tempoc.runtime.report.table import table
@@ -85,13 +85,13 @@ def _is_cut(e: Expr) -> bool:
     return isinstance(e, FloorDiv | Mod) or any(_is_cut(c) for c in children(e))
 
 
-def _kept(store: Store, dim: str, plan: Plan) -> list[str]:
+def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
     slots: Expr = Const(1)
     others: list[Expr] = [Const(BYTES[store.dtype]), *store.shape]
-    parts: tuple[Key | Axis, ...] = (*store.keys, *store.axes)
+    parts: tuple[BufferKey | BufferAxis, ...] = (*store.keys, *store.axes)
     for part in parts:
-        size = part.size if isinstance(part, Axis) else part.modulo or plan.extents[part.dim]
+        size = part.size if isinstance(part, BufferAxis) else part.modulo or plan.extents[part.dim]
         if part.dim == dim:
             slots = size
         else:
@@ -102,7 +102,7 @@ def _kept(store: Store, dim: str, plan: Plan) -> list[str]:
     return [kind, count, show(product(others)), _until(store, plan)]
 
 
-def _until(store: Store, plan: Plan) -> str:
+def _until(store: Buffer, plan: MemoryPlan) -> str:
     """When its slots are given back."""
     found = []
     for statement, items in plan.releases.items():

@@ -29,9 +29,7 @@ def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:
 
 def copies_text(found: Sequence[Compiled]) -> str:
     """The functions that a run calls, with bytes; then each copy that a step of a loop makes."""
-    rows = [
-        (c.kernel, c.loop, str(c.given), str(c.updated), str(c.temporary)) for c in found
-    ]
+    rows = [(c.kernel, c.loop, str(c.given), str(c.updated), str(c.temporary)) for c in found]
     lines = [table(HEAD, rows)]
     for c in found:
         for copy in c.copies:

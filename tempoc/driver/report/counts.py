@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control.control import Merge
 from tempoc.program.analysis.traversal import blocks, regions
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class GraphSize:
     """A graph in numbers; ``stars`` are dimensions of nodes of which all points are one."""
 
     nodes: int
@@ -25,11 +25,11 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PassRow:
     """A pass, the graph after it, and how long it took in seconds."""
 
     step: str
-    size: Size
+    size: GraphSize
     seconds: float
 
 
@@ -41,7 +41,7 @@ class Counts:
     ``stores`` counts them by kind.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[PassRow, ...]
     statements: int
     loops: int
     kernels: int
@@ -50,10 +50,10 @@ class Counts:
     stores: Mapping[str, int]
 
 
-def size_of(graph: Graph) -> Size:
+def size_of(graph: Graph) -> GraphSize:
     """A graph in numbers."""
     nodes = graph.nodes.values()
-    return Size(
+    return GraphSize(
         nodes=len(nodes),
         edges=sum(len(n.inputs) for n in nodes),
         merges=sum(isinstance(n.op, Merge) for n in nodes),
@@ -66,9 +66,9 @@ def counts(compilation: Compilation) -> Counts:
     """The numbers of a compilation, which goes through all stages for them."""
     times = dict(compilation.timings)
     graph = compilation.graph
-    front = Row(step="elaborate", size=size_of(graph), seconds=times.get("elaborate", 0.0))
+    front = PassRow(step="elaborate", size=size_of(graph), seconds=times.get("elaborate", 0.0))
     rows = [
-        Row(step=r.step, size=size_of(r.after), seconds=r.seconds)
+        PassRow(step=r.step, size=size_of(r.after), seconds=r.seconds)
         for r in compilation.passes.records
     ]
     kinds = Counter(s.kind for s in compilation.plan.stores.values())
@@ -105,14 +105,14 @@ def show_counts(found: Counts) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _loops(tree: Tree) -> Iterator[Loop]:
+def _loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
     match tree:
-        case Loop(body=body):
+        case TreeLoop(body=body):
             yield tree
             yield from _loops(body)
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from _loops(body)
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from _loops(item)
         case Execute():

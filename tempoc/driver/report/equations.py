@@ -23,7 +23,7 @@ WIDEST = 88
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kernel:
+class EquationKernel:
     """A kernel with a part of an equation: where statements have one in common, they are fused.
 
     ``loops`` are dimensions that it runs through one by one, ``together`` those of which it
@@ -40,7 +40,7 @@ class Chapter:
     """A statement of the source (``None``: the program as a whole) and what became of it."""
 
     statement: Span | None
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[EquationKernel, ...] = ()
     remarks: tuple[Remark, ...] = ()
 
     @property
@@ -57,7 +57,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     """
     loaded = compilation.loaded
     files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
-    places = _Places([(m.source, tuple(_statements(m.tree.items))) for m in files])
+    places = _StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
     kernels = _kernels(compilation.optimized, places)
     said: dict[Span | None, list[Remark]] = {}
     for remark in _valid(compilation):
@@ -92,7 +92,7 @@ def _about(remark: Remark) -> tuple[Span, str] | None:
 
 
 @dataclass(slots=True)
-class _Places:
+class _StatementPlaces:
     """The statements of all files."""
 
     files: list[tuple[Source, tuple[Span, ...]]]
@@ -113,33 +113,33 @@ class _Places:
         return None
 
 
-def _statements(items: Iterable[ast.Node]) -> Iterator[Span]:
+def _statements(items: Iterable[ast.SyntaxNode]) -> Iterator[Span]:
     """Everything that can be computed, or said, somewhere: in source order, functions inside."""
     for item in items:
-        if isinstance(item, ast.Def | ast.For):
+        if isinstance(item, ast.Def | ast.ForLoop):
             yield from _statements(item.body)
-        elif not isinstance(item, ast.Const | ast.Assume | ast.Import | ast.Extern):
+        elif not isinstance(item, ast.ConstDecl | ast.Assume | ast.ImportDecl | ast.ExternDecl):
             yield item.span
 
 
-def _kernels(graph: Graph, places: _Places) -> dict[Span, list[Kernel]]:
+def _kernels(graph: Graph, places: _StatementPlaces) -> dict[Span, list[EquationKernel]]:
     """For each statement the kernels with parts of it, in the order of the groups."""
     parts = [(g.name, [graph.nodes[m] for m in g.members]) for g in graph.groups]
     if not parts:
         parts = [(n.name, [n]) for n in graph.nodes.values() if is_computed(n)]
-    found: dict[Span, list[Kernel]] = {}
+    found: dict[Span, list[EquationKernel]] = {}
     for name, members in parts:
         for statement in _served(members, places):
             found.setdefault(statement, []).append(_kernel(name, members[0]))
     return found
 
 
-def _kernel(name: str, node: Node) -> Kernel:
+def _kernel(name: str, node: Node) -> EquationKernel:
     loops = tuple(d for d in node.domain.dims if d not in node.vector)
-    return Kernel(name=name, loops=loops, together=node.vector)
+    return EquationKernel(name=name, loops=loops, together=node.vector)
 
 
-def _served(members: list[Node], places: _Places) -> dict[Span, None]:
+def _served(members: list[Node], places: _StatementPlaces) -> dict[Span, None]:
     """The statements that nodes come from; numbers count only where there is nothing else."""
     found: dict[Span, None] = {}
     for node in [n for n in members if not is_cheap(n.op)] or members:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from tempoc.base.source import Span
-from tempoc.driver.report.equations import Chapter, Kernel
+from tempoc.driver.report.equations import Chapter, EquationKernel
 
 MOST = 6
 """Kernels of one statement that are listed; a function may be called very often."""
@@ -37,7 +37,7 @@ def _lines(chapter: Chapter, program: str) -> list[str]:
     return [head, *(f"  {line}" for line in dict.fromkeys(lines))]
 
 
-def _kernel_line(kernel: Kernel) -> str:
+def _kernel_line(kernel: EquationKernel) -> str:
     parts = []
     if kernel.loops:
         parts.append(f"for each {' and '.join(kernel.loops)}")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from tempoc.driver.search.budget import Fit
-from tempoc.footprint.formulas import Facts
+from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
-from tempoc.footprint.peak import BEFORE, Peak, Row, grown, part_size, peak
+from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
 from tempoc.memory.proof import Proof
 from tempoc.memory.verify import SMALL
 from tempoc.program.nodes.nodes import Program, Store
@@ -22,7 +22,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
     """The peak, then what is there at that moment; with ``bounds`` the bytes for these."""
     given = usual_given(program)
-    found, facts = peak(program, given), Facts(program)
+    found, facts = peak(program, given), BoundFacts(program)
     stores = {s.name: s for s in program.stores}
     held = None if bounds is None else forecast(program, bounds, given)
     lines = [f"peak  {show(found.formula)} bytes"] if len(found.others) < 2 else _cases(found)
@@ -46,7 +46,7 @@ def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
     return "\n".join([*lines, "", table(head, rows), *notes]).rstrip() + "\n"
 
 
-def _away(program: Program, facts: Facts, held: Forecast | None) -> list[str]:
+def _away(program: Program, facts: BoundFacts, held: Forecast | None) -> list[str]:
     """The stores that live with the host, and the most that they take there."""
     head = ["with the host", "type", "slots", "bytes"] + ["now"] * (held is not None)
     rows = []
@@ -94,12 +94,12 @@ def _cases(found: Peak) -> list[str]:
     return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(found.others[:26])]
 
 
-def _row(program: Program, store: Store, row: Row, facts: Facts) -> list[str]:
+def _row(program: Program, store: Store, row: PeakRow, facts: BoundFacts) -> list[str]:
     kind, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
     return [store.name, kind, _type(store, facts), slots, show(row.size)]
 
 
-def _type(store: Store, facts: Facts) -> str:
+def _type(store: Store, facts: BoundFacts) -> str:
     sizes = [show(facts.size(e)) for e in store.shape]
     return store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
 
@@ -128,7 +128,7 @@ def storage(store: Store) -> str:
     return "points" if any(k.modulo is None for k in store.keys) else "register"
 
 
-def _slots(program: Program, store: Store, facts: Facts) -> str:
+def _slots(program: Program, store: Store, facts: BoundFacts) -> str:
     """``l: 30, t: up to T``; ``1`` for a single cell."""
     bounds = dict(program.dims)
     parts = []
@@ -143,7 +143,7 @@ def _slots(program: Program, store: Store, facts: Facts) -> str:
     return ", ".join(parts) or "1"
 
 
-def _notes(found: Peak, stores: Mapping[str, Store], facts: Facts) -> Sequence[str]:
+def _notes(found: Peak, stores: Mapping[str, Store], facts: BoundFacts) -> Sequence[str]:
     """What names mean that the program does not have."""
     copies = [stores[r.part[0]] for r in found.rows if r.part[1] == COPY]
     names = dict.fromkeys(name for s in copies for name in grown(s, facts))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.report.counts import Size, size_of
+from tempoc.driver.report.counts import GraphSize, size_of
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.text.text import show
 
@@ -37,7 +37,7 @@ def passes_text(compilation: Compilation) -> str:
     return "\n".join(parts)
 
 
-def _numbers(size: Size) -> str:
+def _numbers(size: GraphSize) -> str:
     """``12 nodes, 2 merges``; what there is none of is not mentioned."""
     found = {
         "nodes": size.nodes,

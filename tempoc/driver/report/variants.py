@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.program.nodes.nodes import Program
-from tempoc.program.nodes.variants import Choice
+from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.forecast.budget import budget_of
 from tempoc.runtime.load.directory import load_choices, load_program
 from tempoc.runtime.messages.units import size_text
@@ -25,7 +25,7 @@ def _variants(program: Program) -> str:
     return title + table(("variant", "up to", "what is different"), rows)
 
 
-def _choices(choices: tuple[Choice, ...]) -> str:
+def _choices(choices: tuple[TunedChoice, ...]) -> str:
     rows = [
         (c.name, _bounds(c.bounds), c.device, c.jax, _milliseconds(c.nanoseconds),
          _milliseconds(c.before), c.about)

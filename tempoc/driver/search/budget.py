@@ -58,7 +58,7 @@ Filled = Callable[[Program], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class BudgetVariant:
     """A way to compile, the most bytes that stores then have, and how often kernels are called.
 
     ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
@@ -83,7 +83,7 @@ class Variant:
         copies = PER_BYTE * self.copied
         return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
 
-    def more(self, other: Variant) -> str:
+    def more(self, other: BudgetVariant) -> str:
         """How many more operations it has than another."""
         return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
 
@@ -113,10 +113,10 @@ class Fit:
     """The variants that were looked at, the last of which fits."""
 
     budget: int
-    variants: tuple[Variant, ...]
+    variants: tuple[BudgetVariant, ...]
 
     @property
-    def chosen(self) -> Variant:
+    def chosen(self) -> BudgetVariant:
         """The variant that fits."""
         return self.variants[-1]
 
@@ -154,7 +154,7 @@ def fit(
     Raises ``RunError`` if none does, with the smallest budget for which one is found. To be
     ``exact`` all there are have to be looked at; else the smallest that was seen is named.
     """
-    search = _Search(bounds=bounds, given=given, budget=budget, exact=exact)
+    search = _BudgetSearch(bounds=bounds, given=given, budget=budget, exact=exact)
     fitting = search.run(compilation)
     if fitting is not None:
         others = (v for v in search.found if v is not fitting)
@@ -165,7 +165,7 @@ def fit(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Search:
+class _BudgetSearch:
     """Looks at variants of a program; ``found`` are all of them.
 
     Others are ``skipped`` at first, and looked at if nothing else fits and it is to be ``exact``:
@@ -177,10 +177,10 @@ class _Search:
     given: Filled
     budget: int
     exact: bool
-    found: list[Variant] = field(default_factory=list)
+    found: list[BudgetVariant] = field(default_factory=list)
     skipped: list[Compilation] = field(default_factory=list)
 
-    def run(self, compilation: Compilation) -> Variant | None:
+    def run(self, compilation: Compilation) -> BudgetVariant | None:
         """The cheapest one that fits."""
         natural = self.measured(compilation)
         if natural.peak <= self.budget:
@@ -218,7 +218,7 @@ class _Search:
         Limits above the budget are skipped, and so are those between the largest and the smallest
         where these are ``FAR`` too large.
         """
-        found: dict[int, Variant] = {}
+        found: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = self.limited(compilation, limit)
@@ -238,7 +238,7 @@ class _Search:
             self.measured(self.limited(compilation, 2 * max(fitting)))
         return [found[limit].compilation for limit in sorted(found, reverse=True)]
 
-    def rest(self) -> Iterator[Variant]:
+    def rest(self) -> Iterator[BudgetVariant]:
         """What was skipped, and is not like another one."""
         known = [v.compilation for v in self.found if not v.compilation.options.apart]
         for variant in self.skipped:
@@ -246,7 +246,7 @@ class _Search:
                 known.append(variant)
                 yield self.measured(variant)
 
-    def said(self, variant: Variant, limit: int) -> Variant:
+    def said(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
         """A variant that is the same with a larger limit, which says more of it."""
         compilation = copy(variant.compilation)
         compilation.options = replace(compilation.options, limit=limit)
@@ -273,7 +273,7 @@ class _Search:
         if deep:
             yield compilation.variant(replace(options, level=1))
 
-    def away(self, compilation: Compilation) -> list[Variant]:
+    def away(self, compilation: Compilation) -> list[BudgetVariant]:
         """The same, with stores that live with the host where it has to be, if that fits."""
         program = compilation.emitted.program
         values, given = _values(program, self.bounds), self.given(program)
@@ -287,19 +287,19 @@ class _Search:
         variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
-    def as_it_is(self, compilation: Compilation) -> list[Variant]:
+    def as_it_is(self, compilation: Compilation) -> list[BudgetVariant]:
         """The same, if that fits."""
         if any(v.compilation is compilation for v in self.found):
             return []
         variant = self.measured(compilation)
         return [variant] if variant.peak <= self.budget else []
 
-    def measured(self, compilation: Compilation, moved: int = 0) -> Variant:
+    def measured(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
         """What a run of a program takes."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
         found = forecast(program, values, self.given(program))
-        variant = Variant(
+        variant = BudgetVariant(
             compilation=compilation,
             peak=found.peak,
             calls=count_calls(program.tree, values),

@@ -39,7 +39,7 @@ MANY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Candidate:
     """A way to compile a program; ``name`` and ``about`` say what is different, in short and not.
 
     Both are empty for the way that is there.
@@ -49,17 +49,17 @@ class Way:
     name: str = ""
     about: str = ""
 
-    def but(self, compilation: Compilation, name: str, about: str) -> Way:
+    def but(self, compilation: Compilation, name: str, about: str) -> Candidate:
         """The same with one more thing that is different."""
         names, texts = (f"{self.name}-{name}", f"{self.about}, {about}")
-        return Way(compilation=compilation, name=names.lstrip("-"), about=texts.lstrip(", "))
+        return Candidate(compilation=compilation, name=names.lstrip("-"), about=texts.lstrip(", "))
 
 
-Knob = Callable[[Way, Mapping[str, int]], Iterator[Way]]
+Knob = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
 """Ways that differ in one thing; the mapping has the values of all bounds that are given."""
 
 
-def loops(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Loops somewhere else."""
     options, program = way.compilation.options, way.compilation.emitted.program
     if not _is_free(options):
@@ -75,7 +75,7 @@ def loops(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
         yield way.but(found, "points", "point by point, in loops on the device")
 
 
-def room(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Other sizes for what grows, as far as it comes to them."""
     options = way.compilation.options
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
@@ -86,7 +86,7 @@ def room(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
             yield way.but(found, f"bucket-{size}", text)
 
 
-def tiles(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Smaller tiles, where that makes a difference."""
     options, before = way.compilation.options, way.compilation
     cut = any(isinstance(s, Tile) for s in before.steps)
@@ -99,7 +99,7 @@ def tiles(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
             before = found
 
 
-def again(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Cheap values made again instead of kept."""
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
@@ -108,14 +108,14 @@ def again(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
             yield way.but(found, "recompute-cheap", "values that cost little made again")
 
 
-def commands(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """On a GPU, command buffers for nothing, or for whole loops, too."""
     if backend.has_commands():
         for what in WAYS[1:]:
             yield _told(way, "", what)
 
 
-def commands_of_loop(number: int, way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """The same by itself for one of several functions that are loops, or many kernels."""
     tree = way.compilation.emitted.program.tree
     names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
@@ -141,7 +141,7 @@ _TOLD = {
 }
 
 
-def _told(way: Way, kernel: str, what: str) -> Way:
+def _told(way: Candidate, kernel: str, what: str) -> Candidate:
     found = way.compilation.with_commands({kernel: what})
     place = f" in {kernel}" if kernel else ""
     return way.but(found, f"commands-{what}" + f"-{kernel}" * bool(kernel), _TOLD[what] + place)
@@ -152,7 +152,7 @@ def _is_free(options: Options) -> bool:
     return not (options.away or options.apart or options.walk) and options.passes is None
 
 
-def _again(way: Way, options: Options) -> Compilation:
+def _again(way: Candidate, options: Options) -> Compilation:
     return way.compilation.variant(options)
 
 

@@ -11,7 +11,7 @@ from tempoc.driver.search.tuning import Tell, Tuned, tune
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.execution.specialize import bound
 from tempoc.runtime.execution.variants import condition, picked
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings
 
 LONG = 60
@@ -19,7 +19,7 @@ LONG = 60
 
 
 def tune_and_record(
-    directory: str, loaded: Loaded, given: Given, settings: Settings, tell: Tell
+    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: Tell
 ) -> Tuned:
     """The fastest way for a run of the program in a directory, recorded there for such runs.
 

@@ -22,16 +22,16 @@ from statistics import median
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.candidates import KNOBS, Knob, Way
+from tempoc.driver.search.candidates import KNOBS, Candidate, Knob
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
-from tempoc.runtime.data.dtypes import Array
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.dtypes import HostArray
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.execution.specialize import bound
 from tempoc.runtime.host.effects import Shown
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import not_measured
 from tempoc.runtime.report.progress import count_calls
@@ -69,7 +69,7 @@ class Tuned:
     ``way`` has no name if nothing is faster than that.
     """
 
-    way: Way
+    way: Candidate
     seconds: float
     before: float
 
@@ -78,15 +78,15 @@ class Tuned:
 class _Candidate:
     """A way that was run; ``first`` are the seconds of its first warm run."""
 
-    way: Way
-    loaded: Loaded
-    outputs: Mapping[str, Array]
+    way: Candidate
+    loaded: LoadedProgram
+    outputs: Mapping[str, HostArray]
     first: float
 
 
 def tune(
     compilation: Compilation,
-    loaded: Loaded,
+    loaded: LoadedProgram,
     given: Given,
     settings: Settings,
     tell: Tell,
@@ -108,7 +108,7 @@ class _Tuner:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: LoadedProgram,
         given: Given,
         settings: Settings,
         tell: Tell,
@@ -131,7 +131,7 @@ class _Tuner:
         """Turn all knobs."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
-        first = best = self.first_run(Way(compilation=compilation), self.loaded)
+        first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
         for knob in knobs:
             others = [*self.right(knob(best.way, sizes), best, first)]
             best = self.fastest(best, others) if others else best
@@ -145,7 +145,7 @@ class _Tuner:
         return Tuned(way=best.way, seconds=median(times), before=median(before))
 
     def right(
-        self, ways: Iterator[Way], best: _Candidate, first: _Candidate
+        self, ways: Iterator[Candidate], best: _Candidate, first: _Candidate
     ) -> Iterator[_Candidate]:
         """The ways that give the same outputs, and are not too slow from the start."""
         for way in ways:
@@ -173,7 +173,7 @@ class _Tuner:
         faster = [0, *(k for k in range(1, len(every)) if is_faster(times[k], times[0]))]
         return every[min(faster, key=lambda k: median(times[k]))]
 
-    def is_hopeless(self, way: Way, best: _Candidate) -> bool:
+    def is_hopeless(self, way: Candidate, best: _Candidate) -> bool:
         """Whether nothing but calls of kernels takes too long already."""
         if way.compilation.options.on_device:
             return False
@@ -181,14 +181,14 @@ class _Tuner:
         values = {b.name: self.bounds.get(b.name, 1) for b in program.bounds}
         return PER_CALL * count_calls(program.tree, values) > HOPELESS * best.first
 
-    def compiled(self, way: Way) -> Loaded:
+    def compiled(self, way: Candidate) -> LoadedProgram:
         """A way as a run finds it."""
         self.count += 1
         directory = self.folder / str(self.count)
         way.compilation.write(str(directory))
         return load(directory, self.loaded.extern_path)
 
-    def first_run(self, way: Way, loaded: Loaded) -> _Candidate:
+    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _Candidate:
         """Run twice: the kernels are compiled in the first run."""
         outputs = run_given(loaded, self.given, self.settings).outputs
         start = time.perf_counter()
@@ -227,7 +227,7 @@ def is_faster(times: Sequence[float], others: Sequence[float]) -> bool:
 def _in_memory(given: Given) -> Given:
     """The same with all data read."""
 
-    def read(source: Source) -> Source:
+    def read(source: TensorSource) -> TensorSource:
         array = source.read()
         return source._replace(read=lambda: array)
 
@@ -236,7 +236,7 @@ def _in_memory(given: Given) -> Given:
     return given._replace(inputs=inputs, params=params)
 
 
-def _silent(shown: Shown, values: Sequence[Array]) -> None:
+def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
     """Nobody wants to see it several times."""
 
 

@@ -39,7 +39,7 @@ AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class BoundReach:
     """Bounds that rise together, ``least`` to ``most``: as far as the one does that rises most."""
 
     least: Mapping[str, int]
@@ -91,12 +91,12 @@ class Family:
         return "\n".join(lines) + "\n"
 
 
-def family(compilation: Compilation, reach: Reach, given: Filled, budget: int) -> Family:
+def family(compilation: Compilation, reach: BoundReach, given: Filled, budget: int) -> Family:
     """The variants that keep to a budget wherever bounds are in a range.
 
     Raises ``RunError`` if none does at its end, or if an end breaks an assumption.
     """
-    walk = _Walk(reach, given, budget)
+    walk = _RangeWalk(reach, given, budget)
     for bounds in (reach.least, reach.most):
         _check(compilation.emitted.program, bounds)
     low, high = reach.ends
@@ -122,10 +122,12 @@ def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
     if not free:
         return Family(budget=budget, members={Variant(name="", about=AS_IT_IS): compilation})
     ones = dict.fromkeys(free, 1)
-    first = _Walk(Reach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), given, budget)
+    first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), given, budget)
     at = first.add(compilation, climb=True)
     most = min(LIMIT - 1, at * TIMES**FURTHER)
-    walk = _Walk(Reach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members)
+    walk = _RangeWalk(
+        BoundReach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members
+    )
     while 0 < at < most:
         try:
             at = walk.further(compilation, min(most, at * TIMES), at, exact=False)
@@ -134,12 +136,12 @@ def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
     return Family(budget=budget, members=walk.members)
 
 
-class _Walk:
+class _RangeWalk:
     """Goes along a range; ``members`` are the variants so far."""
 
     def __init__(
         self,
-        reach: Reach,
+        reach: BoundReach,
         given: Filled,
         budget: int,
         members: Mapping[Variant, Compilation] = MappingProxyType({}),
@@ -163,9 +165,7 @@ class _Walk:
             return value
         return max(value, self.add(found.compilation, found.about()))
 
-    def add(
-        self, compilation: Compilation, about: str = AS_IT_IS, *, climb: bool = False
-    ) -> int:
+    def add(self, compilation: Compilation, about: str = AS_IT_IS, *, climb: bool = False) -> int:
         """Another variant, and how far it fits; 0: it does not at the beginning of the range."""
         program = compilation.emitted.program
         upto = self._upto(program, climb)

@@ -6,17 +6,24 @@ from dataclasses import dataclass, field
 
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Draft
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.values import Number, Ref, Value, leaves, map_leaves, unknown_in
+from tempoc.frontend.environment.values import (
+    ConstantNumber,
+    Ref,
+    Value,
+    leaves,
+    map_leaves,
+    unknown_in,
+)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
-from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.expressions.conditional import fitted
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.control import Ensure, Merge
-from tempoc.ops.control.externs import Extern
-from tempoc.ops.control.steps import Step
+from tempoc.ops.control.externs import ExternCall
+from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import TensorType
@@ -25,11 +32,11 @@ from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.symbolic.expr import Entry, Sym
 
-Port = tuple[Draft, int]
+DraftPort = tuple[Draft, int]
 
 
-def scan(round: Round, frame: Frame, bound: Bound) -> Value:
-    """The scan of a tree. Raises `Problem`."""
+def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
+    """The scan of a tree. Raises `Failure`."""
     span, axis = bound.span, bound.axis() or 0
     refs: dict[tuple[str, ...], Ref] = {}
 
@@ -47,7 +54,7 @@ def scan(round: Round, frame: Frame, bound: Bound) -> Value:
         return unknown
     found = dict(leaves(value))
     if sorted(found) != sorted(types):
-        raise Problem(type_errors.structure(span, tree, value))
+        raise Failure(type_errors.structure(span, tree, value))
     body = _Body(span)
     for side in (earlier, later):
         for path in types:
@@ -70,13 +77,13 @@ def _element(type: TensorType, axis: int, span: Span) -> TensorType:
     try:
         k = axis_of(axis, type.ndim)
     except OperandError as error:
-        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+        raise Failure(type_errors.operands(span, error.message, error.help)) from None
     return TensorType(type.dtype, (*type.shape[:k], *type.shape[k + 1 :]))
 
 
 def _result(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
     """A leaf of what the function returns; a number takes the type of the element."""
-    if isinstance(value, Number):
+    if isinstance(value, ConstantNumber):
         return fitted(round, frame, value, type, span)
     type_of(value, span)
     return tensor(round, frame, value, span)
@@ -106,7 +113,7 @@ class _Side:
         return map_leaves(leaf, like)
 
 
-Read = tuple[Draft, int, tuple[Entry, ...]]
+DraftRead = tuple[Draft, int, tuple[Entry, ...]]
 
 
 @dataclass(slots=True)
@@ -114,11 +121,11 @@ class _Body:
     """The steps of the function; values are known by number, reads from outside by theirs."""
 
     span: Span
-    known: dict[Port, int] = field(default_factory=dict)
-    outside: dict[Read, int] = field(default_factory=dict)
+    known: dict[DraftPort, int] = field(default_factory=dict)
+    outside: dict[DraftRead, int] = field(default_factory=dict)
     inner: dict[Draft, bool] = field(default_factory=dict)
     order: list[Draft] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[OpStep] = field(default_factory=list)
     count: int = 0
 
     def argument(self, draft: Draft) -> None:
@@ -126,7 +133,7 @@ class _Body:
         self.inner[draft] = True
         self._know((draft, 0))
 
-    def _know(self, port: Port) -> None:
+    def _know(self, port: DraftPort) -> None:
         self.known[port] = self.count
         self.count += 1
 
@@ -145,7 +152,7 @@ class _Body:
             self._step(draft)
 
     def _check_outside(self, draft: Draft) -> None:
-        """Raises `Problem` for what needs an argument though it is no step: a recurrence."""
+        """Raises `Failure` for what needs an argument though it is no step: a recurrence."""
         seen: dict[Draft, None] = {draft: None}
         waiting = [draft]
         while waiting:
@@ -153,23 +160,23 @@ class _Body:
             for w in reader.inputs:
                 if (w.source, 0) in self.known:
                     self._check_own(reader)
-                    raise Problem(type_errors.scan_body(self.span, "a tensor with dimensions"))
+                    raise Failure(type_errors.scan_body(self.span, "a tensor with dimensions"))
                 if w.source not in seen:
                     seen[w.source] = None
                     waiting.append(w.source)
 
     def _check_own(self, draft: Draft) -> None:
-        """Raises `Problem` for a call of a Python function."""
-        if isinstance(draft.op, Extern):
+        """Raises `Failure` for a call of a Python function."""
+        if isinstance(draft.op, ExternCall):
             what = f"the Python function `{draft.op.extern}`"
-            raise Problem(type_errors.scan_body(self.span, what))
+            raise Failure(type_errors.scan_body(self.span, what))
 
     def number(self, draft: Draft, out: int, entries: tuple[Entry, ...]) -> int:
-        """The number of a value that is read. Raises `Problem` for a value at another point."""
+        """The number of a value that is read. Raises `Failure` for a value at another point."""
         if not self.inner[draft]:
             return self.outside[draft, out, entries]
         if entries != tuple(Sym(d) for d in draft.dims):
-            raise Problem(type_errors.scan_body(self.span, "an access of what it computes"))
+            raise Failure(type_errors.scan_body(self.span, "an access of what it computes"))
         return self.known[draft, out]
 
     def _visit(self, draft: Draft) -> None:
@@ -191,7 +198,7 @@ class _Body:
         checks = isinstance(op, Take | TakeAlong | Pick | Ensure)
         checks = checks or (isinstance(op, SpatialIndex) and op.gathers)
         if op is None or checks or isinstance(op, Merge):
-            raise Problem(type_errors.scan_body(self.span, f"`{op.name}`" if op else "a tensor"))
+            raise Failure(type_errors.scan_body(self.span, f"`{op.name}`" if op else "a tensor"))
         taken = tuple(self.number(w.source, w.out, w.entries) for w in draft.inputs)
         self.steps.append((op, taken, tuple(t.dtype for t in draft.types)))
         for out in range(len(draft.types)):

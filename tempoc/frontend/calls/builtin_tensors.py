@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tempoc.frontend.calls.grad import stop_gradient
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import doubt_of
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Listing,
-    Number,
     Ref,
     Several,
     Value,
@@ -31,7 +31,7 @@ from tempoc.frontend.expressions.apply_operator import (
     type_of,
 )
 from tempoc.frontend.expressions.arithmetic import as_expr
-from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
@@ -39,19 +39,19 @@ from tempoc.ops.tensor.reshape import resolved
 from tempoc.ops.tensor.source import Arange, Eye, Full
 from tempoc.symbolic.expr import ONE, Const, Expr, product
 
-Group = Callable[[Round, Frame, str, Bound], Value]
+BuiltinRule = Callable[[Round, Frame, str, BoundArguments], Value]
 MAX_RANGE = 4096
 
 
-def _operand(round: Round, frame: Frame, bound: Bound, name: str = "x") -> Ref:
+def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x") -> Ref:
     return tensor(round, frame, bound[name], bound.places[name])
 
 
-def _made(round: Round, frame: Frame, bound: Bound, op: Op, *args: Ref) -> Ref:
+def _made(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: Ref) -> Ref:
     return make(round, frame, op, args, bound.span)[0]
 
 
-def _flat(round: Round, frame: Frame, bound: Bound, x: Ref) -> Ref:
+def _flat(round: Round, frame: Frame, bound: BoundArguments, x: Ref) -> Ref:
     """As NumPy has it where no axis is given."""
     if x.type.ndim == 1:
         return x
@@ -61,7 +61,7 @@ def _flat(round: Round, frame: Frame, bound: Bound, x: Ref) -> Ref:
 # ---------------------------------------------------------------- scans, searches, movement
 
 
-def _scan(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _scan(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     x = _operand(round, frame, bound)
     axis = bound.axis()
     if axis is None:
@@ -70,51 +70,52 @@ def _scan(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return _made(round, frame, bound, op, x)
 
 
-def _argument(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _argument(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.axis(), keepdims=bound.flag("keepdims"))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _along(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _along(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.integer("axis", -1))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _reshape(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _reshape(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     value = bound["shape"]
     items = value.items if isinstance(value, Listing) else (value,)
     shape = tuple(
-        Const(-1) if v == Number(-1) else indices.extent(v, bound.places["shape"]) for v in items
+        Const(-1) if v == ConstantNumber(-1) else indices.extent(v, bound.places["shape"])
+        for v in items
     )
     x = _operand(round, frame, bound)
     try:
         op = operator(name, shape=resolved(x.type.shape, shape))
     except OperandError as error:
-        raise Problem(type_errors.operands(bound.span, error.message, error.help)) from None
+        raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
     return _made(round, frame, bound, op, x)
 
 
-def _broadcast_to(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _broadcast_to(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, shape=_shape(round, frame, bound))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _transpose(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _transpose(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axes=bound.axes("axes"))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _flip(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _flip(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axes=bound.axes())
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _expand_dims(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _expand_dims(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.integer("axis", 0))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _squeeze(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _squeeze(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     x = _operand(round, frame, bound)
     axes = bound.axes()
     if axes is None:
@@ -122,20 +123,20 @@ def _squeeze(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return _made(round, frame, bound, operator(name, axes=axes), x)
 
 
-def _joined(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     value = bound["xs"]
     if not isinstance(value, (Listing, Several)):
-        raise Problem(type_errors.needs_list(bound.places["xs"], name, value))
+        raise Failure(type_errors.needs_list(bound.places["xs"], name, value))
     args = tuple(tensor(round, frame, v, bound.places["xs"]) for v in value.items)
     return _made(round, frame, bound, operator(name, axis=bound.integer("axis", 0)), *args)
 
 
-def _split(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, sections=bound.integer("n", 1), axis=bound.integer("axis", 0))
     return Listing(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
-def _pad(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     x = _operand(round, frame, bound)
     value, place = bound["widths"], bound.places["widths"]
     items = value.items if isinstance(value, Listing) else (value, value)
@@ -144,16 +145,16 @@ def _pad(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     for pair in items if nested else [Listing(items)] * x.type.ndim:
         assert isinstance(pair, Listing)
         if len(pair.items) != 2:
-            raise Problem(type_errors.bad_widths(place, x.type.ndim))
+            raise Failure(type_errors.bad_widths(place, x.type.ndim))
         low, high = (indices.extent(v, place, "a width") for v in pair.items)
         pairs.append((low, high))
-    filler = bound.values.get("value", Number(0))
-    if not isinstance(filler, Number):
-        raise Problem(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
+    filler = bound.values.get("value", ConstantNumber(0))
+    if not isinstance(filler, ConstantNumber):
+        raise Failure(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
     return _made(round, frame, bound, operator(name, widths=tuple(pairs), value=filler.value), x)
 
 
-def _take(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     x, idx = _operand(round, frame, bound), _operand(round, frame, bound, "idx")
     axis = bound.axis()
     if axis is None and name == "take":
@@ -162,29 +163,29 @@ def _take(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return _made(round, frame, bound, op, x, idx)
 
 
-def _one_hot(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     n = bound.extent("n")
     indices.check_extents(round, frame, (n,), bound.places["n"])
     op = operator(name, n=n, dtype=bound.dtype(DType.F32))
     return _made(round, frame, bound, op, _operand(round, frame, bound, "idx"))
 
 
-def _top_k(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, k=bound.integer("k", 1))
     return Several(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
-def _einsum(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     args = tuple(tensor(round, frame, v, bound.span) for v in bound.rest)
     return _made(round, frame, bound, operator(name, spec=bound.text("spec", "")), *args)
 
 
-def _conv(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     padding = bound.text("padding", "valid")
     if padding not in ("valid", "same"):
         kind = '`"valid"` or `"same"`'
         place = bound.places["padding"]
-        raise Problem(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
+        raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
     op = operator(name, stride=bound.integer("stride", 1), padding=padding)
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
     return _made(round, frame, bound, op, x, w)
@@ -193,15 +194,15 @@ def _conv(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 # ---------------------------------------------------------------- creation and shape
 
 
-def _shape(round: Round, frame: Frame, bound: Bound) -> tuple[Expr, ...]:
+def _shape(round: Round, frame: Frame, bound: BoundArguments) -> tuple[Expr, ...]:
     shape = bound.shape()
     indices.check_extents(round, frame, shape, bound.places["shape"])
     return shape
 
 
-def _filled(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    value = {"zeros": Number(0), "ones": Number(1)}.get(name) or bound["value"]
-    if isinstance(value, Number):
+def _filled(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+    value = {"zeros": ConstantNumber(0), "ones": ConstantNumber(1)}.get(name) or bound["value"]
+    if isinstance(value, ConstantNumber):
         natural = type_of(value, bound.span).dtype if name == "full" else DType.F32
         check_number(value.value, bound.dtype(natural), bound.span)
         op = Full(
@@ -217,17 +218,17 @@ def _filled(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return _made(round, frame, bound, wide, x)
 
 
-def _fitting(value: Number, dtype: DType) -> int | float | bool:
+def _fitting(value: ConstantNumber, dtype: DType) -> int | float | bool:
     if dtype.is_float:
         return float(value.value)
     return bool(value.value) if dtype is DType.BOOL else int(value.value)
 
 
-def _like(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     def leaf(_: tuple[str, ...], v: Value) -> Value:
         type: TensorType = type_of(v, bound.span)
         dtype = bound.dtype(type.dtype)
-        value = Number(0 if name == "zeros_like" else 1)
+        value = ConstantNumber(0 if name == "zeros_like" else 1)
         op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
         made = _made(round, frame, bound, op)
         made.draft.doubt = doubt_of(v)
@@ -236,15 +237,19 @@ def _like(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return map_leaves(leaf, bound["x"])
 
 
-def _eye(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _eye(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     n = bound.extent("n")
     m = bound.extent("m") if bound.has("m") else n
     indices.check_extents(round, frame, (n, m), bound.span)
     return _made(round, frame, bound, Eye(n=n, m=m, dtype=bound.dtype(DType.F32)))
 
 
-def _arange(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    ends = [bound["start"], bound["stop"]] if bound.has("stop") else [Number(0), bound["start"]]
+def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+    ends = (
+        [bound["start"], bound["stop"]]
+        if bound.has("stop")
+        else [ConstantNumber(0), bound["start"]]
+    )
     low, high = (_end(v, bound) for v in ends)
     step = bound.integer("step", 1)
     op = Arange(stop=high, start=low, step=step, dtype=bound.dtype(DType.I32))
@@ -255,19 +260,19 @@ def _arange(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return Ref(ref.draft, 0, ref.entries, type, ref.span)
 
 
-def _end(value: Value, bound: Bound) -> Expr:
+def _end(value: Value, bound: BoundArguments) -> Expr:
     found = as_expr(value)
     if found is None:
-        raise Problem(type_errors.needs_index(bound.span, "an end of `arange`", value))
+        raise Failure(type_errors.needs_index(bound.span, "an end of `arange`", value))
     if isinstance(found, Const):
         check_number(found.value, DType.I32, bound.span)
     return found
 
 
-def _size(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     value = bound["x"]
     if isinstance(value, (Listing, Several)) and not bound.has("axis"):
-        return Number(len(value.items))
+        return ConstantNumber(len(value.items))
     shape = sure_type(round, value, bound.places["x"]).shape
     axis = bound.axis()
     if name == "len":
@@ -277,32 +282,32 @@ def _size(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     try:
         return lift(shape[axis_of(axis, len(shape))])
     except OperandError as error:
-        raise Problem(type_errors.operands(bound.span, error.message, error.help)) from None
+        raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
 
 
-def _ndim(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    return Number(sure_type(round, bound["x"], bound.places["x"]).ndim)
+def _ndim(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+    return ConstantNumber(sure_type(round, bound["x"], bound.places["x"]).ndim)
 
 
-def _leaves(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _leaves(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     return Listing(tuple(leaf for _, leaf in leaves(bound["x"])))
 
 
-def _range(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _range(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     start, stop, step = (
         bound.integer(part, default, "an argument of `range`")
         for part, default in (("start", 0), ("stop", 0), ("step", 1))
     )
     low, high = (start, stop) if bound.has("stop") else (0, start)
     if step == 0:
-        raise Problem(type_errors.spatial_step(bound.span))
+        raise Failure(type_errors.spatial_step(bound.span))
     numbers = range(low, high, step)
     if len(numbers) > MAX_RANGE:
-        raise Problem(type_errors.too_long(bound.span, len(numbers)))
-    return Listing(tuple(Number(k) for k in numbers))
+        raise Failure(type_errors.too_long(bound.span, len(numbers)))
+    return Listing(tuple(ConstantNumber(k) for k in numbers))
 
 
-GROUP: dict[str, Group] = {
+GROUP: dict[str, BuiltinRule] = {
     "argmax": _argument, "argmin": _argument, "sort": _along, "argsort": _along, "top_k": _top_k,
     "cumsum": _scan, "cumprod": _scan, "cummax": _scan,
     "reshape": _reshape, "broadcast_to": _broadcast_to, "transpose": _transpose, "flip": _flip,

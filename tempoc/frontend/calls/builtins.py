@@ -10,9 +10,17 @@ from tempoc.frontend.calls import associative_scan as combine
 from tempoc.frontend.calls import builtin_signatures as builtin_names
 from tempoc.frontend.calls import builtin_tensors
 from tempoc.frontend.calls.grad import gradient
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.values import Listing, Number, Record, Ref, Value, lift, unknown_in
+from tempoc.frontend.environment.values import (
+    ConstantNumber,
+    Listing,
+    RecordValue,
+    Ref,
+    Value,
+    lift,
+    unknown_in,
+)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import conditional as choice
 from tempoc.frontend.expressions import random_draws as draws
@@ -25,7 +33,7 @@ from tempoc.frontend.expressions.apply_operator import (
     tensor,
 )
 from tempoc.frontend.expressions.arithmetic import as_expr, as_named, fold
-from tempoc.frontend.expressions.bind_arguments import Bound, bind
+from tempoc.frontend.expressions.bind_arguments import BoundArguments, bind
 from tempoc.frontend.expressions.partial_types import early
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
@@ -57,7 +65,7 @@ KEEPING: dict[str, Callable[[float], float]] = {
 
 
 def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
-    """The result of a builtin. Raises `Problem` or `StillUnknown`."""
+    """The result of a builtin. Raises `Failure` or `StillUnknown`."""
     if name in ("min", "max"):
         found = _index_extremum(round, frame, name, arguments, span)
         if found is not None:
@@ -98,12 +106,16 @@ def _index_extremum(
 ) -> Value | None:
     """`min` and `max` over index expressions or numbers alone."""
     values = arguments.positional
-    if not values or arguments.keyword or any(isinstance(v, (Listing, Record)) for v in values):
+    if (
+        not values
+        or arguments.keyword
+        or any(isinstance(v, (Listing, RecordValue)) for v in values)
+    ):
         return None
-    if all(isinstance(v, Number) and not isinstance(v.value, bool) for v in values):
-        numbers = [v.value for v in values if isinstance(v, Number)]
+    if all(isinstance(v, ConstantNumber) and not isinstance(v.value, bool) for v in values):
+        numbers = [v.value for v in values if isinstance(v, ConstantNumber)]
         found = min(numbers) if name == "min" else max(numbers)
-        return Number(float(found) if any(isinstance(n, float) for n in numbers) else found)
+        return ConstantNumber(float(found) if any(isinstance(n, float) for n in numbers) else found)
     if len(values) == 1 and isinstance(values[0], Ref):
         return None
     exprs = [as_expr(v) for v in values]
@@ -111,7 +123,7 @@ def _index_extremum(
     if len(known) < len(values):
         return None
     for v in values:
-        if isinstance(v, Number):
+        if isinstance(v, ConstantNumber):
             check_number(v.value, DType.I32, span)
     extremum = lift((minimum if name == "min" else maximum)(*known))
     return as_named(round, frame, extremum, values, span)
@@ -120,10 +132,10 @@ def _index_extremum(
 def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> Value:
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
-        if isinstance(x, Number) and not isinstance(x.value, bool):
+        if isinstance(x, ConstantNumber) and not isinstance(x.value, bool):
             found = _folded(name, x.value)
             if found is not None:
-                return Number(found)
+                return ConstantNumber(found)
         return elementwise(round, frame, operator(name), (x,), span)
 
     return map_together(round, leaf, (value,), span)
@@ -132,8 +144,8 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
 def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
-        whole = isinstance(x, Number) and dtype.is_int and not isinstance(x.value, float)
-        if whole and isinstance(x, Number) and x.value in dtype.integers:
+        whole = isinstance(x, ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
+        if whole and isinstance(x, ConstantNumber) and x.value in dtype.integers:
             literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
             return make(round, frame, literal, (), span)[0]
         return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
@@ -155,27 +167,27 @@ def _folded(name: str, x: int | float) -> int | float | None:
 def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Span) -> Value:
     def leaf(parts: tuple[Value, ...]) -> Value:
         x, y = parts
-        if isinstance(x, Number) and isinstance(y, Number):
+        if isinstance(x, ConstantNumber) and isinstance(y, ConstantNumber):
             if name == "power":
                 return fold("**", x, y, span)
             found = (min if name == "minimum" else max)(x.value, y.value)
             inexact = isinstance(x.value, float) or isinstance(y.value, float)
-            return Number(float(found) if inexact else found)
+            return ConstantNumber(float(found) if inexact else found)
         return elementwise(round, frame, operator(name), (x, y), span)
 
     return map_together(round, leaf, (a, b), span)
 
 
 def _is_axis(value: Value) -> bool:
-    whole = isinstance(value, Number) and isinstance(value.value, int)
+    whole = isinstance(value, ConstantNumber) and isinstance(value.value, int)
     return whole or isinstance(value, Listing)
 
 
-def _reduction(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     value = bound["x"]
     if name in ("min", "max") and bound.has("axis") and not _is_axis(bound["axis"]):
         other = "minimum" if name == "min" else "maximum"
-        raise Problem(type_errors.extremum(bound.span, name, other))
+        raise Failure(type_errors.extremum(bound.span, name, other))
     x = tensor(round, frame, value, bound.span)
     op: Op = operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
     return make(round, frame, op, (x,), bound.span)[0]

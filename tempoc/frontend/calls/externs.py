@@ -12,16 +12,16 @@ from dataclasses import replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
     Listing,
-    Number,
     PythonFunction,
-    Record,
+    RecordValue,
     Ref,
     Several,
     Typed,
@@ -41,20 +41,20 @@ from tempoc.frontend.expressions.partial_types import of_types
 from tempoc.frontend.expressions.spatial_indexing import Position, select
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.control import Copy
-from tempoc.ops.control.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
+from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, at_extents, signature_text
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
-KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
+KINDS: dict[str, type[ExternCall]] = {"jax": ExternJax, "host": ExternHost}
 _PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
-Tree = tuple[tuple[str, Value], ...]
+ResultTree = tuple[tuple[str, Value], ...]
 """Named trees of types: the arguments or the results of a function."""
 
 
-def problems(item: ast.Extern) -> list[Diagnostic]:
+def problems(item: ast.ExternDecl) -> list[Diagnostic]:
     """What is wrong with a declaration whatever calls it."""
     found: list[Diagnostic] = []
     if not _PLACE.fullmatch(item.path.value):
@@ -69,11 +69,11 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
 def call(
     round: Round, frame: Frame, function: PythonFunction, arguments: Arguments, span: Span
 ) -> Value:
-    """The results of a call. Raises `Problem` or `StillUnknown`."""
+    """The results of a call. Raises `Failure` or `StillUnknown`."""
     item = function.definition
     name = item.name.name
     if frame.lazy and item.kind == "host":
-        raise Problem(extern_errors.in_branch(span, name))
+        raise Failure(extern_errors.in_branch(span, name))
     parameters = [p.name for p in item.args]
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
     bound = bind(name, parameters, arguments, span, shown, round.universe)
@@ -114,7 +114,7 @@ def call(
 def _early(
     round: Round,
     frame: Frame,
-    results: Tree,
+    results: ResultTree,
     free: tuple[str, ...],
     arguments: tuple[Value, ...],
     span: Span,
@@ -136,7 +136,9 @@ def _row(round: Round, frame: Frame, ref: Ref, here: Position) -> Ref:
     return row
 
 
-def _operator(item: ast.Extern, wanted: Tree, results: Tree, free: tuple[str, ...]) -> Extern:
+def _operator(
+    item: ast.ExternDecl, wanted: ResultTree, results: ResultTree, free: tuple[str, ...]
+) -> ExternCall:
     module, _, attribute = item.path.value.partition(":")
     (takes, arguments), (gives, given) = (_texts(trees) for trees in (wanted, results))
     return KINDS[item.kind](
@@ -151,7 +153,7 @@ def _operator(item: ast.Extern, wanted: Tree, results: Tree, free: tuple[str, ..
     )
 
 
-def _texts(trees: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _texts(trees: ResultTree) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Paths and types of all leaves."""
     names, types = [], []
     for name, tree in trees:
@@ -162,7 +164,7 @@ def _texts(trees: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(types)
 
 
-def _longer(trees: Tree, bound: str) -> Tree:
+def _longer(trees: ResultTree, bound: str) -> ResultTree:
     """Types with one more axis in front."""
 
     def longer(_: tuple[str, ...], leaf: Value) -> Value:
@@ -182,7 +184,7 @@ def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Re
 
 
 def _every_point(
-    round: Round, frame: Frame, op: Extern, operands: list[Ref], span: Span, over: str | None
+    round: Round, frame: Frame, op: ExternCall, operands: list[Ref], span: Span, over: str | None
 ) -> tuple[Ref, ...]:
     """A call that is made at all points of its equation, whoever reads the results."""
     made = make(round, frame, op, tuple(operands), span, hint=op.extern)
@@ -201,9 +203,9 @@ def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> 
     for operand in operands:
         for n in (n for e in operand.type.shape for n in symbols(e)):
             if round.universe.is_dim(n):
-                raise Problem(extern_errors.ragged(span, name, operand.type, n))
+                raise Failure(extern_errors.ragged(span, name, operand.type, n))
             if n in round.universe.lengths:
-                raise Problem(extern_errors.unknown_length(span, name, operand.type, n))
+                raise Failure(extern_errors.unknown_length(span, name, operand.type, n))
 
 
 def _operands(
@@ -215,13 +217,13 @@ def _operands(
     free: tuple[str, ...],
     span: Span,
 ) -> Iterator[Ref]:
-    """The leaves of an argument as operands of the declared types. Raises `Problem`."""
-    if not isinstance(wanted, Record):
+    """The leaves of an argument as operands of the declared types. Raises `Failure`."""
+    if not isinstance(wanted, RecordValue):
         assert isinstance(wanted, Typed)
         yield _operand(round, frame, value, wanted.type, known, free, span)
         return
-    if not isinstance(value, Record) or sorted(value.names) != sorted(wanted.names):
-        raise Problem(extern_errors.not_a_record(span, wanted, value))
+    if not isinstance(value, RecordValue) or sorted(value.names) != sorted(wanted.names):
+        raise Failure(extern_errors.not_a_record(span, wanted, value))
     for name, part in wanted.fields:
         inner = value.get(name)
         assert inner is not None
@@ -237,29 +239,31 @@ def _operand(
     free: tuple[str, ...],
     span: Span,
 ) -> Ref:
-    """A value as an operand of the declared type. Raises `Problem`."""
-    if not isinstance(value, (Ref, Number, Index)):
-        raise Problem(extern_errors.not_a_tensor(span, value))
+    """A value as an operand of the declared type. Raises `Failure`."""
+    if not isinstance(value, (Ref, ConstantNumber, Index)):
+        raise Failure(extern_errors.not_a_tensor(span, value))
     have = type_of(value, span)
     for e, extent in zip(wanted.shape, have.shape, strict=False):
         if isinstance(e, Sym) and e.name in free:
             known.setdefault(e.name, extent)
     declared = Typed(at_extents(wanted, known))
     if any(n in free for e in declared.type.shape for n in symbols(e)):
-        raise Problem(extern_errors.operand(span, have, wanted))
+        raise Failure(extern_errors.operand(span, have, wanted))
     try:
         fitting = annotate.check(round, frame, value, declared, span)
-    except Problem as problem:
+    except Failure as problem:
         if problem.diagnostic.code != type_errors.ANNOTATION:
             raise
-        raise Problem(extern_errors.operand(span, have, declared.type)) from None
+        raise Failure(extern_errors.operand(span, have, declared.type)) from None
     return tensor(round, frame, fitting, span)
 
 
 # ---------------------------------------------------------------- signatures
 
 
-def _signature(round: Round, function: PythonFunction) -> tuple[Tree, Tree, tuple[str, ...]]:
+def _signature(
+    round: Round, function: PythonFunction
+) -> tuple[ResultTree, ResultTree, tuple[str, ...]]:
     """Types of arguments and results, and the names in them that stand for any extent."""
     item = function.definition
     free = tuple(dict.fromkeys(n for part in item.args for n in _free(function, part.type)))
@@ -269,7 +273,7 @@ def _signature(round: Round, function: PythonFunction) -> tuple[Tree, Tree, tupl
     assert round.top is not None
     frame = Frame(scope=scope, path=(), prefix=item.name.name, origin=round.top.origin)
 
-    def trees(fields: tuple[ast.TypeField, ...]) -> Tree:
+    def trees(fields: tuple[ast.TypeField, ...]) -> ResultTree:
         if item.kind == "jax":
             _check_fixed(round, frame, fields)
         return tuple((f.name, annotate.type_tree(round, frame, f.type)) for f in fields)
@@ -289,7 +293,7 @@ def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
 
 
 def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) -> None:
-    """No extent varies with the point. Raises `Problem`."""
+    """No extent varies with the point. Raises `Failure`."""
     for f in fields:
         if isinstance(f.type, ast.RecordType):
             _check_fixed(round, frame, f.type.fields)
@@ -297,6 +301,6 @@ def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) ->
         for x in f.type.extents:
             for n in symbols(indices.extent(round.evaluate(frame, x), x.span)):
                 if round.universe.is_dim(n):
-                    raise Problem(extern_errors.dim_extent(x.span, n))
+                    raise Failure(extern_errors.dim_extent(x.span, n))
                 if n in round.universe.lengths:
-                    raise Problem(extern_errors.length_extent(x.span, n))
+                    raise Failure(extern_errors.length_extent(x.span, n))

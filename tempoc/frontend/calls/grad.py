@@ -11,10 +11,10 @@ import re
 from dataclasses import replace
 
 from tempoc.frontend.environment.draft_node import Draft
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import (
-    Number,
+    ConstantNumber,
     Ref,
     Typed,
     Unknown,
@@ -26,7 +26,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.errors import gradients as gradient_errors
 from tempoc.frontend.expressions.apply_operator import identity, make, tensor, wire
-from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.symbolic.expr import ZERO, Slice, Sym
@@ -34,22 +34,22 @@ from tempoc.symbolic.expr import ZERO, Slice, Sym
 _NAME = re.compile(r"[A-Za-z_]\w*(\s*\.\s*\w+|\[\s*\d+\s*\])*")
 
 
-def gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    """`grad(loss, x)`, leaf by leaf of `x`. Raises `Problem`."""
+def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+    """`grad(loss, x)`, leaf by leaf of `x`. Raises `Failure`."""
     x, place = bound["x"], bound.places["x"]
     unknown = unknown_in(x)
     if unknown is not None:
         return unknown
     if not _NAME.fullmatch(place.text.strip()):
-        raise Problem(gradient_errors.not_a_name(place))
+        raise Failure(gradient_errors.not_a_name(place))
     targets: list[Ref] = []
     for _, leaf in leaves(x):
         if not isinstance(leaf, Ref):
-            raise Problem(gradient_errors.not_differentiable(place, describe(leaf)))
+            raise Failure(gradient_errors.not_differentiable(place, describe(leaf)))
         if leaf.entries != tuple(Sym(d) for d in leaf.draft.dims):
-            raise Problem(gradient_errors.not_a_name(place))
+            raise Failure(gradient_errors.not_a_name(place))
         if not leaf.type.dtype.is_float:
-            raise Problem(gradient_errors.not_float(place, "x", leaf.type))
+            raise Failure(gradient_errors.not_float(place, "x", leaf.type))
         targets.append(leaf)
     losses = _losses(round, frame, bound)
     count = iter(range(len(targets)))
@@ -72,8 +72,8 @@ def gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return map_leaves(leaf_gradient, x)
 
 
-def _losses(round: Round, frame: Frame, bound: Bound) -> list[Ref]:
-    """Reads of the whole loss, leaf by leaf; none while it is unknown. Raises `Problem`."""
+def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[Ref]:
+    """Reads of the whole loss, leaf by leaf; none while it is unknown. Raises `Failure`."""
     place = bound.places["loss"]
     if unknown_in(bound["loss"]) is not None:
         return []
@@ -81,13 +81,13 @@ def _losses(round: Round, frame: Frame, bound: Bound) -> list[Ref]:
     for _, leaf in leaves(bound["loss"]):
         if isinstance(leaf, (Unknown, Typed)):
             return []
-        if isinstance(leaf, Number) and not isinstance(leaf.value, bool):
+        if isinstance(leaf, ConstantNumber) and not isinstance(leaf.value, bool):
             continue
         ref = tensor(round, frame, leaf, place)
         if ref.type.shape:
-            raise Problem(gradient_errors.not_scalar(place, ref.type))
+            raise Failure(gradient_errors.not_scalar(place, ref.type))
         if not ref.type.dtype.is_float:
-            raise Problem(gradient_errors.not_float(place, "the loss", ref.type))
+            raise Failure(gradient_errors.not_float(place, "the loss", ref.type))
         if ref.entries != tuple(Sym(d) for d in ref.draft.dims):
             ref = make(round, frame, Copy(), (ref,), place)[0]
         whole = tuple(Slice(ZERO, Sym(round.universe.dim(d).bound)) for d in ref.draft.dims)
@@ -95,7 +95,7 @@ def _losses(round: Round, frame: Frame, bound: Bound) -> list[Ref]:
     return found
 
 
-def stop_gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def stop_gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     """`stop_gradient(x)`, leaf by leaf."""
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:

@@ -9,9 +9,9 @@ from functools import partial
 from tempoc.base.source import Span
 from tempoc.frontend.calls import builtins, externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
-from tempoc.frontend.environment.draft_node import CallSite, Origin
-from tempoc.frontend.environment.failure import Problem, StillUnknown
-from tempoc.frontend.environment.indexed_tensor import Cell, Plan
+from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
+from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
 from tempoc.frontend.environment.round import MAX_CALLS, Arguments, Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
 from tempoc.frontend.environment.values import (
@@ -27,7 +27,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
-from tempoc.frontend.equations.targets import Written, make_plan
+from tempoc.frontend.equations.targets import WrittenTarget, make_plan
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.errors import types as type_errors
@@ -37,10 +37,8 @@ from tempoc.frontend.syntax import ast
 from tempoc.symbolic.expr import Sym
 
 
-def call(
-    round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
-) -> Value:
-    """The result of a function. Raises `Problem` or `StillUnknown`."""
+def call(round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span) -> Value:
+    """The result of a function. Raises `Failure` or `StillUnknown`."""
     match function:
         case Builtin(name=name):
             return builtins.call(round, frame, name, arguments, span)
@@ -53,7 +51,7 @@ def call(
         case _:
             name = span.text.split("(")[0]
             taken = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
-            raise Problem(name_errors.not_callable(span, describe(function), taken=taken))
+            raise Failure(name_errors.not_callable(span, describe(function), taken=taken))
 
 
 def _closure(
@@ -63,9 +61,9 @@ def _closure(
     name = definition.name.name
     for site in frame.origin.calls:
         if site.definition == definition.span:
-            raise Problem(type_errors.recursion(span, name))
+            raise Failure(type_errors.recursion(span, name))
     if len(frame.origin.calls) >= MAX_CALLS:
-        raise Problem(type_errors.too_deep(span))
+        raise Failure(type_errors.too_deep(span))
     scope = Scope("body", parent=function.scope, owner=name)
     site = CallSite(name, span, definition.span)
     inner = Frame(
@@ -97,9 +95,7 @@ def _parameters(
     round: Round, frame: Frame, definition: ast.Def, arguments: Arguments, span: Span
 ) -> None:
     name = definition.name.name
-    signature = [
-        p.name.name + ("" if p.default is None else "=") for p in definition.params
-    ]
+    signature = [p.name.name + ("" if p.default is None else "=") for p in definition.params]
     shown = _signature(definition)
     bound = bind(name, signature, arguments, span, shown, round.universe)
     for p in definition.params:
@@ -117,16 +113,16 @@ def _parameters(
 
 
 def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> str:
-    """The dimension that is given for a `dim` parameter. Raises `Problem`."""
+    """The dimension that is given for a `dim` parameter. Raises `Failure`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
     dim = value.expr if isinstance(value, Index) else None
     if isinstance(dim, Sym) and round.universe.is_dim(dim.name):
         return dim.name
-    raise Problem(type_errors.needs_dimension(span, name, parameter, value))
+    raise Failure(type_errors.needs_dimension(span, name, parameter, value))
 
 
-def run_block(round: Round, frame: Frame, statements: Sequence[ast.Statement]) -> Value | None:
+def run_block(round: Round, frame: Frame, statements: Sequence[ast.BodyStatement]) -> Value | None:
     """Run the statements of a body; the value of its `return`, if it has one."""
     cells = _declare(round, frame, statements)
     result: Value | None = None
@@ -134,7 +130,7 @@ def run_block(round: Round, frame: Frame, statements: Sequence[ast.Statement]) -
         match s:
             case ast.Equation():
                 equations.run(round, frame, s)
-            case ast.For():
+            case ast.ForLoop():
                 round.attempt(frame, partial(_loop, round, frame, s))
             case ast.Return():
                 values = tuple(round.evaluate(frame, v) for v in s.values)
@@ -145,17 +141,17 @@ def run_block(round: Round, frame: Frame, statements: Sequence[ast.Statement]) -
     return result
 
 
-def _loop(round: Round, frame: Frame, loop: ast.For) -> Value:
+def _loop(round: Round, frame: Frame, loop: ast.ForLoop) -> Value:
     for inner in turns(round, frame, loop.name, loop.over):
         run_block(round, inner, loop.body)
     return BAD
 
 
 def _declare(
-    round: Round, frame: Frame, statements: Sequence[ast.Statement]
-) -> list[Cell]:
+    round: Round, frame: Frame, statements: Sequence[ast.BodyStatement]
+) -> list[IndexedTensor]:
     """Bind the names that the equations of a block define, so that their order does not matter."""
-    written: dict[str, list[Written]] = {}
+    written: dict[str, list[WrittenTarget]] = {}
     plain: dict[str, ast.Equation] = {}
     for s in statements:
         for target in s.targets if isinstance(s, ast.Equation) else ():
@@ -166,9 +162,7 @@ def _declare(
             if target.entries is not None:
                 written.setdefault(name, []).append((s, target))
             elif s.guard is not None:
-                round.report(
-                    domain_errors.plain_guard(s.guard.span, name), frame.origin.calls
-                )
+                round.report(domain_errors.plain_guard(s.guard.span, name), frame.origin.calls)
             else:
                 plain.setdefault(name, s)
     scope = frame.scope
@@ -181,28 +175,30 @@ def _declare(
 def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> Value:
     """The value of a local name that is read before its equation was reached."""
     if (*frame.path, "=", equation.span.start) in round.done:
-        raise Problem(name_errors.local_cycle(equation.span, name))
+        raise Failure(name_errors.local_cycle(equation.span, name))
     equations.run(round, frame, equation)
     found = frame.scope.names.get(name)
     return BAD if found is None or isinstance(found, Pending) else found  # type: ignore[return-value]
 
 
-def _cell(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Cell:
+def _cell(
+    round: Round, frame: Frame, name: str, written: tuple[WrittenTarget, ...]
+) -> IndexedTensor:
     key = (*frame.path, name)
     plan = round.plans.get(key)
     if plan is None:
         try:
             plan = round.plans[key] = make_plan(round, frame, name, written)
         except StillUnknown:
-            plan = Plan(name=name, dims=(), placements=(), broken=True)
+            plan = TargetPlan(name=name, dims=(), placements=(), broken=True)
     first = written[0][0]
     for problem in plan.problems:
         round.report(problem, frame.origin.calls)
-    cell = Cell(
+    cell = IndexedTensor(
         key=key,
         name=f"{frame.prefix}.{name}",
         plan=plan,
-        origin=Origin(span=first.span, target=name, calls=frame.origin.calls),
+        origin=DraftOrigin(span=first.span, target=name, calls=frame.origin.calls),
     )
     if name in frame.scope.names:
         round.report(name_errors.no_function(written[0][1].name.span, name), frame.origin.calls)

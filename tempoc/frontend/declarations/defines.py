@@ -5,27 +5,27 @@ from __future__ import annotations
 import json
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.values import Listing, Number, Text, Value
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.values import ConstantNumber, ConstantText, Listing, Value
 from tempoc.frontend.errors import names as name_errors
 
 
 def parse_define(name: str, text: str, old: Value, span: Span) -> Value:
-    """The value that replaces `old`, and is of the same kind. Raises `Problem`."""
-    if isinstance(old, Text):
+    """The value that replaces `old`, and is of the same kind. Raises `Failure`."""
+    if isinstance(old, ConstantText):
         value = _parsed(text)
-        return value if isinstance(value, Text) else Text(text)
+        return value if isinstance(value, ConstantText) else ConstantText(text)
     value = _parsed(text)
-    numbers = isinstance(value, Number) and isinstance(old, Number)
+    numbers = isinstance(value, ConstantNumber) and isinstance(old, ConstantNumber)
     if numbers and _kind(value) == _kind(old):
         return value
     if isinstance(value, Listing) and isinstance(old, Listing):
         return value
-    raise Problem(name_errors.define_kind(name, text, _kind(old), span))
+    raise Failure(name_errors.define_kind(name, text, _kind(old), span))
 
 
 def _kind(value: Value) -> str:
-    if isinstance(value, Number):
+    if isinstance(value, ConstantNumber):
         return "a bool (`true` or `false`)" if isinstance(value.value, bool) else "a number"
     return "a list" if isinstance(value, Listing) else "a string"
 
@@ -37,20 +37,20 @@ def _parsed(text: str) -> Value:
         pass
     try:
         if "_" not in text:  # Python would take `1_000`, the language does not
-            return Number(float(text))
+            return ConstantNumber(float(text))
     except ValueError:
         pass
     inner = text[1:-1]
     if text == f"[{inner}]" and not set(inner) & set("[]"):
         return Listing(tuple(_parsed(part.strip()) for part in inner.split(",")))
-    return Text(text)
+    return ConstantText(text)
 
 
 def _value(found: object) -> Value:
     if isinstance(found, list):
         return Listing(tuple(_value(v) for v in found))
     if isinstance(found, (bool, int, float)):
-        return Number(found)
+        return ConstantNumber(found)
     if isinstance(found, str):
-        return Text(found)
+        return ConstantText(found)
     raise ValueError(found)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from tempoc.base.source import Span
 from tempoc.frontend.declarations.defines import parse_define
 from tempoc.frontend.declarations.module_scopes import Scopes
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import Number, Unknown, Value
+from tempoc.frontend.environment.values import ConstantNumber, Unknown, Value
 from tempoc.frontend.errors import lengths as ending_errors
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.expressions.arithmetic import as_expr
@@ -28,9 +28,9 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     """The universe of a program; what is wrong is reported."""
     dims: list[Dim] = []
     bounds: dict[str, tuple[Expr | None, Span]] = {}
-    ended = [i.bound.name for i in main.items if isinstance(i, ast.Dim) and i.until is not None]
+    ended = [i.bound.name for i in main.items if isinstance(i, ast.DimDecl) and i.until is not None]
     for item in main.items:
-        if not isinstance(item, ast.Dim):
+        if not isinstance(item, ast.DimDecl):
             continue
         if not any(d.name == item.name.name for d in dims):
             dims.append(Dim(name=item.name.name, bound=item.bound.name))
@@ -72,7 +72,7 @@ def _endings(scopes: Scopes, main: ast.Module) -> dict[str, str]:
     """The tensor that ends each bound which one ends."""
     found: dict[str, ast.Ident] = {}
     for item in main.items:
-        if isinstance(item, ast.Dim) and item.until is not None:
+        if isinstance(item, ast.DimDecl) and item.until is not None:
             before = found.setdefault(item.bound.name, item.until)
             if before is not item.until:
                 name = item.bound.name
@@ -110,7 +110,7 @@ def _impossible(universe: Universe) -> bool:
     return Space(universe).implies(Domain(()), FALSE)
 
 
-def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Expr | None:
+def _value(scopes: Scopes, scope: Scope, item: ast.DimDecl, default: ast.Expression) -> Expr | None:
     """The value of a bound, overridden by `-D` where it is a number.
 
     What is wrong with a `-D` is said, and the value in the program kept: all else is reported too.
@@ -133,21 +133,21 @@ def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Ex
 
 
 def _overridden(
-    scopes: Scopes, item: ast.Dim, name: str, text: str, value: Value, default: ast.Expr
+    scopes: Scopes, item: ast.DimDecl, name: str, text: str, value: Value, default: ast.Expression
 ) -> Value:
-    if not isinstance(value, Number):
+    if not isinstance(value, ConstantNumber):
         scopes.errors.add(name_errors.define_derived(name, item.bound.span))
         return value
     try:
         found = parse_define(name, text, value, item.bound.span)
-    except Problem as problem:
+    except Failure as problem:
         scopes.errors.add(problem.diagnostic)
         return value
-    if isinstance(found, Number) and not isinstance(found.value, int):
+    if isinstance(found, ConstantNumber) and not isinstance(found.value, int):
         kind = "an integer of at least 1"
         scopes.errors.add(name_errors.define_kind(name, text, kind, item.bound.span))
         return value
-    if isinstance(found, Number) and not 1 <= found.value < LIMIT:
+    if isinstance(found, ConstantNumber) and not 1 <= found.value < LIMIT:
         scopes.errors.add(name_errors.bound_size(default.span, name, int(found.value)))
         return value
     return found

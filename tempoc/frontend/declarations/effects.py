@@ -6,15 +6,15 @@ import re
 from pathlib import PurePosixPath
 
 from tempoc.frontend.declarations.outputs import base_name
-from tempoc.frontend.environment.draft_node import Draft, Origin
-from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
+from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Unknown,
     describe,
@@ -25,7 +25,7 @@ from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import tensor, wire
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
-from tempoc.ops.control.effects import Effect, Place, Print, Save
+from tempoc.ops.control.effects import EffectOp, EffectPlace, Print, Save
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.source import Param
 from tempoc.symbolic.domain import Domain
@@ -39,12 +39,12 @@ def effects(round: Round, top: Frame, main: ast.Module) -> None:
     """Make the nodes, in source order."""
     saved: list[tuple[ast.String, Domain]] = []
     for item in main.items:
-        if isinstance(item, ast.Print | ast.Save):
+        if isinstance(item, ast.PrintDecl | ast.SaveDecl):
             try:
                 draft = _effect(round, top, item)
-                if isinstance(item, ast.Save) and draft is not None:
+                if isinstance(item, ast.SaveDecl) and draft is not None:
                     _check_other(round, item.path, Domain(draft.dims, draft.defined), saved)
-            except Problem as problem:
+            except Failure as problem:
                 round.report(problem.diagnostic)
             except StillUnknown:
                 continue
@@ -53,7 +53,7 @@ def effects(round: Round, top: Frame, main: ast.Module) -> None:
 def _check_other(
     round: Round, path: ast.String, here: Domain, saved: list[tuple[ast.String, Domain]]
 ) -> None:
-    """Raises `Problem` if a point's file is that of an earlier `save` at its point, too."""
+    """Raises `Failure` if a point's file is that of an earlier `save` at its point, too."""
     for other, there in saved:
         if other.value == path.value:
             dims = round.universe.ordered((*here.dims, *there.dims))
@@ -61,18 +61,18 @@ def _check_other(
             point = round.space.witness(both, FALSE)
             if point is not None:
                 when = shown_point(round.universe, dims, (here.where, there.where), point)
-                raise Problem(name_errors.save_twice(path.span, path.value, when, other.span))
+                raise Failure(name_errors.save_twice(path.span, path.value, when, other.span))
     saved.append((path, here))
 
 
-def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | None:
-    word = "save" if isinstance(item, ast.Save) else "print"
+def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Draft | None:
+    word = "save" if isinstance(item, ast.SaveDecl) else "print"
     base = base_name(item.value)
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
         path=(word, item.span.start),
         prefix=f"{word}.{base}",
-        origin=Origin(span=item.span),
+        origin=DraftOrigin(span=item.span),
     )
     holds: Expr = TRUE
     if item.guard is not None:
@@ -81,8 +81,8 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | Non
     value = round.evaluate(frame, item.value)
     if isinstance(value, Unknown):
         return None
-    if not isinstance(value, Ref | Record | Listing | Number | Index):
-        raise Problem(name_errors.output_value(item.value.span, describe(value)))
+    if not isinstance(value, Ref | RecordValue | Listing | ConstantNumber | Index):
+        raise Failure(name_errors.output_value(item.value.span, describe(value)))
     names: list[str] = []
     refs: list[Ref] = []
     for path, leaf in leaves(value):
@@ -91,11 +91,11 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | Non
         refs.append(tensor(round, frame, leaf, item.value.span))
         names.append(_name(refs[-1], ".".join((base, *path))))
         if refs[-1].type.dtype is DType.KEY:
-            raise Problem(name_errors.effect_key(item.value.span, word))
+            raise Failure(name_errors.effect_key(item.value.span, word))
     found = [n for r in refs for e in r.entries for n in symbols(e)]
     dims = round.universe.ordered((*found, *symbols(holds)))
-    op: Effect
-    if isinstance(item, ast.Save):
+    op: EffectOp
+    if isinstance(item, ast.SaveDecl):
         _check_path(round, item.path, Domain(dims, holds))
         stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
         titles, places = (tuple(part) for part in zip(*stored, strict=True))
@@ -131,7 +131,7 @@ def _name(ref: Ref, name: str) -> str:
     return hint if ref.draft.role == "root" and hint.startswith(f"{name}.") else name
 
 
-def _stored(ref: Ref, name: str) -> tuple[str, Place]:
+def _stored(ref: Ref, name: str) -> tuple[str, EffectPlace]:
     """The name in a file; a param is to be read back, at the points that its own name tells."""
     at = tuple(zip(ref.draft.dims, ref.entries, strict=True))
     if isinstance(ref.draft.op, Param) and ref.draft.hint == name:
@@ -139,7 +139,7 @@ def _stored(ref: Ref, name: str) -> tuple[str, Place]:
     return name, ()
 
 
-def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> Place:
+def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> EffectPlace:
     """Where a tensor is read that goes by its own name, else the point at hand."""
     if ref.draft.hint != name:
         return tuple((d, Sym(d)) for d in dims)
@@ -147,8 +147,8 @@ def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> Place:
 
 
 def _places(
-    round: Round, frame: Frame, read: ast.Expr, dims: tuple[str, ...], count: int
-) -> tuple[Place, ...]:
+    round: Round, frame: Frame, read: ast.Expression, dims: tuple[str, ...], count: int
+) -> tuple[EffectPlace, ...]:
     """Where the tensor is read of which parts are shown; none if the parts are not its leaves."""
     base, value = base_name(read), round.evaluate(frame, read)
     refs = [(leaf, ".".join((base, *path))) for path, leaf in leaves(value)]
@@ -156,7 +156,7 @@ def _places(
     return found if len(found) == count else ()
 
 
-def _whole(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
+def _whole(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
     """The part of an expression that reads a tensor; what follows it takes a part of that."""
     chain = [e]
     while isinstance(chain[-1], ast.Access | ast.Field):
@@ -175,22 +175,22 @@ def _whole(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
 
 
 def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
-    """Raises `Problem` for a path that leaves the directory, or is that of several points."""
+    """Raises `Failure` for a path that leaves the directory, or is that of several points."""
     text = path.value
     pure = PurePosixPath(text.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in text:
-        raise Problem(name_errors.save_outside(path.span))
+        raise Failure(name_errors.save_outside(path.span))
     if pure.suffix != ".safetensors":
-        raise Problem(name_errors.save_suffix(path.span))
+        raise Failure(name_errors.save_suffix(path.span))
     named = _HOLE.findall(text)
     if "{" in _HOLE.sub("", text) or "}" in _HOLE.sub("", text):
-        raise Problem(name_errors.save_braces(path.span))
+        raise Failure(name_errors.save_braces(path.span))
     for name in named:
         if name not in domain.dims:
-            raise Problem(name_errors.save_dim(path.span, name, domain.dims))
+            raise Failure(name_errors.save_dim(path.span, name, domain.dims))
     for dim in domain.dims:
         if dim not in named and not _is_fixed(round, dim, domain):
-            raise Problem(name_errors.save_repeats(path.span, dim))
+            raise Failure(name_errors.save_repeats(path.span, dim))
 
 
 def _is_fixed(round: Round, dim: str, domain: Domain) -> bool:

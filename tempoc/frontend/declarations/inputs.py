@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.draft_node import Draft, Origin, Wire
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.draft_node import Draft, DraftOrigin, Wire
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Typed,
     Unknown,
@@ -37,12 +37,12 @@ _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
 def declared(round: Round, frame: Frame, name: TensorName) -> Value:
-    """The tensor of an `input` or `param`. Raises `Problem` or `StillUnknown`."""
+    """The tensor of an `input` or `param`. Raises `Failure` or `StillUnknown`."""
     item = name.item
     assert item is not None
     dims = _dims(round, frame, item)
     here = _frame(frame, item, dims)
-    if isinstance(item, ast.Input):
+    if isinstance(item, ast.InputDecl):
         types = annotate.type_tree(round, here, item.type)
         return _input(round, here, item, dims, types)
     template = _template(item, dims)
@@ -60,28 +60,26 @@ def declared(round: Round, frame: Frame, name: TensorName) -> Value:
     return _param(round, here, item, dims, types, template, default)
 
 
-def _frame(frame: Frame, item: ast.Input | ast.Param, dims: tuple[str, ...]) -> Frame:
+def _frame(frame: Frame, item: ast.InputDecl | ast.ParamDecl, dims: tuple[str, ...]) -> Frame:
     name = item.name.name
-    origin = Origin(span=item.span, target=name)
+    origin = DraftOrigin(span=item.span, target=name)
     scope = Scope("loop", parent=frame.scope)
-    return Frame(
-        scope=scope, path=(name,), prefix=name, origin=origin, draws=dims, default=name
-    )
+    return Frame(scope=scope, path=(name,), prefix=name, origin=origin, draws=dims, default=name)
 
 
-def _dims(round: Round, frame: Frame, item: ast.Input | ast.Param) -> tuple[str, ...]:
+def _dims(round: Round, frame: Frame, item: ast.InputDecl | ast.ParamDecl) -> tuple[str, ...]:
     names: list[str] = []
     for d in item.dims:
         found = frame.scope.find(d.name)
         known = isinstance(found, Index) and isinstance(found.expr, Sym)
         if not known or not round.universe.is_dim(d.name):
-            raise Problem(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
+            raise Failure(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
         names.append(d.name)
     dims = tuple(names)
     if dims != round.universe.sorted(dims):
         span = item.dims[0].span.to(item.dims[-1].span)
         wanted = round.universe.sorted(dims)
-        raise Problem(name_errors.dims_order(span, item.name.name, wanted))
+        raise Failure(name_errors.dims_order(span, item.name.name, wanted))
     return dims
 
 
@@ -93,14 +91,14 @@ def _check_extents(round: Round, types: Value, name: str, span: Span) -> None:
         for e in v.type.shape:
             for n in symbols(e):
                 if round.universe.is_dim(n):
-                    raise Problem(name_errors.extent_dims(span, name, n))
+                    raise Failure(name_errors.extent_dims(span, name, n))
         return v
 
     map_leaves(leaf, types)
 
 
 def _input(
-    round: Round, frame: Frame, item: ast.Input, dims: tuple[str, ...], types: Value
+    round: Round, frame: Frame, item: ast.InputDecl, dims: tuple[str, ...], types: Value
 ) -> Value:
     _check_extents(round, types, item.name.name, item.type.span)
 
@@ -115,7 +113,7 @@ def _input(
 def _param(
     round: Round,
     frame: Frame,
-    item: ast.Param,
+    item: ast.ParamDecl,
     dims: tuple[str, ...],
     types: Value,
     template: str,
@@ -125,7 +123,7 @@ def _param(
     if default is not None and not isinstance(default, Unknown):
         free = [d for d in dims_of(default, round.universe) if d not in dims]
         if free:
-            raise Problem(name_errors.default_dims(item.span, item.name.name, free[0]))
+            raise Failure(name_errors.default_dims(item.span, item.name.name, free[0]))
 
     def leaf(path: tuple[str, ...], v: Value) -> Value:
         assert isinstance(v, Typed)
@@ -143,7 +141,7 @@ def _param(
 
 def _leaf_of(value: Value, path: tuple[str, ...]) -> Value:
     for step in path:
-        if isinstance(value, Record):
+        if isinstance(value, RecordValue):
             found = value.get(step)
             assert found is not None
             value = found
@@ -155,7 +153,7 @@ def _leaf_of(value: Value, path: tuple[str, ...]) -> Value:
 def _root(
     round: Round,
     frame: Frame,
-    item: ast.Input | ast.Param,
+    item: ast.InputDecl | ast.ParamDecl,
     dims: tuple[str, ...],
     path: tuple[str, ...],
     type: TensorType,
@@ -171,7 +169,7 @@ def _root(
         role="root",
         spans=(item.span,),
     )
-    if isinstance(default, (Ref, Number, Index)):
+    if isinstance(default, (Ref, ConstantNumber, Index)):
         source = Draft(
             hint=f"{draft.hint}.default",
             dims=dims,
@@ -193,15 +191,15 @@ def _types(value: Value, span: Span) -> Value:
     return map_leaves(leaf, value)
 
 
-def _template(item: ast.Param, dims: tuple[str, ...]) -> str:
+def _template(item: ast.ParamDecl, dims: tuple[str, ...]) -> str:
     """The name in the file; dimensions that it does not mention are leading axes there.
 
-    Raises `Problem` for a hole that is no dimension.
+    Raises `Failure` for a hole that is no dimension.
     """
     if item.template is None:
         return item.name.name
     text = item.template.value
     for hole in _HOLE.findall(text):
         if hole not in dims:
-            raise Problem(name_errors.template_dim(item.template.span, hole, dims))
+            raise Failure(name_errors.template_dim(item.template.span, hole, dims))
     return text

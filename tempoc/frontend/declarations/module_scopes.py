@@ -12,20 +12,20 @@ from tempoc.base.diagnostics import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.declarations.defines import parse_define
-from tempoc.frontend.environment.draft_node import Origin
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.draft_node import DraftOrigin
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Language, Round
 from tempoc.frontend.environment.scope import DISCARD, Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.environment.values import (
     BAD,
     Builtin,
     Closure,
+    ConstantNumber,
+    ConstantText,
     Index,
     Listing,
-    Number,
     Package,
     PythonFunction,
-    Text,
     Unknown,
     Value,
     describe,
@@ -35,17 +35,17 @@ from tempoc.frontend.environment.values import (
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.load_modules import Loaded, LoadedModule
+from tempoc.frontend.syntax.load_modules import LoadedModule, LoadedSources
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import Sym
 
 
 @dataclass(slots=True, kw_only=True)
-class Program:
+class SourceProgram:
     """The main module's scope and what belongs to it."""
 
-    loaded: Loaded
+    loaded: LoadedSources
     language: Language
     scope: Scope
     errors: Collector
@@ -57,7 +57,7 @@ class Program:
 class Scopes:
     """Makes the scopes of all modules; constants are evaluated when they are first wanted."""
 
-    loaded: Loaded
+    loaded: LoadedSources
     language: Language
     defines: dict[str, str]
     errors: Collector = field(default_factory=Collector)
@@ -87,21 +87,21 @@ class Scopes:
             scope.bind(lost, BAD)
         for item in module.tree.items:
             match item:
-                case ast.Const(name=name, value=value):
+                case ast.ConstDecl(name=name, value=value):
                     self._const(module, scope, name, value)
                 case ast.Def(name=name):
                     self._declare(scope, name, Closure(item, scope))
-                case ast.Dim():
+                case ast.DimDecl():
                     self._dim(scope, item)
-                case ast.Input(name=name):
+                case ast.InputDecl(name=name):
                     tensors[name.name] = TensorName(name.name, "input", item)
                     self._declare(scope, name, tensors[name.name])
-                case ast.Param(name=name):
+                case ast.ParamDecl(name=name):
                     tensors[name.name] = TensorName(name.name, "param", item)
                     self._declare(scope, name, tensors[name.name])
-                case ast.Extern(name=name):
+                case ast.ExternDecl(name=name):
                     self._extern(scope, name, item)
-                case ast.Import(items=items):
+                case ast.ImportDecl(items=items):
                     self._imports(module, scope, items)
                 case ast.Equation(targets=targets):
                     for target in targets:
@@ -128,13 +128,13 @@ class Scopes:
             return
         scope.bind(name.name, value, name.span)
 
-    def _extern(self, scope: Scope, name: ast.Ident, item: ast.Extern) -> None:
+    def _extern(self, scope: Scope, name: ast.Ident, item: ast.ExternDecl) -> None:
         problems = externs.problems(item)
         for problem in problems:
             self.errors.add(problem)
         self._declare(scope, name, BAD if problems else PythonFunction(item, scope))
 
-    def _dim(self, scope: Scope, item: ast.Dim) -> None:
+    def _dim(self, scope: Scope, item: ast.DimDecl) -> None:
         self._declare(scope, item.name, Index(Sym(item.name.name)))
         known = scope.names.get(item.bound.name)
         if known != Index(Sym(item.bound.name)) or item.bound.name == item.name.name:
@@ -151,9 +151,7 @@ class Scopes:
             elif key is None:
                 self._declare(scope, item.alias, BAD)
 
-    def _equations(
-        self, scope: Scope, name: str, found: list[ast.Equation]
-    ) -> TensorName | None:
+    def _equations(self, scope: Scope, name: str, found: list[ast.Equation]) -> TensorName | None:
         targets = [t for eq in found for t in eq.targets if t.name.name == name]
         if name in scope.names:
             place = scope.places.get(name)
@@ -176,14 +174,16 @@ class Scopes:
 
     # Constants
 
-    def _const(self, module: LoadedModule, scope: Scope, name: ast.Ident, e: ast.Expr) -> None:
+    def _const(
+        self, module: LoadedModule, scope: Scope, name: ast.Ident, e: ast.Expression
+    ) -> None:
         main = module.key == self.loaded.main.key
         text = self.defines.get(name.name) if main else None
-        self._declare(
-            scope, name, Pending(lambda: self._constant(scope, name, e, text))
-        )
+        self._declare(scope, name, Pending(lambda: self._constant(scope, name, e, text)))
 
-    def _constant(self, scope: Scope, name: ast.Ident, e: ast.Expr, text: str | None) -> Value:
+    def _constant(
+        self, scope: Scope, name: ast.Ident, e: ast.Expression, text: str | None
+    ) -> Value:
         """The value of a constant, evaluated once."""
         scope.bind(name.name, Pending(lambda: self._cycle(name, e)))
         value = self.evaluate(scope, e)
@@ -196,20 +196,20 @@ class Scopes:
         if text is not None and not isinstance(value, Unknown):
             try:
                 value = parse_define(name.name, text, value, name.span)
-            except Problem as problem:
+            except Failure as problem:
                 self.errors.add(problem.diagnostic)
         scope.bind(name.name, value)
         return value
 
-    def _cycle(self, name: ast.Ident, e: ast.Expr) -> Value:
-        raise Problem(name_errors.const_cycle(e.span, name.name))
+    def _cycle(self, name: ast.Ident, e: ast.Expression) -> Value:
+        raise Failure(name_errors.const_cycle(e.span, name.name))
 
     def know(self, bound: Bound) -> None:
         """What is evaluated from now on may use the value of a bound."""
         self.universe = replace(self.universe, bounds=(*self.universe.bounds, bound))
         self.scratch = None
 
-    def evaluate(self, scope: Scope, e: ast.Expr) -> Value:
+    def evaluate(self, scope: Scope, e: ast.Expression) -> Value:
         """An expression of declarations, outside of any round."""
         if self.scratch is None:
             self.scratch = Round(
@@ -220,7 +220,7 @@ class Scopes:
                 plans={},
                 errors=self.errors,
             )
-        frame = Frame(scope=scope, path=("const",), prefix="const", origin=Origin(span=e.span))
+        frame = Frame(scope=scope, path=("const",), prefix="const", origin=DraftOrigin(span=e.span))
         return self.scratch.evaluate(frame, e)
 
 
@@ -236,7 +236,7 @@ def _distinct(found: list[ast.Equation]) -> tuple[ast.Equation, ...]:
 def _is_constant(value: Value) -> bool:
     if isinstance(value, Listing):
         return all(_is_constant(v) for v in value.items)
-    return isinstance(value, (Number, Text)) and unknown_in(value) is None
+    return isinstance(value, (ConstantNumber, ConstantText)) and unknown_in(value) is None
 
 
 def builtin_scope() -> Scope:
@@ -252,12 +252,10 @@ def builtin_scope() -> Scope:
     return scope
 
 
-def check_defines(
-    defines: Mapping[str, str], main: ast.Module, errors: Collector
-) -> None:
+def check_defines(defines: Mapping[str, str], main: ast.Module, errors: Collector) -> None:
     """Report `-D` options that override nothing."""
-    dims = [item for item in main.items if isinstance(item, ast.Dim)]
-    consts = [item.name.name for item in main.items if isinstance(item, ast.Const)]
+    dims = [item for item in main.items if isinstance(item, ast.DimDecl)]
+    consts = [item.name.name for item in main.items if isinstance(item, ast.ConstDecl)]
     known = [*consts, *(d.bound.name for d in dims if d.default is not None)]
     given = [d.bound.name for d in dims]
     for name in defines:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Unknown,
     describe,
@@ -27,7 +27,7 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class OutputRead:
     """One output: a node's output read at entries without free dimensions."""
 
     name: str
@@ -36,19 +36,19 @@ class Result:
     span: Span
 
 
-def outputs(round: Round, top: Frame, main: ast.Module) -> list[Result]:
+def outputs(round: Round, top: Frame, main: ast.Module) -> list[OutputRead]:
     """All outputs, in source order."""
-    results: list[Result] = []
+    results: list[OutputRead] = []
     for item in main.items:
-        for part in item.items if isinstance(item, ast.Output) else ():
+        for part in item.items if isinstance(item, ast.OutputDecl) else ():
             try:
                 _output(round, top, part, results)
-            except Problem as problem:
+            except Failure as problem:
                 round.report(problem.diagnostic)
     return results
 
 
-def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result]) -> None:
+def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[OutputRead]) -> None:
     base = base_name(item.value)
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
@@ -59,8 +59,8 @@ def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result
     value = round.evaluate(frame, item.value)
     if isinstance(value, Unknown):
         return
-    if not isinstance(value, (Ref, Record, Listing, Number, Index)):
-        raise Problem(name_errors.output_value(item.value.span, describe(value)))
+    if not isinstance(value, (Ref, RecordValue, Listing, ConstantNumber, Index)):
+        raise Failure(name_errors.output_value(item.value.span, describe(value)))
     name = base if item.alias is None else item.alias.name
     for path, leaf in leaves(value):
         if isinstance(leaf, Unknown):
@@ -69,12 +69,12 @@ def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result
         full = ".".join((name, *path))
         for other in results:
             if other.name == full:
-                raise Problem(name_errors.output_twice(item.span, full, other.span))
+                raise Failure(name_errors.output_twice(item.span, full, other.span))
         entries = _entries(round, ref, item.value.span)
-        results.append(Result(full, ref, entries, item.value.span))
+        results.append(OutputRead(full, ref, entries, item.value.span))
 
 
-def base_name(e: ast.Expr) -> str:
+def base_name(e: ast.Expression) -> str:
     """The name of a result that is not renamed: the tensor's, with fields."""
     match e:
         case ast.Name(name=name):
@@ -88,7 +88,7 @@ def base_name(e: ast.Expr) -> str:
 
 
 def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
-    """The entries with each free dimension made a slice. Raises `Problem`."""
+    """The entries with each free dimension made a slice. Raises `Failure`."""
     found: list[Entry] = []
     universe = round.universe
     for e in ref.type.shape:
@@ -100,7 +100,7 @@ def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
         _check_length(round, ref, entry, span)
         for n in symbols(entry):
             if universe.is_dim(n):
-                raise Problem(name_errors.output_free(span, n))
+                raise Failure(name_errors.output_free(span, n))
         found.append(entry)
     return tuple(found)
 
@@ -111,10 +111,10 @@ def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
         if outer and not round.universe.is_dim(n):
             dims = (*ref.draft.dims, *(d.name for d in round.universe.dims))
             over = next(d for d in dims if round.universe.dim(d).bound == n)
-            raise Problem(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
+            raise Failure(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
 
 
 def _check_ragged(ref: Ref, dim: str, span: Span) -> None:
     for e in ref.draft.types[ref.out].shape:
         if dim in symbols(e):
-            raise Problem(name_errors.output_ragged(span, ref.draft.hint, dim))
+            raise Failure(name_errors.output_ragged(span, ref.draft.hint, dim))

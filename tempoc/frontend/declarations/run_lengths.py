@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tempoc.frontend.environment.draft_node import Draft, Origin
-from tempoc.frontend.environment.failure import Problem, StillUnknown
-from tempoc.frontend.environment.indexed_tensor import Cell
+from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
+from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import Ref, Unknown, describe, dims_of
@@ -21,43 +21,43 @@ from tempoc.symbolic.domain import Universe
 def endings(round: Round, top: Frame, main: ast.Module) -> None:
     """Make the nodes, in source order; what they say about lengths goes into the round."""
     for item in main.items:
-        if isinstance(item, ast.Dim) and item.until is not None:
+        if isinstance(item, ast.DimDecl) and item.until is not None:
             try:
                 _ending(round, top, item, item.until)
-            except Problem as problem:
+            except Failure as problem:
                 round.report(problem.diagnostic)
             except StillUnknown:
                 continue
 
 
-def _ending(round: Round, top: Frame, item: ast.Dim, until: ast.Ident) -> None:
+def _ending(round: Round, top: Frame, item: ast.DimDecl, until: ast.Ident) -> None:
     name, span, dim, bound = until.name, until.span, item.name.name, item.bound.name
     found = top.scope.find(name)
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
         path=("until", item.span.start),
         prefix=f"{name}.until",
-        origin=Origin(span=span),
+        origin=DraftOrigin(span=span),
     )
     value = round.evaluate(frame, ast.Name(span=span, name=name))
     if isinstance(value, Unknown):
         return
-    if not isinstance(found, TensorName | Cell) or not isinstance(value, Ref):
-        raise Problem(ending_errors.no_tensor(span, name, describe(value)))
+    if not isinstance(found, TensorName | IndexedTensor) or not isinstance(value, Ref):
+        raise Failure(ending_errors.no_tensor(span, name, describe(value)))
     ref = value
     if ref.type.dtype is not DType.BOOL or ref.type.shape:
-        raise Problem(ending_errors.wrong_type(span, name, ref.type))
+        raise Failure(ending_errors.wrong_type(span, name, ref.type))
     dims = dims_of(ref, round.universe)
     if dim not in dims:
-        raise Problem(ending_errors.does_not_vary(span, name, dim, dims))
+        raise Failure(ending_errors.does_not_vary(span, name, dim, dims))
     order = [d.name for d in round.universe.dims]
     for other in dims:
         if order.index(other) > order.index(dim):
-            raise Problem(ending_errors.declared_later(span, name, dim, other))
+            raise Failure(ending_errors.declared_later(span, name, dim, other))
     for other in dims:
         roots = round.universe.roots(round.universe.dim(other).bound)
         if other != dim and any(b.name == bound for b in roots):
-            raise Problem(ending_errors.varies_with_itself(span, dim, other, bound))
+            raise Failure(ending_errors.varies_with_itself(span, dim, other, bound))
     round.outer[bound] = tuple(d for d in dims if d != dim)
     draft = Draft(
         hint=f"{name}.until",

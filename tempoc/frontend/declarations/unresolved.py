@@ -17,7 +17,7 @@ from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import children
 
-Names = frozenset[str]
+NameSet = frozenset[str]
 
 
 def in_functions(scope: Scope) -> Iterator[Diagnostic]:
@@ -35,7 +35,7 @@ def in_equations(scope: Scope, items: Iterable[ast.Item]) -> Iterator[Diagnostic
 
 
 def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]:
-    waiting: list[tuple[ast.Node, Names]] = [(item, frozenset(_own(item)))]
+    waiting: list[tuple[ast.SyntaxNode, NameSet]] = [(item, frozenset(_own(item)))]
     while waiting:
         node, local = waiting.pop()
         found = _problem(scope, node, local)
@@ -43,10 +43,10 @@ def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]
             yield found
         inside = children(node)
         match node:
-            case ast.For(name=name, over=over) | ast.ListComp(name=name, over=over):
+            case ast.ForLoop(name=name, over=over) | ast.ListComp(name=name, over=over):
                 turn = local | {name.name}
                 waiting += [(part, local if part is over else turn) for part in inside]
-            case ast.Call(function=ast.Name() as function) if found is not None:
+            case ast.CallExpr(function=ast.Name() as function) if found is not None:
                 waiting += [(part, local) for part in inside if part is not function]
             case _:
                 waiting += [(part, local) for part in inside]
@@ -54,12 +54,12 @@ def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]
 
 def _own(item: ast.Def | ast.Equation) -> Iterator[str]:
     """The names that a function, or an equation with `as`, makes itself."""
-    waiting: list[ast.Node] = [item]
+    waiting: list[ast.SyntaxNode] = [item]
     while waiting:
         node = waiting.pop()
         waiting += children(node)
         match node:
-            case ast.DefParam(name=name) | ast.Target(name=name):
+            case ast.DefParam(name=name) | ast.EquationTarget(name=name):
                 yield name.name
             case ast.AsType(type=type):
                 yield from _extents(type)
@@ -76,7 +76,7 @@ def _extents(type: ast.TypeExpr) -> Iterator[str]:
     yield from (e.name for e in type.extents if isinstance(e, ast.Name))
 
 
-def _problem(scope: Scope, node: ast.Node, local: Names) -> Diagnostic | None:
+def _problem(scope: Scope, node: ast.SyntaxNode, local: NameSet) -> Diagnostic | None:
     """What is wrong with a name that stands here."""
 
     def missing(name: str) -> bool:
@@ -86,11 +86,11 @@ def _problem(scope: Scope, node: ast.Node, local: Names) -> Diagnostic | None:
         return nearest(name, iter((*sorted(local), *scope.visible())))
 
     match node:
-        case ast.Call(function=ast.Name(name=name, span=span)) if missing(name):
+        case ast.CallExpr(function=ast.Name(name=name, span=span)) if missing(name):
             return name_errors.unknown_function(span, name, close(name))
         case ast.Name(name=name, span=span) if missing(name):
             return name_errors.unknown_name(span, name, close(name))
-        case ast.Entry(name=ast.Ident(name=name, span=span)) if missing(name):
+        case ast.BracketEntry(name=ast.Ident(name=name, span=span)) if missing(name):
             return domain_errors.not_a_dimension(span, name, close(name))
         case ast.Field(base=ast.Name(name=name), name=member) if name not in local:
             package = scope.find(name)

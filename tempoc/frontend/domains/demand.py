@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tempoc.frontend.declarations.outputs import Result
+from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.empty_slices import fill_in
 from tempoc.frontend.domains.reachable import components
 from tempoc.frontend.environment.draft_node import Draft, Wire
@@ -24,11 +24,11 @@ SWEEPS = 4
 """How often the demand of a recurrence is carried around its cycle before we take all of it."""
 
 
-def place(round: Round, results: list[Result]) -> list[Draft]:
+def place(round: Round, results: list[OutputRead]) -> list[Draft]:
     """Set `where` of all nodes that the tensors and the outputs need; these nodes, as they came."""
     roots = [d for d in round.drafts if d.role == "root"]
     starts = [*roots, *(r.ref.draft for r in results)]
-    demand = _Demand(round)
+    demand = _PointDemand(round)
     for root in roots:
         root.where = root.defined
         if isinstance(root.op, Merge):
@@ -59,7 +59,7 @@ def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
 
 
 @dataclass(slots=True)
-class _Demand:
+class _PointDemand:
     """The points asked for so far, of every node that is no root."""
 
     round: Round

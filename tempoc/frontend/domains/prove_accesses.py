@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.base.diagnostics import Collector, Diagnostic
-from tempoc.frontend.declarations.outputs import Result
+from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.demand import sink_of
 from tempoc.frontend.environment.draft_node import Draft, Wire
-from tempoc.frontend.environment.indexed_tensor import Cell, Placement
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Round
 from tempoc.frontend.errors import accesses as access_errors
 from tempoc.frontend.errors import domains as domain_errors
@@ -22,15 +22,15 @@ from tempoc.ops.control.gradient import Gradient
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import outside_elsewhere
-from tempoc.poly.relations.space import Outside
+from tempoc.poly.relations.space import OutsideRead
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
     Const,
     Entry,
     Expr,
+    IndexSum,
     Slice,
-    Sum,
     Sym,
     add,
     compare,
@@ -47,7 +47,7 @@ FEW = 4
 """How much larger than the smallest a bound may have to be before another help is better."""
 
 
-def check(round: Round, drafts: list[Draft], results: list[Result], errors: Collector) -> None:
+def check(round: Round, drafts: list[Draft], results: list[OutputRead], errors: Collector) -> None:
     """Prove all reads, and report those that fail."""
     reporter = replace(round, errors=errors)
     for draft in drafts:
@@ -101,7 +101,7 @@ def _over(round: Round, source: Draft, bound: str) -> str:
     return next(d for d in dims if round.universe.dim(d).bound == bound)
 
 
-def _never_ends(round: Round, op: Until, wire: Wire, found: Outside) -> Diagnostic:
+def _never_ends(round: Round, op: Until, wire: Wire, found: OutsideRead) -> Diagnostic:
     dims = wire.source.dims
     where = [f"{d} = {found.point[d]}" for d in dims]
     bounds = f"{op.bound} = {found.point[op.bound]}"
@@ -123,7 +123,7 @@ def _defined(source: Draft) -> Domain:
     return Domain(source.dims, source.defined)
 
 
-def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
+def _output(round: Round, result: OutputRead, found: OutsideRead) -> Diagnostic:
     point = _assignment(result.ref.draft.dims, found.index)
     if found.dim is not None:
         bound = round.universe.dim(found.dim).bound
@@ -132,7 +132,7 @@ def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
     return name_errors.output_partial(result.span, name, point, result.span.text, slice)
 
 
-def _defined_slice(round: Round, result: Result) -> str:
+def _defined_slice(round: Round, result: OutputRead) -> str:
     """A slice of an output on which it is defined: without a few first or last points."""
     draft = result.ref.draft
     for k, entry in enumerate(result.entries):
@@ -151,7 +151,7 @@ def _assignment(dims: tuple[str, ...], values: tuple[int, ...]) -> str:
 
 
 def _explain(
-    round: Round, draft: Draft, wire: Wire, sink: Domain, found: Outside
+    round: Round, draft: Draft, wire: Wire, sink: Domain, found: OutsideRead
 ) -> Diagnostic:
     source = wire.source
     dims, index = source.dims, found.index
@@ -186,7 +186,7 @@ def _help(
     draft: Draft,
     wire: Wire,
     sink: Domain,
-    found: Outside,
+    found: OutsideRead,
     failing: int | None,
     above: bool,
 ) -> str:
@@ -224,7 +224,7 @@ def _help(
 
 
 def _enough(
-    round: Round, sink: Domain, wire: Wire, found: Outside, failing: int
+    round: Round, sink: Domain, wire: Wire, found: OutsideRead, failing: int
 ) -> Expr | None:
     """How large the bound must at least be for the read to stay inside, if that is enough."""
     source = wire.source
@@ -252,7 +252,7 @@ def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bo
     return access_errors.no_wrapping(_name(wire.source), show(add(bound, entry)))
 
 
-def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
+def _placement(round: Round, draft: Draft) -> tuple[IndexedTensor, Placement] | None:
     """The indexed equation whose right side a node belongs to."""
     for cell in round.cells.values():
         for p in cell.plan.placements:
@@ -261,7 +261,9 @@ def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
     return None
 
 
-def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Placement | None:
+def _covering(
+    round: Round, cell: IndexedTensor, own: Placement, found: OutsideRead
+) -> Placement | None:
     """A later equation that would be used at the point, stood it above this one."""
     point = dict(found.point)
     if any(d not in point for d in own.dims):
@@ -275,7 +277,7 @@ def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Place
     return None
 
 
-def _forget_covering(round: Round, draft: Draft, found: Outside, errors: Collector) -> None:
+def _forget_covering(round: Round, draft: Draft, found: OutsideRead, errors: Collector) -> None:
     """That a later equation is never used is the same mistake as standing too far down."""
     place = _placement(round, draft)
     later = None if place is None else _covering(round, *place, found)
@@ -298,7 +300,7 @@ def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
     limit: Expr = bound if above else Const(0)
     if dim is None:
         return compare("<" if above else ">=", entry, limit)
-    if isinstance(entry, (Sym, Sum)):
+    if isinstance(entry, (Sym, IndexSum)):
         rest = sub(entry, Sym(dim))
         if dim not in symbols(rest):
             return compare("<" if above else ">=", Sym(dim), sub(limit, rest))
@@ -307,8 +309,8 @@ def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
 
 def _missing(
     round: Round,
-    place: tuple[Cell, Placement] | None,
-    found: Outside,
+    place: tuple[IndexedTensor, Placement] | None,
+    found: OutsideRead,
     entry: Entry,
     above: bool,
 ) -> str:
@@ -329,4 +331,3 @@ def _missing(
         else:
             return ""
     return f"{cell.plan.name}[{', '.join(parts)}]"
-

@@ -13,7 +13,7 @@ def components(starts: Iterable[Draft]) -> list[list[Draft]]:
 
     Each comes after all components that read it.
     """
-    search = _Search()
+    search = _Reachability()
     for start in starts:
         for draft in [start] if start.role != "root" else _operands(start):
             if draft not in search.number:
@@ -28,7 +28,7 @@ def _operands(draft: Draft) -> Iterator[Draft]:
 
 
 @dataclass(slots=True)
-class _Search:
+class _Reachability:
     number: dict[Draft, int] = field(default_factory=dict)
     low: dict[Draft, int] = field(default_factory=dict)
     open: dict[Draft, None] = field(default_factory=dict)

@@ -49,7 +49,7 @@ class CallSite:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Origin:
+class DraftOrigin:
     """Where a node comes from: the equation, and the calls around it, outermost first."""
 
     span: Span
@@ -70,7 +70,7 @@ class Draft:
     hint: str
     dims: tuple[str, ...]
     types: tuple[TensorType, ...]
-    origin: Origin
+    origin: DraftOrigin
     op: Op | None = None
     inputs: list[Wire] = field(default_factory=list)
     role: Role = "temporary"

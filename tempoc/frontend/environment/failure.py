@@ -6,7 +6,7 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend.environment.values import Unknown
 
 
-class Problem(Exception):
+class Failure(Exception):
     """The expression at hand is wrong; it becomes unknown, and the diagnostic is reported."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:

@@ -1,7 +1,8 @@
 """Tensors with indexed equations: where each equation writes, and what the branches were.
 
-A `Plan` is what the targets and guards alone tell, the same in all rounds. A `Cell` is the tensor
-in one round: placeholders that can be read before the branches are known, and the branches.
+A `TargetPlan` is what the targets and guards alone tell, the same in all rounds. A `IndexedTensor`
+is the tensor in one round: placeholders that can be read before the branches are known, and the
+branches.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.diagnostics import Diagnostic
-from tempoc.frontend.environment.draft_node import Draft, Origin
+from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.values import Value
 from tempoc.frontend.syntax import ast
 from tempoc.symbolic.expr import TRUE, Expr
 
-Key = tuple[str | int, ...]
+TensorKey = tuple[str | int, ...]
 """Identifies a tensor in all rounds: calls and loop turns on the way to it, and its name."""
 
 
@@ -31,7 +32,7 @@ class Placement:
 
     number: int
     equation: ast.Equation
-    target: ast.Target
+    target: ast.EquationTarget
     entries: Mapping[str, Expr]
     dims: tuple[str, ...]
     kept: Expr
@@ -40,7 +41,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class TargetPlan:
     """Where the equations of a tensor write.
 
     `dims` are those that the targets write; `where` is the condition on which the tensor is
@@ -57,27 +58,27 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Branch:
+class EquationBranch:
     """What an equation gives: a tree of reads, and where it was evaluated."""
 
     placement: Placement
     value: Value
-    origin: Origin
+    origin: DraftOrigin
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Cell:
+class IndexedTensor:
     """An indexed tensor in one round.
 
     `leaves` are the nodes that readers read, made when the first of them comes.
     `carried` are dimensions that a function's tensor has without naming them.
     """
 
-    key: Key
+    key: TensorKey
     name: str
-    plan: Plan
-    origin: Origin
+    plan: TargetPlan
+    origin: DraftOrigin
     carried: tuple[str, ...] = ()
-    branches: list[Branch] = field(default_factory=list)
+    branches: list[EquationBranch] = field(default_factory=list)
     leaves: dict[tuple[str, ...], Draft] = field(default_factory=dict)
     finished: bool = False

@@ -23,7 +23,7 @@ from tempoc.frontend.environment.values import (
     dims_of,
     leaves,
 )
-from tempoc.ops.definition.operator import Facts, Op, OperandError
+from tempoc.ops.definition.operator import Op, OperandError, ShapeFacts
 from tempoc.ops.definition.promotion import is_below
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Sym
@@ -75,7 +75,7 @@ def later(round: Round) -> StillUnknown:
 
 
 def operand_types(
-    round: Round, op: Op, known: tuple[TensorType | None, ...], facts: Facts
+    round: Round, op: Op, known: tuple[TensorType | None, ...], facts: ShapeFacts
 ) -> tuple[TensorType, ...]:
     """The types of operands, with the least for those that are not known.
 

@@ -15,9 +15,9 @@ from typing import Protocol
 from tempoc.base.diagnostics import Collector, Diagnostic, Label
 from tempoc.base.names import Names
 from tempoc.base.source import Span
-from tempoc.frontend.environment.draft_node import CallSite, Draft, Origin
-from tempoc.frontend.environment.failure import Problem, StillUnknown
-from tempoc.frontend.environment.indexed_tensor import Cell, Key, Plan
+from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
+from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
@@ -34,7 +34,7 @@ MAX_CALLS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class InferredTensor:
     """What a round found out about an indexed tensor: a tree of `Typed`, and its dimensions."""
 
     tree: Value
@@ -54,9 +54,9 @@ class Frame:
     """
 
     scope: Scope
-    path: Key
+    path: TensorKey
     prefix: str
-    origin: Origin
+    origin: DraftOrigin
     where: Expr = TRUE
     place: tuple[str | int, ...] = ()
     turn: tuple[int, ...] = ()
@@ -72,16 +72,16 @@ class Frame:
 class Language(Protocol):
     """What the parts of the elaborator need of each other, tied together in `elaborate.py`."""
 
-    def evaluate(self, round: Round, frame: Frame, e: ast.Expr) -> Value:
+    def evaluate(self, round: Round, frame: Frame, e: ast.Expression) -> Value:
         """The value of an expression; mistakes are reported and leave it unknown."""
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
         """The value of a tensor of the program at the point at hand."""
 
-    def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
+    def cell(self, round: Round, name: TensorName, span: Span) -> IndexedTensor:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
 
-    def visit(self, round: Round, cell: Cell) -> None:
+    def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate the equations of a tensor of the program before those that read it."""
 
     def call(
@@ -124,19 +124,19 @@ class Round:
 
     universe: Universe
     space: Space
-    table: dict[Key, Known]
+    table: dict[TensorKey, InferredTensor]
     language: Language
-    plans: dict[Key, Plan]
+    plans: dict[TensorKey, TargetPlan]
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     draws: int = 0
     seed: Draft | None = None
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
-    cells: dict[Key, Cell] = field(default_factory=dict)
+    cells: dict[TensorKey, IndexedTensor] = field(default_factory=dict)
     assumptions: list[Expr] = field(default_factory=list)
     outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
-    done: dict[Key, bool] = field(default_factory=dict)
+    done: dict[TensorKey, bool] = field(default_factory=dict)
     active: list[TensorName] = field(default_factory=list)
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
@@ -147,11 +147,11 @@ class Round:
     partial: bool = False
     guessing: bool = False
     final: bool = False
-    assumed: dict[Key, None] = field(default_factory=dict)
-    spoiled: dict[Key, None] = field(default_factory=dict)
-    dropped: dict[Key, None] = field(default_factory=dict)
+    assumed: dict[TensorKey, None] = field(default_factory=dict)
+    spoiled: dict[TensorKey, None] = field(default_factory=dict)
+    dropped: dict[TensorKey, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
-    unshaped: dict[Key, bool] = field(default_factory=dict)
+    unshaped: dict[TensorKey, bool] = field(default_factory=dict)
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
@@ -165,13 +165,11 @@ class Round:
         sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(shown))
         self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
 
-    def evaluate(self, frame: Frame, e: ast.Expr) -> Value:
+    def evaluate(self, frame: Frame, e: ast.Expression) -> Value:
         """The value of an expression; mistakes are reported and leave it unknown."""
         return self.language.evaluate(self, frame, e)
 
-    def attempt(
-        self, frame: Frame, action: Callable[[], Value], *, doubted: bool = False
-    ) -> Value:
+    def attempt(self, frame: Frame, action: Callable[[], Value], *, doubted: bool = False) -> Value:
         """The result of an action, or unknown and a report if it finds a mistake.
 
         What is wrong with types that are only lower bounds may be right with the types themselves.
@@ -179,7 +177,7 @@ class Round:
         before = self.doubted
         try:
             return action()
-        except Problem as problem:
+        except Failure as problem:
             if not self.final and (doubted or self.doubted > before):
                 self.deferred = True
                 return Unknown(frozenset((LATER,)))
@@ -201,7 +199,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FrameFacts:
     """Answers questions of shape rules, at the points that a frame needs."""
 
     round: Round

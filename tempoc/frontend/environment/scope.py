@@ -20,7 +20,7 @@ from tempoc.frontend.syntax import ast
 DISCARD = "_"
 """The target whose value is thrown away; it may stand in any number of equations."""
 
-Kind = Literal["builtins", "module", "body", "loop"]
+ScopeKind = Literal["builtins", "module", "body", "loop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TensorName:
 
     name: str
     kind: Literal["input", "param", "plain", "indexed"]
-    item: ast.Input | ast.Param | None = None
+    item: ast.InputDecl | ast.ParamDecl | None = None
     equations: tuple[ast.Equation, ...] = ()
 
 
@@ -57,7 +57,7 @@ class Scope:
     `dims` are the dimensions that a function's body names; all others are carried along.
     """
 
-    kind: Kind
+    kind: ScopeKind
     parent: Scope | None = None
     owner: str = ""
     dims: tuple[str, ...] = ()

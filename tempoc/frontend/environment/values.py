@@ -31,14 +31,14 @@ LATER = "?"
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ConstantNumber:
     """A number or bool known at compile time; weakly typed when it becomes a tensor."""
 
     value: int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ConstantText:
     """A string."""
 
     value: str
@@ -63,7 +63,7 @@ class Ref:
     entries: tuple[Entry, ...]
     type: TensorType
     span: Span = field(compare=False)
-    static: Number | Index | None = None
+    static: ConstantNumber | Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordValue:
     """A record value; the fields in the order in which they were written."""
 
     fields: tuple[tuple[str, Value], ...]
@@ -126,7 +126,7 @@ class Builtin:
 class PythonFunction:
     """An `extern`: a Python function, with the scope that it was declared in."""
 
-    definition: ast.Extern
+    definition: ast.ExternDecl
     scope: Scope
 
 
@@ -150,13 +150,13 @@ class Unknown:
 
 
 Value = (
-    Number
-    | Text
+    ConstantNumber
+    | ConstantText
     | Index
     | Ref
     | Typed
     | Listing
-    | Record
+    | RecordValue
     | Several
     | Closure
     | Builtin
@@ -164,7 +164,7 @@ Value = (
     | Package
     | Unknown
 )
-Leaf = Number | Index | Ref | Typed
+ValueLeaf = ConstantNumber | Index | Ref | Typed
 
 BAD = Unknown(frozenset((ERROR,)))
 
@@ -175,7 +175,7 @@ def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         case Listing(items=items):
             for k, item in enumerate(items):
                 yield from leaves(item, (*path, str(k)))
-        case Record(fields=fields):
+        case RecordValue(fields=fields):
             for name, item in fields:
                 yield from leaves(item, (*path, name))
         case _:
@@ -185,7 +185,7 @@ def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
     """The leaf at a path; a number and what is unknown stand for all that is below them."""
     for step in path:
-        if isinstance(value, Record):
+        if isinstance(value, RecordValue):
             value = value.get(step) or BAD
         elif isinstance(value, Listing):
             value = value.items[int(step)]
@@ -199,8 +199,8 @@ def map_leaves(
     match value:
         case Listing(items=items):
             return Listing(tuple(map_leaves(f, v, (*path, str(k))) for k, v in enumerate(items)))
-        case Record(fields=fields):
-            return Record(tuple((n, map_leaves(f, v, (*path, n))) for n, v in fields))
+        case RecordValue(fields=fields):
+            return RecordValue(tuple((n, map_leaves(f, v, (*path, n))) for n, v in fields))
         case _:
             return f(path, value)
 
@@ -209,9 +209,9 @@ def unknown_in(*values: Value) -> Unknown | None:
     """The causes of everything unknown in these values and their leaves; `None` if all is known."""
     causes: frozenset[str] | None = None
     for value in values:
-        if isinstance(value, (Listing, Record, Several)):
+        if isinstance(value, (Listing, RecordValue, Several)):
             items = (
-                tuple(v for _, v in value.fields) if isinstance(value, Record) else value.items
+                tuple(v for _, v in value.fields) if isinstance(value, RecordValue) else value.items
             )
             inner = unknown_in(*items)
             value = value if inner is None else inner
@@ -234,10 +234,10 @@ def dims_of(value: Value, universe: Universe) -> tuple[str, ...]:
     return universe.ordered(tuple(names))
 
 
-def lift(expr: Expr) -> Number | Index:
+def lift(expr: Expr) -> ConstantNumber | Index:
     """An index expression as a value; a constant becomes a number."""
     from_constant = constant(expr)
-    return Index(expr) if from_constant is None else Number(from_constant)
+    return Index(expr) if from_constant is None else ConstantNumber(from_constant)
 
 
 def constant(expr: Expr) -> int | bool | None:
@@ -249,11 +249,11 @@ def constant(expr: Expr) -> int | bool | None:
 def describe(value: Value) -> str:
     """What kind of thing a value is, for a sentence: "a record", "the function `f`"."""
     match value:
-        case Number(value=bool()):
+        case ConstantNumber(value=bool()):
             return "a bool"
-        case Number():
+        case ConstantNumber():
             return "a number"
-        case Text():
+        case ConstantText():
             return "a string"
         case Index():
             return "an index expression"
@@ -261,7 +261,7 @@ def describe(value: Value) -> str:
             return "a tensor"
         case Listing():
             return "a list"
-        case Record():
+        case RecordValue():
             return "a record"
         case Several(items=items):
             return f"{len(items)} results"

@@ -6,18 +6,18 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.draft_node import Draft, Origin
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.indexed_tensor import Branch, Cell, Placement
+from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope, TensorName
 from tempoc.frontend.environment.values import (
     BAD,
+    ConstantNumber,
     Index,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Several,
     Typed,
@@ -72,11 +72,11 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
 
 
 def _inside(
-    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target, where: Expr
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget, where: Expr
 ) -> Frame:
     name = target.name.name
     prefix = f"{frame.prefix}.{name}" if frame.prefix else name
-    origin = Origin(span=eq.span, target=name, calls=frame.origin.calls)
+    origin = DraftOrigin(span=eq.span, target=name, calls=frame.origin.calls)
     scope = Scope("loop", parent=frame.scope)
     here = replace(frame, scope=scope, prefix=prefix, origin=origin, where=where)
     for e in eq.values:
@@ -90,7 +90,7 @@ def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
         round.report(domain_errors.plain_guard(eq.guard.span, DISCARD), frame.origin.calls)
 
 
-def is_discarded(target: ast.Target) -> bool:
+def is_discarded(target: ast.EquationTarget) -> bool:
     """Whether nobody is to read what the target gets."""
     return target.name.name == DISCARD
 
@@ -107,20 +107,22 @@ def _where(round: Round, frame: Frame, eq: ast.Equation) -> Expr:
 
 
 def placement(
-    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target
-) -> tuple[Cell, Placement] | None:
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget
+) -> tuple[IndexedTensor, Placement] | None:
     """The tensor that an indexed target writes, and where."""
     cell = frame.scope.find(target.name.name)
     if is_discarded(target) and target.entries is not None:
         cell = _discarded(round, frame, eq, target)
-    if isinstance(cell, Cell):
+    if isinstance(cell, IndexedTensor):
         for p in cell.plan.placements:
             if p.equation is eq and p.target is target:
                 return cell, p
     return None
 
 
-def _discarded(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> Cell:
+def _discarded(
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget
+) -> IndexedTensor:
     """What an indexed target would write if somebody could read it."""
     key = (*frame.path, DISCARD, target.span.start)
     plan = round.plans.get(key)
@@ -128,22 +130,22 @@ def _discarded(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target)
         plan = round.plans[key] = make_plan(round, frame, DISCARD, ((eq, target),))
     for problem in plan.problems:
         round.report(problem, frame.origin.calls)
-    return Cell(key=key, name=DISCARD, plan=plan, origin=Origin(span=eq.span, target=DISCARD))
+    return IndexedTensor(
+        key=key, name=DISCARD, plan=plan, origin=DraftOrigin(span=eq.span, target=DISCARD)
+    )
 
 
-def _part(
-    round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value
-) -> Value:
-    """The value of one target, of the type that it was given. Raises `Problem`."""
+def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value) -> Value:
+    """The value of one target, of the type that it was given. Raises `Failure`."""
     target = eq.targets[number]
     if not isinstance(value, Unknown):
         if len(eq.values) == len(eq.targets):
             if isinstance(value, Several):
                 if not value.items and is_discarded(target):
                     return BAD
-                raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
+                raise Failure(type_errors.wrong_results(eq.values[number].span, 1, value))
         elif not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
-            raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
+            raise Failure(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
         else:
             value = value.items[number]
     if target.type is None:
@@ -154,7 +156,7 @@ def _part(
     declared = annotate.type_tree(round, frame, target.type)
     try:
         return annotate.check(round, frame, value, declared, target.type.span)
-    except Problem as problem:
+    except Failure as problem:
         if target.entries is None:
             raise
         if doubt_of(value):
@@ -166,7 +168,12 @@ def _part(
 
 
 def _assign(
-    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+    round: Round,
+    outer: Frame,
+    here: Frame,
+    eq: ast.Equation,
+    target: ast.EquationTarget,
+    value: Value,
 ) -> None:
     name = target.name.name
     if is_discarded(target):
@@ -177,8 +184,10 @@ def _assign(
         place = placement(round, outer, eq, target)
         if place is not None:
             _branch(round, here, place[0], place[1], value)
-        ready = isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements)
-        if ready and isinstance(found, Cell) and not found.finished:
+        ready = isinstance(found, IndexedTensor) and len(found.branches) >= len(
+            found.plan.placements
+        )
+        if ready and isinstance(found, IndexedTensor) and not found.finished:
             finish(round, found)
         return
     if outer.scope.body().kind == "module":
@@ -194,7 +203,12 @@ def _nothing(value: Value) -> Value:
 
 
 def _check_free(
-    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+    round: Round,
+    outer: Frame,
+    here: Frame,
+    eq: ast.Equation,
+    target: ast.EquationTarget,
+    value: Value,
 ) -> None:
     """What is discarded varies only with dimensions that the target names, if it names some."""
     place = placement(round, outer, eq, target)
@@ -207,7 +221,7 @@ def _check_free(
         round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
-def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:
+def _branch(round: Round, here: Frame, cell: IndexedTensor, place: Placement, value: Value) -> None:
     scope = here.scope.body()
     own = place.dims
     named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
@@ -228,12 +242,12 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
         carried = () if cell.plan.broken else free
         cell.carried = round.universe.ordered((*cell.carried, *carried))
     value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
-    cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
+    cell.branches.append(EquationBranch(placement=place, value=value, origin=here.origin))
 
 
 def _rid(value: Value, free: list[str], span: Span) -> Value:
     """What is left of a wrong value: its type, unless that varies with one of the dimensions."""
-    if not isinstance(value, Ref | Index | Number | Typed):
+    if not isinstance(value, Ref | Index | ConstantNumber | Typed):
         return BAD
     type = type_of(value, span)
     varies = any(n in free for e in type.shape for n in symbols(e))
@@ -242,7 +256,7 @@ def _rid(value: Value, free: list[str], span: Span) -> Value:
 
 def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
     """Only tensors can be stored."""
-    if isinstance(value, (Unknown, Number, Index, Ref, Typed)):
+    if isinstance(value, (Unknown, ConstantNumber, Index, Ref, Typed)):
         return value
 
     def refuse() -> Value:
@@ -252,16 +266,14 @@ def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Va
     return round.attempt(here, refuse)
 
 
-def _generic(cell: Cell, place: Placement) -> str:
+def _generic(cell: IndexedTensor, place: Placement) -> str:
     return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
 
 
-def _plain(round: Round, here: Frame, target: ast.Target, value: Value) -> Value:
+def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: Value) -> Value:
     """A tensor with an unindexed equation: a node for each leaf, over all dimensions found."""
-    tree = isinstance(value, (Number, Index, Ref, Listing, Record))
-    if not tree or any(
-        not isinstance(v, (Number, Index, Ref)) for _, v in leaves(value)
-    ):
+    tree = isinstance(value, (ConstantNumber, Index, Ref, Listing, RecordValue))
+    if not tree or any(not isinstance(v, (ConstantNumber, Index, Ref)) for _, v in leaves(value)):
         return value
     dims = dims_of(value, round.universe)
     name = target.name.name
@@ -278,7 +290,7 @@ def _plain(round: Round, here: Frame, target: ast.Target, value: Value) -> Value
             spans=(here.origin.span,),
         )
         conform(round, here, v, draft, target.span)
-        static = v if isinstance(v, (Number, Index)) else None
+        static = v if isinstance(v, (ConstantNumber, Index)) else None
         ref = identity(round, here, draft, target.span)
         return replace(ref, static=static)
 
@@ -289,7 +301,7 @@ def _dims(round: Round, e: Expr) -> tuple[str, ...]:
     return round.domain(TRUE, e).dims
 
 
-def _local(round: Round, outer: Frame, target: ast.Target, value: Value) -> None:
+def _local(round: Round, outer: Frame, target: ast.EquationTarget, value: Value) -> None:
     """A plain local name of a function."""
     name, body = target.name.name, outer.scope.body()
     known = body.names.get(name)
@@ -302,4 +314,3 @@ def _local(round: Round, outer: Frame, target: ast.Target, value: Value) -> None
         round.report(diagnostic, outer.origin.calls)
         return
     body.bind(name, value, target.name.span)
-

@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.frontend.environment.draft_node import Doubt
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.indexed_tensor import Branch, Cell, Placement
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
-from tempoc.frontend.environment.round import Facts, Known, Round
+from tempoc.frontend.environment.round import FrameFacts, InferredTensor, Round
 from tempoc.frontend.environment.values import (
     BAD,
     LATER,
+    ConstantNumber,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Typed,
     Unknown,
     Value,
@@ -48,8 +48,8 @@ def source_type(place: Placement, type: TensorType) -> TensorType:
     return TensorType(type.dtype, shape, type.weak)
 
 
-def joined(round: Round, cell: Cell) -> Known | None:
-    """What the branches tell together; `None` if nothing yet. Raises `Problem`."""
+def joined(round: Round, cell: IndexedTensor) -> InferredTensor | None:
+    """What the branches tell together; `None` if nothing yet. Raises `Failure`."""
     branches = [b for b in cell.branches if not isinstance(b.value, Unknown)]
     if not branches:
         return _kept(round, cell)
@@ -69,10 +69,10 @@ def joined(round: Round, cell: Cell) -> Known | None:
     told = [v for _, v in leaves(tree)]
     if told and all(isinstance(v, Unknown) for v in told):
         return round.table.get(cell.key)
-    return Known(tree=tree, dims=dims)
+    return InferredTensor(tree=tree, dims=dims)
 
 
-def _kept(round: Round, cell: Cell) -> Known | None:
+def _kept(round: Round, cell: IndexedTensor) -> InferredTensor | None:
     """What was known before: unless it was a lower bound, which nothing supports any more.
 
     That happens once for each tensor, so that it comes to an end.
@@ -87,8 +87,8 @@ def _kept(round: Round, cell: Cell) -> Known | None:
     return None
 
 
-def _structure(round: Round, cell: Cell, branches: list[Branch]) -> Value:
-    """A tree with the structure of all branches. Raises `Problem`."""
+def _structure(round: Round, cell: IndexedTensor, branches: list[EquationBranch]) -> Value:
+    """A tree with the structure of all branches. Raises `Failure`."""
     try:
         return _skeleton(tuple(b.value for b in branches))
     except _Mismatch as mismatch:
@@ -97,7 +97,7 @@ def _structure(round: Round, cell: Cell, branches: list[Branch]) -> Value:
     if 0 < len(sure) < len(branches):
         round.deferred = True
         return _structure(round, cell, sure)
-    raise Problem(
+    raise Failure(
         type_errors.branch_structure(
             other.placement.target.span,
             cell.plan.name,
@@ -118,7 +118,7 @@ class _Mismatch(Exception):
 
 def _skeleton(values: tuple[Value, ...]) -> Value:
     """A tree with the structure that all have in common. Raises `_Mismatch`."""
-    open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, Number))]
+    open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, ConstantNumber))]
     firm = [k for k in range(len(values)) if k not in open_ended]
     if not firm:
         return values[0]
@@ -126,8 +126,8 @@ def _skeleton(values: tuple[Value, ...]) -> Value:
     for k in firm[1:]:
         if _form(values[k]) != _form(first):
             raise _Mismatch(firm[0], k)
-    if isinstance(first, Record):
-        return Record(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
+    if isinstance(first, RecordValue):
+        return RecordValue(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
     if isinstance(first, Listing):
         counts = range(len(first.items))
         return Listing(tuple(_skeleton(_parts(values, str(k))) for k in counts))
@@ -135,7 +135,7 @@ def _skeleton(values: tuple[Value, ...]) -> Value:
 
 
 def _form(value: Value) -> tuple[str, ...]:
-    if isinstance(value, Record):
+    if isinstance(value, RecordValue):
         return ("record", *sorted(value.names))
     return ("list", str(len(value.items))) if isinstance(value, Listing) else ()
 
@@ -148,23 +148,23 @@ def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
 class _Part:
     """A leaf of a branch: its type in the tensor's coordinates."""
 
-    branch: Branch
+    branch: EquationBranch
     type: TensorType
     literal: bool
     doubt: Doubt
 
 
-def _part(branch: Branch, value: Value) -> _Part:
+def _part(branch: EquationBranch, value: Value) -> _Part:
     place = branch.placement
     type = type_of(value, place.target.span)
     back = inverse(place)
     shape = tuple(substitute(e, back) for e in type.shape)
-    literal = isinstance(value, Number)
+    literal = isinstance(value, ConstantNumber)
     return _Part(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
 
 
-def _join(round: Round, cell: Cell, parts: list[_Part], early: bool) -> Typed:
-    """The type of a leaf; `early` if not all branches have told theirs. Raises `Problem`."""
+def _join(round: Round, cell: IndexedTensor, parts: list[_Part], early: bool) -> Typed:
+    """The type of a leaf; `early` if not all branches have told theirs. Raises `Failure`."""
     early = early or any(p.doubt for p in parts)
     sure = [p for p in parts if not p.literal and p.doubt < Doubt.SHAPE]
     dtype, weak = _promoted(round, parts)
@@ -187,13 +187,11 @@ def _promoted(round: Round, parts: list[_Part]) -> tuple[DType, bool]:
             round.deferred = True
             return _promoted(round, sure)
         place = parts[-1].branch.placement
-        raise Problem(
-            type_errors.operands(place.target.span, error.message, error.help)
-        ) from None
+        raise Failure(type_errors.operands(place.target.span, error.message, error.help)) from None
 
 
-def _shape(round: Round, cell: Cell, parts: list[_Part]) -> Shape:
-    """The shape that all have, each where it is used. Raises `Problem` if there is none.
+def _shape(round: Round, cell: IndexedTensor, parts: list[_Part]) -> Shape:
+    """The shape that all have, each where it is used. Raises `Failure` if there is none.
 
     A branch for few points may not say how the shape varies from point to point, so each may be
     the one that says it; those that are written for more dimensions come first.
@@ -210,12 +208,12 @@ def _shape(round: Round, cell: Cell, parts: list[_Part]) -> Shape:
     shown, own = (source_type(place, p.type) for p in (first, other))
     if shown.shape == own.shape:  # equal where it is used, but that is more than can be proved
         shown = first.type
-    raise Problem(type_errors.branch_types(place.target.span, cell.plan.name, shown, own, span))
+    raise Failure(type_errors.branch_types(place.target.span, cell.plan.name, shown, own, span))
 
 
 def _fits(round: Round, shape: Shape, part: _Part) -> bool:
     """Whether a part has this shape at all points at which its branch is used."""
-    facts = Facts(round, part.branch.placement.kept)
+    facts = FrameFacts(round, part.branch.placement.kept)
     return shape == part.type.shape or same_shape(shape, part.type.shape, facts)
 
 
@@ -231,7 +229,7 @@ def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
     if not parts:
         return ()
     try:
-        shape = broadcast([p.type.shape for p in parts], Facts(round, TRUE))
+        shape = broadcast([p.type.shape for p in parts], FrameFacts(round, TRUE))
     except OperandError:
         round.deferred = True
         return parts[0].type.shape

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Draft, Wire
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.indexed_tensor import Branch, Cell
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
-from tempoc.frontend.environment.round import Frame, Known, Round
+from tempoc.frontend.environment.round import Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import (
     BAD,
@@ -29,7 +29,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import FALSE, Expr, Sym
 
 
-def value_of(round: Round, cell: Cell, span: Span) -> Value:
+def value_of(round: Round, cell: IndexedTensor, span: Span) -> Value:
     """The tensor at the point at hand, as far as this round knows it."""
     if cell.plan.broken or cell.key in round.spoiled:
         return BAD
@@ -46,12 +46,12 @@ def value_of(round: Round, cell: Cell, span: Span) -> Value:
     return map_leaves(leaf, known.tree)
 
 
-def cause(cell: Cell) -> str:
+def cause(cell: IndexedTensor) -> str:
     """How an unknown value names this tensor."""
     return ".".join(str(k) for k in cell.key)
 
 
-def _leaf(cell: Cell, path: tuple[str, ...], typed: Typed, dims: tuple[str, ...]) -> Draft:
+def _leaf(cell: IndexedTensor, path: tuple[str, ...], typed: Typed, dims: tuple[str, ...]) -> Draft:
     draft = cell.leaves.get(path)
     if draft is None:
         draft = Draft(
@@ -69,7 +69,7 @@ def _leaf(cell: Cell, path: tuple[str, ...], typed: Typed, dims: tuple[str, ...]
     return draft
 
 
-def finish(round: Round, cell: Cell) -> None:
+def finish(round: Round, cell: IndexedTensor) -> None:
     """All branches are there: find the types, and make the nodes if these are not new."""
     cell.finished = True
     if cell.plan.broken:
@@ -80,7 +80,7 @@ def finish(round: Round, cell: Cell) -> None:
     frame = Frame(scope=Scope("loop"), path=cell.key, prefix=cell.name, origin=cell.origin)
     try:
         known = joined(round, cell)
-    except Problem as problem:
+    except Failure as problem:
         round.report(problem.diagnostic, cell.origin.calls)
         round.unknown[cause(cell)] = BAD
         return
@@ -100,7 +100,7 @@ def finish(round: Round, cell: Cell) -> None:
         _define(round, frame, cell, path, typed.type, known.dims)
 
 
-def _types(known: Known) -> Value:
+def _types(known: InferredTensor) -> Value:
     """The types alone, however far they are doubted."""
 
     def plain(_: tuple[str, ...], typed: Value) -> Value:
@@ -112,7 +112,7 @@ def _types(known: Known) -> Value:
 def _define(
     round: Round,
     frame: Frame,
-    cell: Cell,
+    cell: IndexedTensor,
     path: tuple[str, ...],
     type: TensorType,
     dims: tuple[str, ...],
@@ -148,11 +148,13 @@ def _define(
     round.add(draft)
 
 
-def _try_conform(round: Round, frame: Frame, branch: Branch, value: Value, draft: Draft) -> None:
+def _try_conform(
+    round: Round, frame: Frame, branch: EquationBranch, value: Value, draft: Draft
+) -> None:
     here = replace(frame, origin=branch.origin)
     try:
         conform(round, here, value, draft, branch.placement.target.span)
-    except Problem as problem:
+    except Failure as problem:
         if doubt_of(value) or draft.doubt:
             round.deferred = True
             return

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Diagnostic
-from tempoc.frontend.environment.failure import Problem
-from tempoc.frontend.environment.indexed_tensor import Placement, Plan
+from tempoc.frontend.environment.failure import Failure
+from tempoc.frontend.environment.indexed_tensor import Placement, TargetPlan
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import lengths as ending_errors
@@ -19,7 +19,7 @@ from tempoc.symbolic.expr import (
     TRUE,
     Const,
     Expr,
-    Sum,
+    IndexSum,
     Sym,
     compare,
     conjunction,
@@ -30,7 +30,7 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
-Written = tuple[ast.Equation, ast.Target]
+WrittenTarget = tuple[ast.Equation, ast.EquationTarget]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +38,15 @@ class _Target:
     """A target with its entries evaluated; `dims` has the dimension of each, if it has one."""
 
     equation: ast.Equation
-    target: ast.Target
+    target: ast.EquationTarget
     entries: tuple[Expr, ...]
     dims: tuple[str | None, ...]
     names: tuple[str, ...] | None
 
 
-def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Plan:
+def make_plan(
+    round: Round, frame: Frame, name: str, written: tuple[WrittenTarget, ...]
+) -> TargetPlan:
     """The plan of a tensor; what is wrong is in its `problems`. Raises `StillUnknown`."""
     problems: list[Diagnostic] = []
     targets: list[_Target] = []
@@ -52,20 +54,20 @@ def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...
     for eq, place in written:
         try:
             targets.append(_evaluated(round, frame, eq, place))
-        except Problem as problem:
+        except Failure as problem:
             problems.append(problem.diagnostic)
     if targets:
         clashes, dims = _dimensions(round, name, targets, complete=not problems)
         problems += clashes
     if dims is None:
-        return Plan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
+        return TargetPlan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
     placements: list[Placement] = []
     before: Expr = FALSE
     broken = bool(problems)
     for number, target in enumerate(targets):
         try:
             placement, claimed = _place(round, frame, number, target, dims, before)
-        except Problem as problem:
+        except Failure as problem:
             problems.append(problem.diagnostic)
             broken = True
             continue
@@ -82,7 +84,7 @@ def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...
     first = targets[0]
     positions = zip(first.names or dims, first.entries, strict=True)
     plain = len(targets) == 1 and all(e == Sym(d) for d, e in positions)
-    return Plan(
+    return TargetPlan(
         name=name,
         dims=dims,
         placements=tuple(placements),
@@ -93,26 +95,26 @@ def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...
     )
 
 
-def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> _Target:
+def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget) -> _Target:
     entries: list[Expr] = []
     dims: list[str | None] = []
     names: list[str] = []
     for entry in target.entries or ():
-        assert not isinstance(entry.value, (ast.Slice, ast.DataPoint))
+        assert not isinstance(entry.value, (ast.SliceExpr, ast.DataPoint))
         e = index(round, frame, entry.value)
         named = [n for n in symbols(e) if round.universe.is_dim(n)]
         if entry.name is not None:
             names.append(entry_name(round, frame, entry.name))
         shifted = e == Sym(named[0]) or _is_shift(e, named[0]) if named else False
         if named and not shifted:
-            raise Problem(domain_errors.target_entry(entry.value.span, entry.value.span.text))
+            raise Failure(domain_errors.target_entry(entry.value.span, entry.value.span.text))
         entries.append(e)
         dims.append(named[0] if named else None)
     return _Target(eq, target, tuple(entries), tuple(dims), tuple(names) if names else None)
 
 
 def _is_shift(e: Expr, dim: str) -> bool:
-    return isinstance(e, Sum) and e.terms == ((1, Sym(dim)),)
+    return isinstance(e, IndexSum) and e.terms == ((1, Sym(dim)),)
 
 
 def _dimensions(
@@ -273,6 +275,5 @@ def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) ->
     guard = condition(round, frame, target.equation.guard, "a guard")
     for name in symbols(guard):
         if round.universe.is_dim(name) and name not in own:
-            raise Problem(domain_errors.free_in_guard(target.equation.guard.span, name))
+            raise Failure(domain_errors.free_in_guard(target.equation.guard.span, name))
     return guard
-

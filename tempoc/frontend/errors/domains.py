@@ -10,9 +10,7 @@ from tempoc.base.source import Span
 UNREACHABLE = "RT139"
 
 
-def _error(
-    code: str, message: str, span: Span, help: str | None = None, *notes: str
-) -> Diagnostic:
+def _error(code: str, message: str, span: Span, help: str | None = None, *notes: str) -> Diagnostic:
     return Diagnostic(code=code, message=message, primary=Label(span), help=help, notes=notes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
-from tempoc.frontend.environment.values import Listing, Record, Value, describe
+from tempoc.frontend.environment.values import Listing, RecordValue, Value, describe
 from tempoc.frontend.errors.domains import listed
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
@@ -20,10 +20,10 @@ def bad_place(span: Span, text: str) -> Diagnostic:
     return _error("RT150", f'"{text}" names no Python function', span, help)
 
 
-def not_a_record(span: Span, wanted: Record, found: Value) -> Diagnostic:
+def not_a_record(span: Span, wanted: RecordValue, found: Value) -> Diagnostic:
     """RT151: something else than the record that is declared."""
     fields = f"a record with the fields {listed(wanted.names)}"
-    if isinstance(found, Record):
+    if isinstance(found, RecordValue):
         return _error("RT151", f"expected {fields}, found {listed(found.names)}", span)
     return _error("RT151", f"expected {fields}, found {describe(found)}", span)
 

@@ -9,9 +9,7 @@ from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
 
 
-def _error(
-    code: str, message: str, span: Span, help: str | None = None, *notes: str
-) -> Diagnostic:
+def _error(code: str, message: str, span: Span, help: str | None = None, *notes: str) -> Diagnostic:
     return Diagnostic(code=code, message=message, primary=Label(span), help=help, notes=notes)
 
 

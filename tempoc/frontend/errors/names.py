@@ -192,7 +192,6 @@ def extent_dims(span: Span, name: str, dim: str) -> Diagnostic:
     )
 
 
-
 def template_dim(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     """A `from` template has a hole that is no dimension of the parameter."""
     has = f"the parameter has {', '.join(dims)}" if dims else "the parameter has no dimension"
@@ -278,7 +277,6 @@ def for_over(span: Span, what: str) -> Diagnostic:
     return _error("RT051", f"`for` runs over `range(n)` or a list, not over {what}", span)
 
 
-
 def not_compile_time(span: Span, name: str) -> Diagnostic:
     """A declaration uses a tensor."""
     return _error(
@@ -295,7 +293,7 @@ def effect_key(span: Span, word: str) -> Diagnostic:
 
 def save_outside(span: Span) -> Diagnostic:
     """A path that is not below the output directory."""
-    help = "write a path below the output directory, as in \"runs/net-{i}.safetensors\""
+    help = 'write a path below the output directory, as in "runs/net-{i}.safetensors"'
     return _error("RT101", "the path of `save` leaves the output directory", span, help)
 
 
@@ -314,7 +312,7 @@ def save_dim(span: Span, name: str, dims: tuple[str, ...]) -> Diagnostic:
 
 def save_braces(span: Span) -> Diagnostic:
     """A brace without its partner."""
-    help = "an index is named in braces, as in \"net-{i}.safetensors\""
+    help = 'an index is named in braces, as in "net-{i}.safetensors"'
     return _error("RT103", "the braces in the path of `save` do not match", span, help)
 
 
@@ -331,5 +329,5 @@ def save_twice(span: Span, path: str, when: str, place: Span) -> Diagnostic:
 
 def save_repeats(span: Span, dim: str) -> Diagnostic:
     """Points that differ in a dimension would write one file."""
-    help = f"name the index in the path, as in \"net-{{{dim}}}.safetensors\", or save one point"
+    help = f'name the index in the path, as in "net-{{{dim}}}.safetensors", or save one point'
     return _error("RT104", f"several points of `{dim}` are saved to one file", span, help)

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
-from tempoc.frontend.environment.values import Builtin, Listing, Record, Several, Value, describe
+from tempoc.frontend.environment.values import (
+    Builtin,
+    Listing,
+    RecordValue,
+    Several,
+    Value,
+    describe,
+)
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
@@ -20,9 +27,7 @@ SPATIAL = (
 )
 
 
-def _error(
-    code: str, message: str, span: Span, help: str | None = None, *notes: str
-) -> Diagnostic:
+def _error(code: str, message: str, span: Span, help: str | None = None, *notes: str) -> Diagnostic:
     return Diagnostic(code=code, message=message, primary=Label(span), help=help, notes=notes)
 
 
@@ -60,7 +65,7 @@ def structure(span: Span, a: Value, b: Value) -> Diagnostic:
 
 
 def _structure(value: Value) -> str:
-    if isinstance(value, Record):
+    if isinstance(value, RecordValue):
         return f"a record {{{', '.join(value.names)}}}"
     if isinstance(value, Listing):
         return f"a list of {len(value.items)}"
@@ -91,9 +96,7 @@ def bad_operator(span: Span, op: str, a: Value, b: Value | None = None) -> Diagn
 
 def needs_number(span: Span, what: str, value: Value) -> Diagnostic:
     """Something must be known at compile time."""
-    return _error(
-        "RT066", f"{what} must be a compile-time integer, not {describe(value)}", span
-    )
+    return _error("RT066", f"{what} must be a compile-time integer, not {describe(value)}", span)
 
 
 def needs_kind(span: Span, what: str, kind: str, value: Value) -> Diagnostic:
@@ -115,7 +118,7 @@ def no_field(
     span: Span, value: Value, name: str, close: str | None, way_out: str | None = None
 ) -> Diagnostic:
     """A record has no such field; of anything else `way_out` says what may be meant."""
-    if isinstance(value, Record):
+    if isinstance(value, RecordValue):
         help = f"did you mean `{close}`?" if close else f"it has {_names(value.names)}"
         return _error("RT069", f"the record has no field `{name}`", span, help)
     return _error("RT069", f"{describe(value)} has no field `{name}`", span, way_out)
@@ -198,9 +201,7 @@ def several_results(span: Span, value: Value) -> Diagnostic:
 def annotation(span: Span, found: TensorType, declared: TensorType | str) -> Diagnostic:
     """A type annotation that cannot be right."""
     says = declared if isinstance(declared, str) else type_text(declared)
-    return _error(
-        ANNOTATION, f"this is {type_text(found)}, the annotation says {says}", span
-    )
+    return _error(ANNOTATION, f"this is {type_text(found)}, the annotation says {says}", span)
 
 
 def branch_types(
@@ -231,9 +232,7 @@ def branch_structure(span: Span, name: str, first: Value, other: Value, place: S
     """Two equations of a tensor differ in structure."""
     return Diagnostic(
         code="RT080",
-        message=(
-            f"the equations of `{name}` give {_structure(first)} and {_structure(other)}"
-        ),
+        message=(f"the equations of `{name}` give {_structure(first)} and {_structure(other)}"),
         primary=Label(span),
         secondary=(Label(place),),
     )
@@ -311,7 +310,6 @@ def spatial_range(
     )
 
 
-
 def spatial_step(span: Span) -> Diagnostic:
     """A spatial slice with a step that is not a positive constant."""
     return _error(
@@ -330,7 +328,6 @@ def condition_tensor(span: Span) -> Diagnostic:
     )
 
 
-
 def index_gather_twice(span: Span) -> Diagnostic:
     """Two integer tensors in one bracket."""
     return _error(
@@ -339,7 +336,6 @@ def index_gather_twice(span: Span) -> Diagnostic:
         span,
         "index one axis after the other: `x[i][j]`",
     )
-
 
 
 def extremum(span: Span, name: str, other: str) -> Diagnostic:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
-from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.scope import Pending
 from tempoc.frontend.environment.values import (
     BAD,
+    ConstantNumber,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Typed,
     Unknown,
@@ -41,20 +41,16 @@ PLENTY = 8
 
 
 def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
-    """A type expression as a tree of types. Raises `Problem` or `StillUnknown`."""
+    """A type expression as a tree of types. Raises `Failure` or `StillUnknown`."""
     if isinstance(e, ast.RecordType):
-        return Record(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
-    shape = tuple(
-        indices.extent(round.evaluate(frame, x), x.span) for x in e.extents
-    )
+        return RecordValue(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
+    shape = tuple(indices.extent(round.evaluate(frame, x), x.span) for x in e.extents)
     if e.dtype == "key":
         shape = (*shape, *KEY.shape)
     return Typed(TensorType(DType(e.dtype), shape))
 
 
-def assert_type(
-    round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span
-) -> Value:
+def assert_type(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> Value:
     """`value as type`: like `check`, but new names are bound to the extents found."""
     if isinstance(value, Unknown):
         early = round.partial and is_open(value)
@@ -65,7 +61,7 @@ def assert_type(
 
 
 def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> Value:
-    """What a type says of a value that is not known yet. Raises `Problem` or `StillUnknown`."""
+    """What a type says of a value that is not known yet. Raises `Failure` or `StillUnknown`."""
     return of_types(round, frame, type_tree(round, frame, e), (), span)
 
 
@@ -84,15 +80,15 @@ def _is_new(frame: Frame, name: str) -> bool:
     return known is None or isinstance(known, Pending)
 
 
-def foresee(round: Round, frame: Frame, e: ast.Expr) -> None:
+def foresee(round: Round, frame: Frame, e: ast.Expression) -> None:
     """Names that an `as` further to the right will bind can be used before it."""
     if " as " not in e.span.text:
         return
-    waiting: list[ast.Node] = [e]
+    waiting: list[ast.SyntaxNode] = [e]
     while waiting:
         node = waiting.pop()
         waiting.extend(children(node))
-        if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorType):
+        if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorTypeExpr):
             for extent in node.type.extents:
                 if isinstance(extent, ast.Name) and frame.scope.find(extent.name) is None:
                     resume = partial(_resume, round, frame, node, extent.name)
@@ -101,7 +97,7 @@ def foresee(round: Round, frame: Frame, e: ast.Expr) -> None:
 
 def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
     """The extent that an `as` finds, wanted before the `as` itself."""
-    for extent in node.type.extents if isinstance(node.type, ast.TensorType) else ():
+    for extent in node.type.extents if isinstance(node.type, ast.TensorTypeExpr) else ():
         if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
             del frame.scope.names[extent.name]
     round.evaluate(frame, node)
@@ -112,15 +108,15 @@ def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
 def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> None:
     if isinstance(e, ast.RecordType):
         for f in e.fields:
-            part = value.get(f.name) if isinstance(value, Record) else None
+            part = value.get(f.name) if isinstance(value, RecordValue) else None
             if part is not None:
                 _bind(round, frame, part, f.type, span)
         return
-    if not isinstance(value, (Ref, Number)):
+    if not isinstance(value, (Ref, ConstantNumber)):
         return
     found = type_of(value, e.span)
     if len(e.extents) != found.ndim and isinstance(value, Ref):
-        raise Problem(type_errors.annotation(span, found, e.span.text))
+        raise Failure(type_errors.annotation(span, found, e.span.text))
     for name, extent in zip(e.extents, found.shape, strict=False):
         if isinstance(name, ast.Name) and _is_new(frame, name.name):
             frame.scope.bind(name.name, lift(extent), name.span)
@@ -130,46 +126,46 @@ def check(round: Round, frame: Frame, value: Value, declared: Value, span: Span)
     """The value, which has this type: provably, or else it is checked at run time."""
     if isinstance(value, Unknown):
         return declared
-    if isinstance(declared, Record):
+    if isinstance(declared, RecordValue):
         return _check_record(round, frame, value, declared, span)
     assert isinstance(declared, Typed)
-    if isinstance(value, (Record, Listing)):
-        raise Problem(type_errors.needs_kind(span, "this", "a tensor", value))
+    if isinstance(value, (RecordValue, Listing)):
+        raise Failure(type_errors.needs_kind(span, "this", "a tensor", value))
     return _check_leaf(round, frame, value, declared.type, span)
 
 
 def _check_record(
-    round: Round, frame: Frame, value: Value, declared: Record, span: Span
+    round: Round, frame: Frame, value: Value, declared: RecordValue, span: Span
 ) -> Value:
-    if not isinstance(value, Record):
-        raise Problem(type_errors.needs_kind(span, "this", "a record", value))
+    if not isinstance(value, RecordValue):
+        raise Failure(type_errors.needs_kind(span, "this", "a record", value))
     if sorted(value.names) != sorted(declared.names):
-        raise Problem(type_errors.structure(span, value, declared))
+        raise Failure(type_errors.structure(span, value, declared))
     fields = []
     for name, part in value.fields:
         wanted = declared.get(name)
         assert wanted is not None
         fields.append((name, check(round, frame, part, wanted, span)))
-    return Record(tuple(fields))
+    return RecordValue(tuple(fields))
 
 
 def _check_leaf(
     round: Round, frame: Frame, value: Value, declared: TensorType, span: Span
 ) -> Value:
     found = type_of(value, span)
-    if isinstance(value, Number):
+    if isinstance(value, ConstantNumber):
         return _literal(round, frame, value, found, declared, span)
     if found.dtype is not declared.dtype:
         if not (found.weak and (declared.dtype.is_float or declared.dtype is found.dtype)):
-            raise Problem(type_errors.annotation(span, found, declared))
+            raise Failure(type_errors.annotation(span, found, declared))
         ref = tensor(round, frame, value, span)
         value = make(round, frame, Cast(dtype=declared.dtype), (ref,), span)[0]
     if found.ndim != declared.ndim:
-        raise Problem(type_errors.annotation(span, found, declared))
+        raise Failure(type_errors.annotation(span, found, declared))
     if found.shape == declared.shape:
         return value
     pairs = list(zip(found.shape, declared.shape, strict=True))
-    facts = Facts(round, frame.where)
+    facts = FrameFacts(round, frame.where)
     unproved = [(a, b) for a, b in pairs if a != b and not facts.equal(a, b)]
     ref = tensor(round, frame, value, span)
     if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
@@ -188,7 +184,7 @@ def _check_leaf(
 def _literal(
     round: Round,
     frame: Frame,
-    value: Number,
+    value: ConstantNumber,
     found: TensorType,
     declared: TensorType,
     span: Span,
@@ -198,7 +194,7 @@ def _literal(
     if found.dtype is DType.I32 and declared.dtype.is_int:
         fits = True
     if not fits or (found.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
-        raise Problem(type_errors.annotation(span, found, declared))
+        raise Failure(type_errors.annotation(span, found, declared))
     check_number(value.value, declared.dtype, span)
     number = float(value.value) if declared.dtype.is_float else value.value
     if declared.shape:
@@ -226,5 +222,5 @@ def _needed(
         free = dict.fromkeys(n for n in symbols(good))
         limits = [compare(">=", Sym(n), Const(PLENTY)) for n in free]
     if good == FALSE or round.space.is_empty(Domain((), conjunction(good, *limits))):
-        raise Problem(type_errors.annotation(span, found, declared))
+        raise Failure(type_errors.annotation(span, found, declared))
     return good

@@ -9,7 +9,7 @@ from typing import Any
 
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
-from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.lower_bounds import (
     doubt_of,
     is_open,
@@ -17,12 +17,12 @@ from tempoc.frontend.environment.lower_bounds import (
     operand_types,
     stand_in,
 )
-from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Typed,
     Unknown,
@@ -50,21 +50,21 @@ _CLASH = re.compile(r": (\S.*) is not (\S.*)$")
 def read(
     round: Round, frame: Frame, draft: Draft, out: int, entries: tuple[Entry, ...], span: Span
 ) -> Ref:
-    """Output `out` of a node at these entries. Raises `Problem` for a ragged slice."""
+    """Output `out` of a node at these entries. Raises `Failure` for a ragged slice."""
     source = draft.types[out]
     points: dict[str, Expr] = {}
     at = dict(zip(draft.dims, entries, strict=True))
     for e in source.shape:
         if bound := round.universe.moves(e, at):
             dim = next(d for d in round.universe.outer(bound) if at.get(d) != Sym(d))
-            raise Problem(ending_errors.other_length(span, span.text, bound, dim))
+            raise Failure(ending_errors.other_length(span, span.text, bound, dim))
     axes: list[Expr] = []
     for dim, entry in zip(draft.dims, entries, strict=True):
         if isinstance(entry, Slice):
             axes.append(slice_extent(round, frame, entry))
             for e in source.shape:
                 if dim in symbols(e):
-                    raise Problem(type_errors.ragged_slice(span, draft.hint, dim, source))
+                    raise Failure(type_errors.ragged_slice(span, draft.hint, dim, source))
         elif entry != Sym(dim):
             points[dim] = entry
     shape = source.shape
@@ -85,11 +85,11 @@ def identity(round: Round, frame: Frame, draft: Draft, span: Span, out: int = 0)
 
 
 def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
-    """A leaf as a tensor; numbers and index expressions become nodes. Raises `Problem`."""
+    """A leaf as a tensor; numbers and index expressions become nodes. Raises `Failure`."""
     match value:
         case Ref():
             return value
-        case Number(value=number):
+        case ConstantNumber(value=number):
             check_number(number, DType.I32, span)
             return make(round, frame, literal(number), (), span)[0]
         case Index(expr=expr):
@@ -97,13 +97,13 @@ def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
                 check_number(number, DType.I32, span)
             return make(round, frame, IndexValue(expr=expr), (), span)[0]
         case _:
-            raise Problem(type_errors.not_a_tensor(span, value))
+            raise Failure(type_errors.not_a_tensor(span, value))
 
 
 def check_number(number: int | float, dtype: DType, span: Span) -> None:
-    """Raises `Problem` for an integer that is too large for a dtype of integers."""
+    """Raises `Failure` for an integer that is too large for a dtype of integers."""
     if dtype.is_int and isinstance(number, int) and number not in dtype.integers:
-        raise Problem(type_errors.bad_literal(span, str(number), dtype.value))
+        raise Failure(type_errors.bad_literal(span, str(number), dtype.value))
 
 
 def literal(number: int | float | bool) -> Op:
@@ -116,26 +116,26 @@ def literal(number: int | float | bool) -> Op:
 
 
 def type_of(value: Value, span: Span) -> TensorType:
-    """The type that a leaf has as a tensor. Raises `Problem` for what is none."""
+    """The type that a leaf has as a tensor. Raises `Failure` for what is none."""
     match value:
         case Ref(type=type) | Typed(type=type):
             return type
-        case Number(value=bool()):
+        case ConstantNumber(value=bool()):
             return TensorType(DType.BOOL)
-        case Number(value=int()):
+        case ConstantNumber(value=int()):
             return TensorType(DType.I32, weak=True)
-        case Number():
+        case ConstantNumber():
             return TensorType(DType.F32, weak=True)
         case Index(expr=expr):
             return TensorType(DType.BOOL if is_condition(expr) else DType.I32)
         case _:
-            raise Problem(type_errors.not_a_tensor(span, value))
+            raise Failure(type_errors.not_a_tensor(span, value))
 
 
 def sure_type(round: Round, value: Value, span: Span) -> TensorType:
     """The type of a leaf where its shape decides what is computed.
 
-    Raises `Problem`, and `StillUnknown` where the shape is only a lower bound.
+    Raises `Failure`, and `StillUnknown` where the shape is only a lower bound.
     """
     if doubt_of(value) is Doubt.SHAPE:
         raise later(round)
@@ -145,14 +145,14 @@ def sure_type(round: Round, value: Value, span: Span) -> TensorType:
 def make(
     round: Round, frame: Frame, op: Op, args: tuple[Ref, ...], span: Span, hint: str = ""
 ) -> tuple[Ref, ...]:
-    """A new node and reads of its outputs. Raises `Problem` if the operands do not fit."""
+    """A new node and reads of its outputs. Raises `Failure` if the operands do not fit."""
     try:
-        types = op.infer(tuple(a.type for a in args), Facts(round, frame.where))
+        types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
     except OperandError as error:
         help = _way_out(error)
-        raise Problem(type_errors.operands(span, error.message, help)) from None
+        raise Failure(type_errors.operands(span, error.message, help)) from None
     if any(t.dtype is DType.KEY and t.shape[-1:] != KEY.shape for t in types):
-        raise Problem(type_errors.key_parts(span))
+        raise Failure(type_errors.key_parts(span))
     names = dict.fromkeys(
         n for e in (*_entries(args), *expressions(op), *_extents(types)) for n in symbols(e)
     )
@@ -200,7 +200,7 @@ def spread_all(
         return value
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
-        if isinstance(v, (Number, Index, Ref)):
+        if isinstance(v, (ConstantNumber, Index, Ref)):
             return spread(round, frame, tensor(round, frame, v, span), dims)
         return v
 
@@ -265,18 +265,18 @@ def map_together(
     """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
 
     What is unknown stays unknown, but varies with what the others vary with. In `partial` rounds
-    `f` may get what is unknown together with what is not. Raises `Problem` if two trees differ in
+    `f` may get what is unknown together with what is not. Raises `Failure` if two trees differ in
     their structure.
     """
-    trees = [v for v in values if isinstance(v, (Listing, Record))]
+    trees = [v for v in values if isinstance(v, (Listing, RecordValue))]
     if not trees:
         return _leaf(round, f, values)
     first = trees[0]
     for other in trees[1:]:
         if not _alike(first, other):
-            raise Problem(type_errors.structure(span, first, other))
-    if isinstance(first, Record):
-        return Record(
+            raise Failure(type_errors.structure(span, first, other))
+    if isinstance(first, RecordValue):
+        return RecordValue(
             tuple(
                 (n, map_together(round, f, tuple(_child(v, n) for v in values), span))
                 for n in first.names
@@ -306,27 +306,25 @@ def _leaf(
 
 
 def _alike(a: Value, b: Value) -> bool:
-    if isinstance(a, Record) and isinstance(b, Record):
+    if isinstance(a, RecordValue) and isinstance(b, RecordValue):
         return sorted(a.names) == sorted(b.names)
     return isinstance(a, Listing) and isinstance(b, Listing) and len(a.items) == len(b.items)
 
 
 def _child(value: Value, which: str | int) -> Value:
-    if isinstance(value, Record) and isinstance(which, str):
+    if isinstance(value, RecordValue) and isinstance(which, str):
         found = value.get(which)
         assert found is not None
         return found
     return value.items[which] if isinstance(value, Listing) and isinstance(which, int) else value
 
 
-def elementwise(
-    round: Round, frame: Frame, op: Op, values: tuple[Value, ...], span: Span
-) -> Value:
+def elementwise(round: Round, frame: Frame, op: Op, values: tuple[Value, ...], span: Span) -> Value:
     """An operator with one result on each leaf of its operands."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         known = tuple(None if isinstance(v, Unknown) else type_of(v, span) for v in parts)
-        types = operand_types(round, op, known, Facts(round, frame.where))
+        types = operand_types(round, op, known, FrameFacts(round, frame.where))
         met = [
             stand_in(round, frame, t, (), span) if isinstance(v, Unknown) else v
             for v, t in zip(parts, types, strict=True)
@@ -341,7 +339,7 @@ def _operand(
     round: Round, frame: Frame, op: Op, value: Value, types: tuple[TensorType, ...], span: Span
 ) -> Ref:
     """A leaf as an operand; a number takes the dtype of the operation."""
-    if isinstance(value, Number) and not isinstance(value.value, bool):
+    if isinstance(value, ConstantNumber) and not isinstance(value.value, bool):
         number = settled(op, types, value.value)
         if number is not None:
             return make(round, frame, number, (), span)[0]

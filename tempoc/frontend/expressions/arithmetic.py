@@ -8,19 +8,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import with_vector
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import (
     Builtin,
     Closure,
+    ConstantNumber,
+    ConstantText,
     Index,
     Listing,
-    Number,
     Package,
     Ref,
     Several,
-    Text,
     Value,
     dims_of,
     lift,
@@ -82,17 +82,17 @@ _FOLD: dict[str, Callable[[float, float], float]] = {
 
 
 def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
-    """`a op b` for all operators with two operands. Raises `Problem`."""
+    """`a op b` for all operators with two operands. Raises `Failure`."""
     unknown = unknown_in(a, b) if isinstance(a, Several) or isinstance(b, Several) else None
     if unknown is not None:
         return unknown
     for value in (a, b):
         if isinstance(value, Several):
-            raise Problem(type_errors.several_results(span, value))
-    if isinstance(a, Text) and isinstance(b, Text) and op in ("==", "!=", "+"):
+            raise Failure(type_errors.several_results(span, value))
+    if isinstance(a, ConstantText) and isinstance(b, ConstantText) and op in ("==", "!=", "+"):
         if op == "+":
-            return Text(a.value + b.value)
-        return Number((a.value == b.value) == (op == "=="))
+            return ConstantText(a.value + b.value)
+        return ConstantNumber((a.value == b.value) == (op == "=="))
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         product = with_vector(round, frame, parts, span) if op == "@" else None
@@ -104,17 +104,17 @@ def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) 
 
 
 def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
-    if isinstance(a, (Text, Builtin, Closure, Package)) or isinstance(
-        b, (Text, Builtin, Closure, Package)
+    if isinstance(a, (ConstantText, Builtin, Closure, Package)) or isinstance(
+        b, (ConstantText, Builtin, Closure, Package)
     ):
-        raise Problem(type_errors.bad_operator(span, op, a, b))
-    if isinstance(a, Number) and isinstance(b, Number) and op != "@":
+        raise Failure(type_errors.bad_operator(span, op, a, b))
+    if isinstance(a, ConstantNumber) and isinstance(b, ConstantNumber) and op != "@":
         return fold(op, a, b, span)
     if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
-        raise Problem(type_errors.division_by_zero(span))
+        raise Failure(type_errors.division_by_zero(span))
     found = _symbolic(op, a, b, round.universe)
     for value in (a, b):
-        if found is not None and isinstance(value, Number):
+        if found is not None and isinstance(value, ConstantNumber):
             check_number(value.value, DType.I32, span)
     if found is None:
         return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
@@ -122,7 +122,11 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
 
 
 def as_named(
-    round: Round, frame: Frame, found: Number | Index, operands: tuple[Value, ...], span: Span
+    round: Round,
+    frame: Frame,
+    found: ConstantNumber | Index,
+    operands: tuple[Value, ...],
+    span: Span,
 ) -> Value:
     """What an operator makes of index expressions, with all dimensions that these name.
 
@@ -137,21 +141,21 @@ def as_named(
     return replace(spread(round, frame, known, named), static=found)
 
 
-def fold(op: str, a: Number, b: Number, span: Span) -> Number:
-    """An operator on two numbers, as in Python. Raises `Problem`."""
+def fold(op: str, a: ConstantNumber, b: ConstantNumber, span: Span) -> ConstantNumber:
+    """An operator on two numbers, as in Python. Raises `Failure`."""
     x, y = a.value, b.value
     if op in ("and", "or"):
         if not (isinstance(x, bool) and isinstance(y, bool)):
-            raise Problem(type_errors.bad_operator(span, op, a, b))
-        return Number((x and y) if op == "and" else (x or y))
+            raise Failure(type_errors.bad_operator(span, op, a, b))
+        return ConstantNumber((x and y) if op == "and" else (x or y))
     if isinstance(x, bool) and isinstance(y, bool) and op not in COMPARISONS:
-        raise Problem(type_errors.bad_operator(span, op, a, b))
+        raise Failure(type_errors.bad_operator(span, op, a, b))
     try:
-        return Number(power(x, y) if op == "**" else _FOLD[op](x, y))
+        return ConstantNumber(power(x, y) if op == "**" else _FOLD[op](x, y))
     except ZeroDivisionError:
-        raise Problem(type_errors.division_by_zero(span)) from None
+        raise Failure(type_errors.division_by_zero(span)) from None
     except OverflowError:
-        return Number(math.inf)
+        return ConstantNumber(math.inf)
 
 
 def power(x: float, y: float) -> float:
@@ -167,9 +171,9 @@ def power(x: float, y: float) -> float:
 def as_expr(value: Value) -> ix.Expr | None:
     """The index expression or condition that a value is, if it is one."""
     match value:
-        case Number(value=bool(v)):
+        case ConstantNumber(value=bool(v)):
             return ix.Truth(v)
-        case Number(value=int(v)):
+        case ConstantNumber(value=int(v)):
             return ix.Const(v)
         case Index(expr=e):
             return e
@@ -179,7 +183,7 @@ def as_expr(value: Value) -> ix.Expr | None:
             return None
 
 
-def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> Number | Index | None:
+def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> ConstantNumber | Index | None:
     """The operator on index expressions alone; `None` if the result is not one."""
     x, y = as_expr(a), as_expr(b)
     if x is None or y is None:
@@ -204,21 +208,21 @@ def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> Number | Index
 
 
 def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
-    """`-a` and `not a`. Raises `Problem`."""
+    """`-a` and `not a`. Raises `Failure`."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
         e = as_expr(x)
-        if isinstance(x, Number) and (op == "-") != isinstance(x.value, bool):
-            return Number(-x.value if op == "-" else not x.value)
+        if isinstance(x, ConstantNumber) and (op == "-") != isinstance(x.value, bool):
+            return ConstantNumber(-x.value if op == "-" else not x.value)
         if isinstance(x, (Ref, Index)) and e is not None and is_condition(e) == (op == "not"):
             found = lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
             return as_named(round, frame, found, (x,), span)
         if not isinstance(x, (Ref, Index)):
-            raise Problem(type_errors.bad_operator(span, op, x))
+            raise Failure(type_errors.bad_operator(span, op, x))
         node: Op = unary_ops.Negative() if op == "-" else unary_ops.Not()
         return elementwise(round, frame, node, (x,), span)
 
     if isinstance(a, Several):
-        raise Problem(type_errors.several_results(span, a))
+        raise Failure(type_errors.several_results(span, a))
     return map_together(round, leaf, (a,), span)

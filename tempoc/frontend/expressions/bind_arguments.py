@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Arguments
 from tempoc.frontend.environment.scope import nearest
-from tempoc.frontend.environment.values import Builtin, Listing, Number, Text, Unknown, Value
+from tempoc.frontend.environment.values import (
+    Builtin,
+    ConstantNumber,
+    ConstantText,
+    Listing,
+    Unknown,
+    Value,
+)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.ops.definition.types import DType
@@ -18,7 +25,7 @@ from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundArguments:
     """The arguments of a call by parameter; `rest` are those of `*`."""
 
     values: dict[str, Value]
@@ -35,17 +42,17 @@ class Bound:
         return self.values[name]
 
     def integer(self, name: str, default: int, what: str = "") -> int:
-        """A compile-time integer. Raises `Problem` or `StillUnknown`."""
+        """A compile-time integer. Raises `Failure` or `StillUnknown`."""
         if name not in self.values:
             return default
         return self._integer(name, self.values[name], what or f"`{name}`")
 
     def axis(self, name: str = "axis") -> int | None:
-        """A compile-time integer, if one is given. Raises `Problem` or `StillUnknown`."""
+        """A compile-time integer, if one is given. Raises `Failure` or `StillUnknown`."""
         return self.integer(name, 0) if name in self.values else None
 
     def axes(self, name: str = "axis") -> tuple[int, ...] | None:
-        """A compile-time integer or a list of them, if given. Raises `Problem`."""
+        """A compile-time integer or a list of them, if given. Raises `Failure`."""
         if name not in self.values:
             return None
         value = self.values[name]
@@ -56,45 +63,43 @@ class Bound:
         return indices.integer(self.universe, value, self.places[name], what)
 
     def flag(self, name: str) -> bool:
-        """A compile-time bool, false if it is not given. Raises `Problem` or `StillUnknown`."""
-        value = self.values.get(name, Number(False))
+        """A compile-time bool, false if it is not given. Raises `Failure` or `StillUnknown`."""
+        value = self.values.get(name, ConstantNumber(False))
         if isinstance(value, Unknown):
             raise StillUnknown(value)
-        if isinstance(value, Number) and isinstance(value.value, bool):
+        if isinstance(value, ConstantNumber) and isinstance(value.value, bool):
             return value.value
-        raise Problem(
+        raise Failure(
             type_errors.needs_kind(self.places[name], f"`{name}`", "`true` or `false`", value)
         )
 
     def text(self, name: str, default: str) -> str:
-        """A string. Raises `Problem` or `StillUnknown`."""
-        value = self.values.get(name, Text(default))
+        """A string. Raises `Failure` or `StillUnknown`."""
+        value = self.values.get(name, ConstantText(default))
         if isinstance(value, Unknown):
             raise StillUnknown(value)
-        if not isinstance(value, Text):
-            raise Problem(
-                type_errors.needs_kind(self.places[name], f"`{name}`", "a string", value)
-            )
+        if not isinstance(value, ConstantText):
+            raise Failure(type_errors.needs_kind(self.places[name], f"`{name}`", "a string", value))
         return value.value
 
     def extent(self, name: str) -> Expr:
-        """An extent. Raises `Problem` or `StillUnknown`."""
+        """An extent. Raises `Failure` or `StillUnknown`."""
         return indices.extent(self.values[name], self.places[name], f"`{name}`")
 
     def shape(self, name: str = "shape") -> tuple[Expr, ...]:
-        """A list of extents, or one. Raises `Problem` or `StillUnknown`."""
+        """A list of extents, or one. Raises `Failure` or `StillUnknown`."""
         value = self.values[name]
         items = value.items if isinstance(value, Listing) else (value,)
         return tuple(indices.extent(v, self.places[name]) for v in items)
 
     def dtype(self, default: DType) -> DType:
-        """`dtype =`, given as a dtype's name. Raises `Problem`."""
+        """`dtype =`, given as a dtype's name. Raises `Failure`."""
         value = self.values.get("dtype")
         if value is None:
             return default
         if isinstance(value, Builtin) and value.name in DType._value2member_map_:
             return DType(value.name)
-        raise Problem(type_errors.needs_kind(self.places["dtype"], "`dtype`", "a dtype", value))
+        raise Failure(type_errors.needs_kind(self.places["dtype"], "`dtype`", "a dtype", value))
 
 
 def bind(
@@ -104,25 +109,27 @@ def bind(
     span: Span,
     shown: str,
     universe: Universe,
-) -> Bound:
-    """Match arguments with parameters (`x`, `axis=`, `*`). Raises `Problem`."""
+) -> BoundArguments:
+    """Match arguments with parameters (`x`, `axis=`, `*`). Raises `Failure`."""
     parameters = [p.rstrip("=") for p in signature if p != "*"]
     given = len(arguments.positional)
     if given > len(parameters) and "*" not in signature:
-        wanted = str(len(parameters)) if not any("=" in p for p in signature) else (
-            f"at most {len(parameters)}"
+        wanted = (
+            str(len(parameters))
+            if not any("=" in p for p in signature)
+            else (f"at most {len(parameters)}")
         )
-        raise Problem(type_errors.wrong_count(span, name, wanted, given))
+        raise Failure(type_errors.wrong_count(span, name, wanted, given))
     values = dict(zip(parameters, arguments.positional, strict=False))
     places = dict(zip(parameters, arguments.spans, strict=False))
     for (key, value), place in zip(arguments.keyword, arguments.keyword_spans, strict=True):
         if key not in parameters:
             close = nearest(key, iter(parameters))
-            raise Problem(type_errors.unknown_argument(place, name, key, close, shown))
+            raise Failure(type_errors.unknown_argument(place, name, key, close, shown))
         if key in values:
-            raise Problem(type_errors.argument_twice(place, name, key))
+            raise Failure(type_errors.argument_twice(place, name, key))
         values[key], places[key] = value, place
     for p in signature:
         if p != "*" and not p.endswith("=") and p not in values:
-            raise Problem(type_errors.missing_argument(span, name, p, shown))
-    return Bound(values, places, arguments.positional[len(parameters) :], span, universe)
+            raise Failure(type_errors.missing_argument(span, name, p, shown))
+    return BoundArguments(values, places, arguments.positional[len(parameters) :], span, universe)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open, later, stand_in
-from tempoc.frontend.environment.round import Facts, Frame, Round
-from tempoc.frontend.environment.values import Listing, Number, Ref, Unknown, Value, dims_of
+from tempoc.frontend.environment.round import Frame, FrameFacts, Round
+from tempoc.frontend.environment.values import ConstantNumber, Listing, Ref, Unknown, Value, dims_of
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions.apply_operator import (
     check_number,
@@ -52,7 +52,7 @@ def split(round: Round, frame: Frame, holds: Expr) -> tuple[Frame, Frame]:
 def choose(
     round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
 ) -> Value:
-    """The merge of two branches, leaf by leaf. Raises `Problem`."""
+    """The merge of two branches, leaf by leaf. Raises `Failure`."""
     guards = holds, negation(holds)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
@@ -102,7 +102,7 @@ def taken(
 ) -> Value:
     """One of two branches where it is clear which, of the type and with the dimensions of both.
 
-    Raises `Problem`.
+    Raises `Failure`.
     """
 
     def leaf(parts: tuple[Value, ...]) -> Value:
@@ -120,8 +120,8 @@ def taken(
 def conditional(
     round: Round, frame: Frame, p: Value, then: Value, orelse: Value, span: Span
 ) -> Value:
-    """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
-    if isinstance(p, Number) and isinstance(p.value, bool):
+    """`cond(p, then, orelse)`, leaf by leaf. Raises `Failure`."""
+    if isinstance(p, ConstantNumber) and isinstance(p.value, bool):
         return taken(round, frame, (then, orelse), p.value, span, "cond")
     if isinstance(p, Unknown):
         if not (round.partial and is_open(p)):
@@ -151,26 +151,26 @@ def _early(
     better, other = sorted(parts, key=_rank)
     dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
     if not isinstance(other, Unknown):
-        if doubt_of(other) < Doubt.SHAPE or isinstance(better, Number):
+        if doubt_of(other) < Doubt.SHAPE or isinstance(better, ConstantNumber):
             return None
         types = type_of(better, span), type_of(other, span)
-        if same_shape(types[0].shape, types[1].shape, Facts(round, frame.where)):
+        if same_shape(types[0].shape, types[1].shape, FrameFacts(round, frame.where)):
             return None
         if doubt_of(better) is Doubt.SHAPE:
             raise later(round)
-    doubt = Doubt.SHAPE if isinstance(better, Number) else Doubt.DTYPE
+    doubt = Doubt.SHAPE if isinstance(better, ConstantNumber) else Doubt.DTYPE
     least = type_of(better, span)
     return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(better)))
 
 
 def _rank(value: Value) -> tuple[bool, bool, int]:
     """The order in which values are better known."""
-    return isinstance(value, Unknown), isinstance(value, Number), doubt_of(value)
+    return isinstance(value, Unknown), isinstance(value, ConstantNumber), doubt_of(value)
 
 
 def _doubt(parts: tuple[Value, ...]) -> Doubt:
     """How far the type of what merges these is known: one sure shape is enough."""
-    shaped = [doubt_of(v) for v in parts if not isinstance(v, Number)]
+    shaped = [doubt_of(v) for v in parts if not isinstance(v, ConstantNumber)]
     if not shaped:
         return Doubt.NONE
     return min(max(shaped), Doubt.DTYPE) if min(shaped) < Doubt.SHAPE else Doubt.SHAPE
@@ -188,15 +188,17 @@ def common_type(
     try:
         dtype, weak = promote(types)
     except OperandError as error:
-        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+        raise Failure(type_errors.operands(span, error.message, error.help)) from None
     triples = zip(values, types, frames, strict=True)
-    shaped = [(t, Facts(round, f.where)) for v, t, f in triples if not isinstance(v, Number)]
+    shaped = [
+        (t, FrameFacts(round, f.where)) for v, t, f in triples if not isinstance(v, ConstantNumber)
+    ]
     if not shaped:
         return TensorType(dtype, types[0].shape, weak)
     for first, _ in shaped:
         if all(same_shape(first.shape, other.shape, facts) for other, facts in shaped):
             return TensorType(dtype, first.shape, weak)
-    raise Problem(type_errors.choice_types(span, word, shaped[0][0], shaped[1][0]))
+    raise Failure(type_errors.choice_types(span, word, shaped[0][0], shaped[1][0]))
 
 
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
@@ -229,7 +231,7 @@ def may_become(ref: Ref, draft: Draft) -> bool:
 
 def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
     """A leaf with this dtype and shape."""
-    if isinstance(value, Number):
+    if isinstance(value, ConstantNumber):
         number = value.value
         check_number(number, type.dtype, span)
         if type.dtype.is_float:
@@ -242,6 +244,6 @@ def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Spa
     ref = tensor(round, frame, value, span)
     if ref.type.dtype is not type.dtype:
         ref = make(round, frame, Cast(dtype=type.dtype), (ref,), span)[0]
-    if not same_shape(ref.type.shape, type.shape, Facts(round, frame.where)):
+    if not same_shape(ref.type.shape, type.shape, FrameFacts(round, frame.where)):
         ref = make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
     return ref

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tempoc.ops.definition.operator import Facts, OperandError
+from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, shape_text
-from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -26,7 +26,7 @@ from tempoc.symbolic.walk import ceildiv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class SliceRange:
     """``lo:hi:step`` as written; what is left out is ``None``."""
 
     lo: Expr | None = None
@@ -34,11 +34,11 @@ class Range:
     step: int = 1
 
 
-Written = Expr | Range | Literal["tensor"]
+IndexEntry = Expr | SliceRange | Literal["tensor"]
 """A point, a slice, or the place of the integer tensor that is the second operand."""
 
 
-def spatial_index(shape: Shape, written: Sequence[Written], facts: Facts) -> SpatialIndex:
+def spatial_index(shape: Shape, written: Sequence[IndexEntry], facts: ShapeFacts) -> SpatialIndex:
     """The index of a tensor of this shape; axes without an entry are taken whole.
 
     Constants may be negative and then count from the end; slices are cut at the ends of the axis.
@@ -52,22 +52,22 @@ def spatial_index(shape: Shape, written: Sequence[Written], facts: Facts) -> Spa
         )
     if list(written).count("tensor") > 1:
         raise OperandError("one integer tensor can stand in an index, not more")
-    rest = [Range()] * (len(shape) - len(written))
+    rest = [SliceRange()] * (len(shape) - len(written))
     parts = zip([*written, *rest], shape, range(len(shape)), strict=True)
     return SpatialIndex(entries=tuple(_part(w, n, axis, facts) for w, n, axis in parts))
 
 
-def _part(written: Written, n: Expr, axis: int, facts: Facts) -> Part:
+def _part(written: IndexEntry, n: Expr, axis: int, facts: ShapeFacts) -> IndexPart:
     match written:
         case "tensor":
             return "tensor"
-        case Range():
+        case SliceRange():
             return _range(written, n, facts)
         case _:
             return _point(written, n, axis, facts)
 
 
-def _point(e: Expr, n: Expr, axis: int, facts: Facts) -> Expr:
+def _point(e: Expr, n: Expr, axis: int, facts: ShapeFacts) -> Expr:
     place = add(n, e) if isinstance(e, Const) and e.value < 0 else e
     inside = conjunction(compare(">=", place, ZERO), compare("<", place, n))
     if not facts.holds(inside):
@@ -78,7 +78,7 @@ def _point(e: Expr, n: Expr, axis: int, facts: Facts) -> Expr:
     return place
 
 
-def _range(written: Range, n: Expr, facts: Facts) -> tuple[Expr, Expr, int]:
+def _range(written: SliceRange, n: Expr, facts: ShapeFacts) -> tuple[Expr, Expr, int]:
     step = written.step
     if step == 0:
         raise OperandError("a slice takes no step of 0")
@@ -95,7 +95,7 @@ def _range(written: Range, n: Expr, facts: Facts) -> tuple[Expr, Expr, int]:
 
 
 def _clamped(
-    e: Expr | None, default: Expr, lowest: Expr, highest: Expr, n: Expr, facts: Facts
+    e: Expr | None, default: Expr, lowest: Expr, highest: Expr, n: Expr, facts: ShapeFacts
 ) -> Expr:
     """A bound of a slice, moved into ``lowest .. highest``."""
     if e is None:
@@ -113,5 +113,5 @@ def _clamped(
     return _at_least(minimum(e, highest), lowest, facts)
 
 
-def _at_least(e: Expr, lowest: Expr, facts: Facts) -> Expr:
+def _at_least(e: Expr, lowest: Expr, facts: ShapeFacts) -> Expr:
     return e if facts.holds(compare(">=", e, lowest)) else maximum(e, lowest)

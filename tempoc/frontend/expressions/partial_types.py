@@ -13,10 +13,10 @@ from tempoc.frontend.environment.draft_node import Doubt
 from tempoc.frontend.environment.lower_bounds import LEAST, doubt_of, is_open, stand_in
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
+    ConstantText,
     Listing,
-    Number,
     Ref,
-    Text,
     Typed,
     Unknown,
     Value,
@@ -26,7 +26,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import type_of
-from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.types import TensorType
@@ -35,7 +35,7 @@ from tempoc.symbolic.expr import Expr
 BOTTOM = LEAST[-1]
 
 
-def early(round: Round, frame: Frame, name: str, bound: Bound) -> Value | None:
+def early(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value | None:
     """The result of a builtin as far as it is known; `None` if its operands tell no less."""
     if not round.partial:
         return None
@@ -62,11 +62,15 @@ def of_types(round: Round, frame: Frame, types: Value, dims: tuple[str, ...], sp
     return map_leaves(leaf, types)
 
 
-def _shaped(round: Round, frame: Frame, bound: Bound) -> Value | None:
+def _shaped(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
     """A tensor of a shape that is written down."""
     x, shape = bound["x"], bound["shape"]
     items = shape.items if isinstance(shape, Listing) else (shape,)
-    if not (is_open(x) or doubt_of(x) is Doubt.SHAPE) or unknown_in(shape) or Number(-1) in items:
+    if (
+        not (is_open(x) or doubt_of(x) is Doubt.SHAPE)
+        or unknown_in(shape)
+        or ConstantNumber(-1) in items
+    ):
         return None
     extents = tuple(indices.extent(v, bound.places["shape"]) for v in items)
     type = BOTTOM if isinstance(x, Unknown) else type_of(x, bound.span)
@@ -74,7 +78,7 @@ def _shaped(round: Round, frame: Frame, bound: Bound) -> Value | None:
     return stand_in(round, frame, replace(type, shape=extents), dims, bound.span, Doubt.DTYPE)
 
 
-def _fill(round: Round, frame: Frame, bound: Bound) -> None:
+def _fill(round: Round, frame: Frame, bound: BoundArguments) -> None:
     """Give unknown parts of a `stack` the shape of the others."""
     parts = bound["xs"]
     items = parts.items if isinstance(parts, Listing) else ()
@@ -89,10 +93,10 @@ def _fill(round: Round, frame: Frame, bound: Bound) -> None:
     )  # fmt: skip
 
 
-def _contracted(round: Round, frame: Frame, bound: Bound) -> Value | None:
+def _contracted(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
     """A contraction of which some operands are unknown, if the others have all of its axes."""
     spec, operands = bound.values.get("spec"), bound.rest
-    if not isinstance(spec, Text) or "." in spec.value or "->" not in spec.value:
+    if not isinstance(spec, ConstantText) or "." in spec.value or "->" not in spec.value:
         return None
     if not any(is_open(v) for v in operands):
         return None

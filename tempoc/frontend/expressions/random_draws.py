@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Draft
-from tempoc.frontend.environment.indexed_tensor import Cell, Placement
+from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import Ref, Several, Value, dims_of, leaves
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import identity, make, operator, tensor
-from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.stable_places import place_hash
 from tempoc.ops.definition.operator import Op
@@ -27,7 +27,7 @@ from tempoc.symbolic.walk import symbols
 PREFIX = "random."
 
 
-def draw(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     """The result of a function of `random`. Raises `Problem` or `StillUnknown`."""
     kind = name.removeprefix(PREFIX)
     key = _key(round, frame, bound.span)
@@ -70,7 +70,9 @@ def _key(round: Round, frame: Frame, span: Span) -> Ref:
 
 
 def written(
-    round: Round, frame: Frame, targets: list[tuple[ast.Target, tuple[Cell, Placement] | None]]
+    round: Round,
+    frame: Frame,
+    targets: list[tuple[ast.EquationTarget, tuple[IndexedTensor, Placement] | None]],
 ) -> tuple[str, ...]:
     """The domain of the draws in an equation, or in that part of it which these targets get."""
     scope = frame.scope.body()
@@ -86,7 +88,7 @@ def written(
     return round.universe.ordered(tuple(dims))
 
 
-def settle(round: Round, targets: tuple[ast.Target, ...], value: Value) -> None:
+def settle(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> None:
     """Remember over which dimensions a right side varies, in which something was drawn."""
     names: list[str] = []
     names += value.dims if isinstance(value, Several) else ()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem, StillUnknown
-from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.failure import Failure, StillUnknown
+from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Listing,
-    Number,
-    Record,
+    RecordValue,
     Ref,
     Several,
     Unknown,
@@ -39,7 +39,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class EvaluatedSlice:
     """`lo:hi:step`; what is left out is None."""
 
     low: Value | None
@@ -49,23 +49,27 @@ class Range:
 
 
 def select(
-    round: Round, frame: Frame, value: Value, items: tuple[Position | Range, ...], span: Span
+    round: Round,
+    frame: Frame,
+    value: Value,
+    items: tuple[Position | EvaluatedSlice, ...],
+    span: Span,
 ) -> Value:
-    """`value[items]`. Raises `Problem` or `StillUnknown`."""
+    """`value[items]`. Raises `Failure` or `StillUnknown`."""
     if isinstance(value, (Listing, Several)):
         return _from_list(round.universe, value, items, span)
-    if isinstance(value, Record):
-        raise Problem(type_errors.record_index(span, value))
+    if isinstance(value, RecordValue):
+        raise Failure(type_errors.record_index(span, value))
     x = tensor(round, frame, value, span)
     if len(items) > x.type.ndim:
-        raise Problem(type_errors.too_many_indices(span, len(items), x.type.ndim))
-    written: list[slicing.Written] = []
+        raise Failure(type_errors.too_many_indices(span, len(items), x.type.ndim))
+    written: list[slicing.IndexEntry] = []
     gathers: list[Ref] = []
     named: list[str] = []
     for axis, item in enumerate(items):
-        parts = (item.low, item.high) if isinstance(item, Range) else (item.value,)
+        parts = (item.low, item.high) if isinstance(item, EvaluatedSlice) else (item.value,)
         named += (d for v in parts if v is not None for d in dims_of(v, round.universe))
-        if isinstance(item, Range):
+        if isinstance(item, EvaluatedSlice):
             written.append(_range(round.universe, item))
             continue
         e = as_expr(item.value)
@@ -76,11 +80,11 @@ def select(
         _prove(round, frame, e, x.type.shape[axis], item.span, span)
         written.append(e)
     if len(gathers) > 1:
-        raise Problem(type_errors.index_gather_twice(span))
+        raise Failure(type_errors.index_gather_twice(span))
     try:
-        op = slicing.spatial_index(x.type.shape, written, Facts(round, frame.where))
+        op = slicing.spatial_index(x.type.shape, written, FrameFacts(round, frame.where))
     except OperandError as error:
-        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+        raise Failure(type_errors.operands(span, error.message, error.help)) from None
     found = make(round, frame, op, (x, *gathers), span)[0]
     return spread(round, frame, found, round.universe.ordered(tuple(named)))
 
@@ -88,46 +92,44 @@ def select(
 def _from_list(
     universe: Universe,
     value: Listing | Several,
-    items: tuple[Position | Range, ...],
+    items: tuple[Position | EvaluatedSlice, ...],
     span: Span,
 ) -> Value:
     first, *others = items
     if others:
-        raise Problem(type_errors.too_many_indices(span, len(items), 1))
+        raise Failure(type_errors.too_many_indices(span, len(items), 1))
     count = len(value.items)
-    if isinstance(first, Range):
+    if isinstance(first, EvaluatedSlice):
         ends = [
             None if v is None else indices.integer(universe, v, first.span, "an index into a list")
             for v in (first.low, first.high, first.step)
         ]
         if ends[2] == 0:
-            raise Problem(type_errors.spatial_step(first.span))
+            raise Failure(type_errors.spatial_step(first.span))
         return Listing(value.items[slice(*ends)])
     k = indices.integer(universe, first.value, first.span, "an index into a list")
     if not -count <= k < count:
-        raise Problem(type_errors.list_index(first.span, k, count))
+        raise Failure(type_errors.list_index(first.span, k, count))
     return value.items[k]
 
 
-def _range(universe: Universe, item: Range) -> slicing.Range:
+def _range(universe: Universe, item: EvaluatedSlice) -> slicing.SliceRange:
     ends: list[Expr | None] = []
     for v in (item.low, item.high):
         if isinstance(v, Unknown):
             raise StillUnknown(v)
         found = None if v is None else as_expr(v)
         if v is not None and (found is None or is_condition(found)):
-            raise Problem(type_errors.needs_index(item.span, "an end of a spatial slice", v))
+            raise Failure(type_errors.needs_index(item.span, "an end of a spatial slice", v))
         ends.append(found)
-    step = Number(1) if item.step is None else item.step
+    step = ConstantNumber(1) if item.step is None else item.step
     by = indices.integer(universe, step, item.span, "the step of a slice")
     if by == 0:
-        raise Problem(type_errors.spatial_step(item.span))
-    return slicing.Range(lo=ends[0], hi=ends[1], step=by)
+        raise Failure(type_errors.spatial_step(item.span))
+    return slicing.SliceRange(lo=ends[0], hi=ends[1], step=by)
 
 
-def _prove(
-    round: Round, frame: Frame, e: Expr, extent: Expr, place: Span, span: Span
-) -> None:
+def _prove(round: Round, frame: Frame, e: Expr, extent: Expr, place: Span, span: Span) -> None:
     """An index expression stays on its axis; a negative constant counts from the end."""
     position = add(extent, e) if isinstance(e, Const) and e.value < 0 else e
     inside = conjunction(compare(">=", position, ZERO), compare("<", position, extent))
@@ -138,9 +140,8 @@ def _prove(
     if point is None:
         return
     when = shown_point(round.universe, here.dims, (e, extent), point)
-    raise Problem(
+    raise Failure(
         type_errors.spatial_range(
             place, span.text, evaluate(e, point), evaluate(extent, point), show(extent), when
         )
     )
-

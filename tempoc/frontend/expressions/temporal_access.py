@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.base.source import Span
-from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import (
+    ConstantNumber,
     Index,
-    Number,
     Ref,
     Several,
     Unknown,
@@ -24,7 +24,7 @@ from tempoc.frontend.expressions.apply_operator import make, read, tensor
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.pick import Pick
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sum, Sym, add
+from tempoc.symbolic.expr import Const, Entry, Expr, IndexSum, Slice, Sym, add
 from tempoc.symbolic.walk import substitute, symbols
 
 Mapped = Mapping[str, Entry]
@@ -36,7 +36,7 @@ def temporal(
     """A tree read at `entries`, leaf by leaf; dimensions without an entry keep their point.
 
     A leaf that does not vary with a dimension is the same at every point of it, unless
-    `strict`; sliced it has no axis to give. Raises `Problem`.
+    `strict`; sliced it has no axis to give. Raises `Failure`.
     """
     if isinstance(value, Several):
         value = value.items[0]
@@ -44,14 +44,14 @@ def temporal(
     for dim, entry in entries.items():
         absent = dim not in dims and not isinstance(value, Unknown)
         if absent and (strict or isinstance(entry, Slice)):
-            raise Problem(domain_errors.does_not_vary(span, dim, dims))
+            raise Failure(domain_errors.does_not_vary(span, dim, dims))
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
         if isinstance(v, Index):
             return _index(round, frame, v, entries, span)
         if isinstance(v, Ref):
             return _ref(round, frame, v, entries, span)
-        if isinstance(v, Number) and any(isinstance(e, Slice) for e in entries.values()):
+        if isinstance(v, ConstantNumber) and any(isinstance(e, Slice) for e in entries.values()):
             return leaf(_, tensor(round, frame, v, span))
         return v
 
@@ -97,7 +97,7 @@ def _ref(round: Round, frame: Frame, ref: Ref, entries: Mapped, span: Span) -> R
     mapped = {d: e for d, e in entries.items() if d in _dims(ref, round)}
     absent = [d for d, e in entries.items() if isinstance(e, Slice) and d not in mapped]
     if absent:
-        raise Problem(domain_errors.does_not_vary(span, absent[0], _dims(ref, round)))
+        raise Failure(domain_errors.does_not_vary(span, absent[0], _dims(ref, round)))
     if not mapped:
         return ref
     composed = _composed(ref, mapped, round.universe)
@@ -150,7 +150,6 @@ def _shift(entry: Entry, dim: str) -> Expr | None:
     """What is added to a dimension in `t + c`; `None` for another form."""
     if entry == Sym(dim):
         return Const(0)
-    if isinstance(entry, Sum) and entry.terms == ((1, Sym(dim)),):
+    if isinstance(entry, IndexSum) and entry.terms == ((1, Sym(dim)),):
         return Const(entry.const)
     return None
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import Listing, Unknown, describe
@@ -13,13 +13,13 @@ from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
 
 
-def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expr) -> Iterator[Frame]:
-    """A frame for each turn, with the loop's name bound. Raises `Problem` or `StillUnknown`."""
+def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expression) -> Iterator[Frame]:
+    """A frame for each turn, with the loop's name bound. Raises `Failure` or `StillUnknown`."""
     values = round.evaluate(frame, over)
     if isinstance(values, Unknown):
         raise StillUnknown(values)
     if not isinstance(values, Listing):
-        raise Problem(name_errors.for_over(over.span, describe(values)))
+        raise Failure(name_errors.for_over(over.span, describe(values)))
     here = round.language.place(over.span)
     for k, value in enumerate(values.items):
         scope = Scope("loop", parent=frame.scope)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tempoc.ops.control.control import Select
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.types import DType, TensorType
@@ -14,7 +14,7 @@ from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.source import Literal
 
 
-def settled(op: Op, operands: tuple[TensorType, ...], value: Number) -> Literal | None:
+def settled(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Literal | None:
     """The number as the operation wants it, ``None`` where it stays weak.
 
     ``operands`` are the types of all operands, the number's among them (weak). Operands that do not
@@ -39,7 +39,7 @@ def _common(op: Op, operands: tuple[TensorType, ...]) -> tuple[DType, bool]:
             return DType.F32, True
 
 
-def _holds(dtype: DType, value: Number) -> bool:
+def _holds(dtype: DType, value: Scalar) -> bool:
     if dtype.is_float:
         return True
     if not dtype.is_int or isinstance(value, float):

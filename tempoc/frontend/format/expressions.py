@@ -6,7 +6,7 @@ brackets is set tight (`x[t+1]`), elsewhere with spaces (`a + b`).
 
 from typing import assert_never
 
-from tempoc.base.doc import SPACE, Doc, Group, Nest, bracket, concat, render
+from tempoc.base.doc import SPACE, Doc, DocGroup, DocNest, bracket, concat, render
 from tempoc.frontend.syntax import ast
 
 # Levels of binding, weakest first; a node in a place of a higher level needs parentheses.
@@ -20,7 +20,7 @@ _LEVELS = {
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 
 
-def expression_text(node: ast.Expr, *, tight: bool = False) -> str:
+def expression_text(node: ast.Expression, *, tight: bool = False) -> str:
     """An expression on one line, as in a diagnostic; `tight` as inside brackets."""
     return render(expression(node, tight=tight), width=1_000_000)
 
@@ -30,17 +30,17 @@ def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def expression(node: ast.Expr, level: int = _AS, *, tight: bool = False) -> Doc:
+def expression(node: ast.Expression, level: int = _AS, *, tight: bool = False) -> Doc:
     """An expression in a place that asks for at least `level`."""
     if _level(node) < level or _parenthesized(node):
-        return Group(concat("(", Nest(_bare(node, tight)), ")"))
+        return DocGroup(concat("(", DocNest(_bare(node, tight)), ")"))
     return _bare(node, tight)
 
 
 def type_doc(node: ast.TypeExpr) -> Doc:
     """A type."""
     match node:
-        case ast.TensorType():
+        case ast.TensorTypeExpr():
             if not node.extents:
                 return node.dtype
             return bracket(f"{node.dtype}[", [expression(e, tight=True) for e in node.extents], "]")
@@ -54,30 +54,30 @@ def typed(fields: tuple[ast.TypeField, ...]) -> list[Doc]:
     return [concat(f"{field.name}: ", type_doc(field.type)) for field in fields]
 
 
-def entries_doc(entries: tuple[ast.Entry, ...]) -> Doc:
+def entries_doc(entries: tuple[ast.BracketEntry, ...]) -> Doc:
     """A bracket with its entries."""
     return bracket("[", [_entry(entry) for entry in entries], "]")
 
 
-def _bare(node: ast.Expr, tight: bool) -> Doc:
+def _bare(node: ast.Expression, tight: bool) -> Doc:
     match node:
         case ast.Name():
             return node.name
-        case ast.Number():
+        case ast.NumberExpr():
             return node.text
         case ast.String():
             return quoted(node.value)
         case ast.Bool():
             return "true" if node.value else "false"
-        case ast.Group():
+        case ast.GroupExpr():
             return f"({node.value.name})"
         case ast.ListExpr() | ast.ListComp() | ast.RecordExpr():
             return _collection(node)
-        case ast.Unary():
+        case ast.UnaryExpr():
             return _unary(node, tight)
         case ast.Binary():
             return _binary(node, tight)
-        case ast.Compare():
+        case ast.ComparisonExpr():
             left = expression(node.left, _SUM, tight=tight)
             right = expression(node.right, _SUM, tight=tight)
             return concat(left, f" {node.op} ", right)
@@ -88,7 +88,7 @@ def _bare(node: ast.Expr, tight: bool) -> Doc:
             return concat(then, " if ", condition, " else ", orelse)
         case ast.AsType():
             return concat(expression(node.value, _AS, tight=tight), " as ", type_doc(node.type))
-        case ast.Access() | ast.Call() | ast.Field() | ast.Transpose():
+        case ast.Access() | ast.CallExpr() | ast.Field() | ast.TransposeExpr():
             return _postfix(node, tight)
     assert_never(node)
 
@@ -106,7 +106,7 @@ def _collection(node: ast.ListExpr | ast.ListComp | ast.RecordExpr) -> Doc:
     assert_never(node)
 
 
-def _unary(node: ast.Unary, tight: bool) -> Doc:
+def _unary(node: ast.UnaryExpr, tight: bool) -> Doc:
     if node.op == "not":
         return concat("not ", expression(node.operand, _NOT, tight=tight))
     return concat("-", expression(node.operand, _UNARY, tight=tight))
@@ -120,7 +120,7 @@ def _binary(node: ast.Binary, tight: bool) -> Doc:
         space = "" if tight else " "
         return concat(left, f"{space}**{space}", expression(right, _UNARY, tight=tight))
     links: list[tuple[str, Doc]] = []
-    first: ast.Expr = node
+    first: ast.Expression = node
     while isinstance(first, ast.Binary) and _LEVELS[first.op] == level:
         if links and _parenthesized(first):
             break
@@ -130,32 +130,32 @@ def _binary(node: ast.Binary, tight: bool) -> Doc:
     for op, operand in reversed(links):
         close = tight and level in (_SUM, _PRODUCT)
         parts += [op, operand] if close else [f" {op}", SPACE, operand]
-    return Group(Nest(concat(*parts), 4))
+    return DocGroup(DocNest(concat(*parts), 4))
 
 
-def _postfix(node: ast.Access | ast.Call | ast.Field | ast.Transpose, tight: bool) -> Doc:
+def _postfix(node: ast.Access | ast.CallExpr | ast.Field | ast.TransposeExpr, tight: bool) -> Doc:
     match node:
         case ast.Access():
             return concat(expression(node.base, _POSTFIX, tight=tight), entries_doc(node.entries))
-        case ast.Call():
+        case ast.CallExpr():
             args = [expression(arg, tight=tight) for arg in node.args]
             for kwarg in node.kwargs:
                 value = expression(kwarg.value, tight=tight)
                 args.append(concat(f"{kwarg.name.name} = ", value))
             return concat(expression(node.function, _POSTFIX, tight=tight), bracket("(", args, ")"))
-        case ast.Field() | ast.Transpose():
+        case ast.Field() | ast.TransposeExpr():
             # `2.w` would be read as a number.
             base = expression(node.base, _POSTFIX, tight=tight)
-            if isinstance(node.base, ast.Number) and not _parenthesized(node.base):
+            if isinstance(node.base, ast.NumberExpr) and not _parenthesized(node.base):
                 base = concat("(", base, ")")
-            return concat(base, ".T" if isinstance(node, ast.Transpose) else f".{node.name}")
+            return concat(base, ".T" if isinstance(node, ast.TransposeExpr) else f".{node.name}")
     assert_never(node)
 
 
-def _entry(entry: ast.Entry) -> Doc:
+def _entry(entry: ast.BracketEntry) -> Doc:
     head = "" if entry.name is None else f"{entry.name.name} = "
     match entry.value:
-        case ast.Slice():
+        case ast.SliceExpr():
             return concat(head, _slice(entry.value))
         case ast.DataPoint():
             index = expression(entry.value.index, tight=True)
@@ -164,15 +164,15 @@ def _entry(entry: ast.Entry) -> Doc:
             return concat(head, expression(entry.value, tight=True))
 
 
-def _slice(node: ast.Slice) -> Doc:
-    def part(e: ast.Expr | None) -> Doc:
+def _slice(node: ast.SliceExpr) -> Doc:
+    def part(e: ast.Expression | None) -> Doc:
         return "" if e is None else expression(e, tight=True)
 
     ends = concat(part(node.lo), ":", part(node.hi))
     return ends if node.step is None else concat(ends, ":", part(node.step))
 
 
-def _level(node: ast.Expr) -> int:
+def _level(node: ast.Expression) -> int:
     match node:
         case ast.AsType():
             return _AS
@@ -180,41 +180,41 @@ def _level(node: ast.Expr) -> int:
             return _IF
         case ast.Binary():
             return _LEVELS[node.op]
-        case ast.Compare():
+        case ast.ComparisonExpr():
             return _COMPARE
-        case ast.Unary():
+        case ast.UnaryExpr():
             return _NOT if node.op == "not" else _UNARY
-        case ast.Access() | ast.Call() | ast.Field() | ast.Transpose():
+        case ast.Access() | ast.CallExpr() | ast.Field() | ast.TransposeExpr():
             return _POSTFIX
         case _:
             return _ATOM
 
 
-def _parenthesized(node: ast.Expr) -> bool:
+def _parenthesized(node: ast.Expression) -> bool:
     """Whether the user wrote parentheses around this very node.
 
     A node's span includes its parentheses; an opening one at its start is its own unless its
     first child starts there too.
     """
     span = node.span
-    if span.source.text[span.start : span.start + 1] != "(" or isinstance(node, ast.Group):
+    if span.source.text[span.start : span.start + 1] != "(" or isinstance(node, ast.GroupExpr):
         return False
     first = _first(node)
     return first is None or first.span.start != span.start
 
 
-def _first(node: ast.Expr) -> ast.Expr | None:
+def _first(node: ast.Expression) -> ast.Expression | None:
     """The child with which the text of a node begins."""
     match node:
-        case ast.Binary() | ast.Compare():
+        case ast.Binary() | ast.ComparisonExpr():
             return node.left
         case ast.IfExpr():
             return node.then
         case ast.AsType():
             return node.value
-        case ast.Call():
+        case ast.CallExpr():
             return node.function
-        case ast.Access() | ast.Field() | ast.Transpose():
+        case ast.Access() | ast.Field() | ast.TransposeExpr():
             return node.base
         case _:
             return None

@@ -33,7 +33,7 @@ def format_module(module: ast.Module, source: Source | None = None) -> str:
     `source` is the one that the module's span points to unless another is given.
     """
     source = source or module.span.source
-    writer = _Writer(source)
+    writer = _SourceWriter(source)
     lines = writer.body(module.doc, module.items, 0, len(source.text), "")
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -44,10 +44,10 @@ class _Piece:
 
     start: int
     end: int
-    content: Token | str | ast.Item | ast.Statement
+    content: Token | str | ast.Item | ast.BodyStatement
 
 
-class _Writer:
+class _SourceWriter:
     """Writes statements, with the comments of one source."""
 
     def __init__(self, source: Source) -> None:
@@ -61,7 +61,7 @@ class _Writer:
     def body(
         self,
         doc: str | None,
-        statements: tuple[ast.Item | ast.Statement, ...],
+        statements: tuple[ast.Item | ast.BodyStatement, ...],
         start: int,
         end: int,
         indent: str,
@@ -87,7 +87,7 @@ class _Writer:
     def pieces(
         self,
         doc: str | None,
-        statements: tuple[ast.Item | ast.Statement, ...],
+        statements: tuple[ast.Item | ast.BodyStatement, ...],
         start: int,
         end: int,
     ) -> list[_Piece]:
@@ -116,9 +116,9 @@ class _Writer:
             case _:
                 return self.statement(piece.content, indent)
 
-    def statement(self, node: ast.Item | ast.Statement, indent: str) -> list[str]:
+    def statement(self, node: ast.Item | ast.BodyStatement, indent: str) -> list[str]:
         """The lines of one statement."""
-        if isinstance(node, ast.For) or (isinstance(node, ast.Def) and not node.inline):
+        if isinstance(node, ast.ForLoop) or (isinstance(node, ast.Def) and not node.inline):
             doc = node.doc if isinstance(node, ast.Def) else None
             brace = self.brace(node)
             head = self.plain(node, node.span.start, brace, indent)
@@ -126,10 +126,10 @@ class _Writer:
             return [*head, *body, indent + "}"]
         return self.plain(node, node.span.start, node.span.end, indent)
 
-    def brace(self, node: ast.For | ast.Def) -> int:
+    def brace(self, node: ast.ForLoop | ast.Def) -> int:
         """Where the brace of a body opens."""
         before = node.name.span.end
-        if isinstance(node, ast.For):
+        if isinstance(node, ast.ForLoop):
             before = node.over.span.end
         elif node.params:
             before = node.params[-1].span.end
@@ -137,14 +137,14 @@ class _Writer:
         return self.braces[at] if at < len(self.braces) else before
 
     def plain(
-        self, node: ast.Item | ast.Statement, start: int, end: int, indent: str
+        self, node: ast.Item | ast.BodyStatement, start: int, end: int, indent: str
     ) -> list[str]:
         """A statement set anew, or as it is (but for its margin) if comments stand inside."""
         inside = bisect_left(self.starts, end) > bisect_left(self.starts, start)
         if not inside:
             text = render(item_doc(node), WIDTH - len(indent))
             return [indent + line if line else line for line in text.split("\n")]
-        if isinstance(node, ast.For | ast.Def):
+        if isinstance(node, ast.ForLoop | ast.Def):
             end += 1
         margin = self.source.position(start)[1] - 1
         first, *others = self.source.text[start:end].split("\n")

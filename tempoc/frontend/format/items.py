@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from tempoc.base.doc import SPACE, Doc, Group, Nest, bracket, concat, join
+from tempoc.base.doc import SPACE, Doc, DocGroup, DocNest, bracket, concat, join
 from tempoc.frontend.format.expressions import entries_doc, expression, quoted, type_doc, typed
 from tempoc.frontend.syntax import ast
 
 _CONTINUED = 4
 
 
-def item_doc(node: ast.Item | ast.Statement) -> Doc:
+def item_doc(node: ast.Item | ast.BodyStatement) -> Doc:
     """A statement without body, or the head of one with a body, up to its brace."""
     match node:
-        case ast.Equation() | ast.Return() | ast.For() | ast.Def():
+        case ast.Equation() | ast.Return() | ast.ForLoop() | ast.Def():
             return _statement(node)
-        case ast.Dim() | ast.Const() | ast.Assume() | ast.Import():
+        case ast.DimDecl() | ast.ConstDecl() | ast.Assume() | ast.ImportDecl():
             return _declaration(node)
-        case ast.Input() | ast.Param() | ast.Extern():
+        case ast.InputDecl() | ast.ParamDecl() | ast.ExternDecl():
             return _data(node)
-        case ast.Output() | ast.Save() | ast.Print():
+        case ast.OutputDecl() | ast.SaveDecl() | ast.PrintDecl():
             return _result(node)
     assert_never(node)
 
 
-def _statement(node: ast.Equation | ast.Return | ast.For | ast.Def) -> Doc:
+def _statement(node: ast.Equation | ast.Return | ast.ForLoop | ast.Def) -> Doc:
     match node:
         case ast.Equation():
             left = _listed("", [_target(target) for target in node.targets])
@@ -32,7 +32,7 @@ def _statement(node: ast.Equation | ast.Return | ast.For | ast.Def) -> Doc:
             return _guarded(concat(left, " = ", right), node.guard)
         case ast.Return():
             return _listed("return ", [expression(value) for value in node.values])
-        case ast.For():
+        case ast.ForLoop():
             return concat(f"for {node.name.name} in ", expression(node.over), " {")
         case ast.Def():
             head = bracket(f"def {node.name.name}(", [_parameter(p) for p in node.params], ")")
@@ -40,31 +40,31 @@ def _statement(node: ast.Equation | ast.Return | ast.For | ast.Def) -> Doc:
             if not (node.inline and isinstance(body, ast.Return)):
                 return concat(head, " {")
             value = expression(body.values[0])
-            return Group(concat(head, " =", Nest(concat(SPACE, value), _CONTINUED)))
+            return DocGroup(concat(head, " =", DocNest(concat(SPACE, value), _CONTINUED)))
     assert_never(node)
 
 
-def _declaration(node: ast.Dim | ast.Const | ast.Assume | ast.Import) -> Doc:
+def _declaration(node: ast.DimDecl | ast.ConstDecl | ast.Assume | ast.ImportDecl) -> Doc:
     match node:
-        case ast.Dim():
+        case ast.DimDecl():
             until = "" if node.until is None else f" until {node.until.name}"
             head = f"dim {node.name.name} < {node.bound.name}"
             return concat(head, _default(node.default), until)
-        case ast.Const():
+        case ast.ConstDecl():
             return concat(f"const {node.name.name}", _default(node.value))
         case ast.Assume():
             return concat("assume ", expression(node.condition))
-        case ast.Import():
+        case ast.ImportDecl():
             return _listed("import ", [_import(item) for item in node.items])
     assert_never(node)
 
 
-def _data(node: ast.Input | ast.Param | ast.Extern) -> Doc:
+def _data(node: ast.InputDecl | ast.ParamDecl | ast.ExternDecl) -> Doc:
     match node:
-        case ast.Input():
+        case ast.InputDecl():
             head = f"input {node.name.name}{_dims(node.dims)}: "
             return concat(head, type_doc(node.type))
-        case ast.Param():
+        case ast.ParamDecl():
             parts: list[Doc] = [f"param {node.name.name}{_dims(node.dims)}"]
             if node.type is not None:
                 parts += [": ", type_doc(node.type)]
@@ -72,43 +72,43 @@ def _data(node: ast.Input | ast.Param | ast.Extern) -> Doc:
                 parts.append(f" from {quoted(node.template.value)}")
             parts.append(_default(node.default))
             return concat(*parts)
-        case ast.Extern():
+        case ast.ExternDecl():
             opening = f"extern {node.kind} {node.name.name}("
             results = bracket("-> (", typed(node.results), ")")
             path = f"from {quoted(node.path.value)}"
             over = "" if node.over is None else f" over {node.over.name}"
             tail = concat(SPACE, results, SPACE, path, over)
             call = bracket(opening, typed(node.args), ")")
-            return Group(concat(call, Nest(tail, _CONTINUED)))
+            return DocGroup(concat(call, DocNest(tail, _CONTINUED)))
     assert_never(node)
 
 
-def _result(node: ast.Output | ast.Save | ast.Print) -> Doc:
+def _result(node: ast.OutputDecl | ast.SaveDecl | ast.PrintDecl) -> Doc:
     match node:
-        case ast.Output():
+        case ast.OutputDecl():
             return _listed("output ", [_output(item) for item in node.items])
-        case ast.Save():
+        case ast.SaveDecl():
             path = quoted(node.path.value)
             return _guarded(concat("save ", expression(node.value), f" to {path}"), node.guard)
-        case ast.Print():
+        case ast.PrintDecl():
             return _guarded(concat("print ", expression(node.value)), node.guard)
     assert_never(node)
 
 
-def _guarded(head: Doc, guard: ast.Expr | None) -> Doc:
+def _guarded(head: Doc, guard: ast.Expression | None) -> Doc:
     if guard is None:
         return head
-    return Group(concat(head, Nest(concat(SPACE, "when ", expression(guard)), _CONTINUED)))
+    return DocGroup(concat(head, DocNest(concat(SPACE, "when ", expression(guard)), _CONTINUED)))
 
 
 def _listed(head: str, parts: Sequence[Doc]) -> Doc:
     """`head a, b, c`, continued on further lines after the commas if need be."""
     if len(parts) == 1:
         return concat(head, parts[0])
-    return Group(concat(head, Nest(join(concat(",", SPACE), parts), _CONTINUED)))
+    return DocGroup(concat(head, DocNest(join(concat(",", SPACE), parts), _CONTINUED)))
 
 
-def _target(target: ast.Target) -> Doc:
+def _target(target: ast.EquationTarget) -> Doc:
     parts: list[Doc] = [target.name.name]
     if target.entries is not None:
         parts.append(entries_doc(target.entries))
@@ -122,7 +122,7 @@ def _parameter(param: ast.DefParam) -> Doc:
     return concat(head, _default(param.default))
 
 
-def _default(value: ast.Expr | None) -> Doc:
+def _default(value: ast.Expression | None) -> Doc:
     return "" if value is None else concat(" = ", expression(value))
 
 

@@ -14,8 +14,8 @@
 Index expressions and tensor expressions are one family: they look alike, and only scope tells
 them apart. So is every bracket: `x[t][0]` is an `Access` of an `Access`, and whether a bracket is
 temporal or spatial is decided later. Parentheses vanish, except around a bare name, where they
-make the bracket that follows spatial (`Group`). Two nodes are equal when they mean the same text:
-spans do not take part in comparison. Nesting is bounded by `parse.MAX_DEPTH`.
+make the bracket that follows spatial (`GroupExpr`). Two nodes are equal when they mean the same
+text: spans do not take part in comparison. Nesting is bounded by `parse.MAX_DEPTH`.
 """
 
 from dataclasses import dataclass, field
@@ -27,29 +27,33 @@ DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 """The names of element types."""
 
 BinaryOp = Literal["or", "and", "+", "-", "*", "/", "//", "%", "@", "**"]
-CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
+ComparisonSign = Literal["==", "!=", "<", "<=", ">", ">="]
 UnaryOp = Literal["-", "not"]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class SyntaxNode:
     """Anything with a place in the source."""
 
     span: Span = field(compare=False, repr=False)
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ident(Node):
+class Ident(SyntaxNode):
     """A name where it is introduced, or where only a name may stand."""
 
     name: str
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Name(Node):
+class Name(SyntaxNode):
     """A name used as a value: a tensor, dimension, bound, constant, function or module."""
 
     name: str
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number(Node):
+class NumberExpr(SyntaxNode):
     """`12`, `1.5`, `1e-3`, `inf`: the literal as written."""
 
     text: str
@@ -59,226 +63,255 @@ class Number(Node):
         """Its value: an int for digits alone, else a float."""
         return int(self.text) if self.text.isdigit() else float(self.text)
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class String(Node):
+class String(SyntaxNode):
     """`"..."`; `value` has its escapes replaced."""
 
     value: str
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bool(Node):
+class Bool(SyntaxNode):
     """`true` or `false`."""
 
     value: bool
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListExpr(Node):
+class ListExpr(SyntaxNode):
     """`[a, b, c]`."""
 
-    items: "tuple[Expr, ...]"
+    items: "tuple[Expression, ...]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListComp(Node):
+class ListComp(SyntaxNode):
     """`[element for name in over]`."""
 
-    element: "Expr"
+    element: "Expression"
     name: Ident
-    over: "Expr"
+    over: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordField(Node):
+class RecordField(SyntaxNode):
     """`name: value` in a record."""
 
     name: str
-    value: "Expr"
+    value: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordExpr(Node):
+class RecordExpr(SyntaxNode):
     """`{w: a, b: c}`; field names are distinct."""
 
     fields: tuple[RecordField, ...]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group(Node):
+class GroupExpr(SyntaxNode):
     """`(x)` around a bare name: a bracket after it is spatial. It means `x` otherwise."""
 
     value: Name
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unary(Node):
+class UnaryExpr(SyntaxNode):
     """`-a`, `not a`."""
 
     op: UnaryOp
-    operand: "Expr"
+    operand: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binary(Node):
+class Binary(SyntaxNode):
     """`a + b` and the like; `and` and `or` too."""
 
     op: BinaryOp
-    left: "Expr"
-    right: "Expr"
+    left: "Expression"
+    right: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compare(Node):
+class ComparisonExpr(SyntaxNode):
     """`a < b` and the like; never chained."""
 
-    op: CompareOp
-    left: "Expr"
-    right: "Expr"
+    op: ComparisonSign
+    left: "Expression"
+    right: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IfExpr(Node):
+class IfExpr(SyntaxNode):
     """`then if condition else orelse`."""
 
-    condition: "Expr"
-    then: "Expr"
-    orelse: "Expr"
+    condition: "Expression"
+    then: "Expression"
+    orelse: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slice(Node):
+class SliceExpr(SyntaxNode):
     """`lo:hi:step` in a bracket; what is left out is None."""
 
-    lo: "Expr | None" = None
-    hi: "Expr | None" = None
-    step: "Expr | None" = None
+    lo: "Expression | None" = None
+    hi: "Expression | None" = None
+    step: "Expression | None" = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataPoint(Node):
+class DataPoint(SyntaxNode):
     """`index in lo:hi` in a bracket: one element of the slice, chosen by data."""
 
-    index: "Expr"
-    within: Slice
+    index: "Expression"
+    within: SliceExpr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry(Node):
+class BracketEntry(SyntaxNode):
     """One entry of a bracket; `name` is None when it is positional."""
 
     name: Ident | None = None
-    value: "Expr | Slice | DataPoint"
+    value: "Expression | SliceExpr | DataPoint"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access(Node):
+class Access(SyntaxNode):
     """`base[entries]`: at least one entry, all positional or all keyword."""
 
-    base: "Expr"
-    entries: tuple[Entry, ...]
+    base: "Expression"
+    entries: tuple[BracketEntry, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Argument(Node):
+class CallArgument(SyntaxNode):
     """`name = value` in a call."""
 
     name: Ident
-    value: "Expr"
+    value: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Node):
+class CallExpr(SyntaxNode):
     """`function(args, name = value)`; positional arguments come first, names are distinct."""
 
-    function: "Expr"
-    args: "tuple[Expr, ...]" = ()
-    kwargs: tuple[Argument, ...] = ()
+    function: "Expression"
+    args: "tuple[Expression, ...]" = ()
+    kwargs: tuple[CallArgument, ...] = ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field(Node):
+class Field(SyntaxNode):
     """`base.name`: a record's field or a module's member."""
 
-    base: "Expr"
+    base: "Expression"
     name: str
     name_span: Span = field(compare=False, repr=False)
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transpose(Node):
+class TransposeExpr(SyntaxNode):
     """`base.T`."""
 
-    base: "Expr"
+    base: "Expression"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsType(Node):
+class AsType(SyntaxNode):
     """`value as type`: a shape assertion, which may bind extents to new names."""
 
-    value: "Expr"
+    value: "Expression"
     type: "TypeExpr"
 
 
-Expr = (
-    Name | Number | String | Bool | ListExpr | ListComp | RecordExpr | Group | Unary | Binary
-    | Compare | IfExpr | Access | Call | Field | Transpose | AsType
+Expression = (
+    Name | NumberExpr | String | Bool | ListExpr | ListComp | RecordExpr | GroupExpr | UnaryExpr |
+    Binary | ComparisonExpr | IfExpr | Access | CallExpr | Field | TransposeExpr | AsType
 )  # fmt: skip
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TensorType(Node):
+class TensorTypeExpr(SyntaxNode):
     """`f32` (no extents) or `f32[D, t+1]`; `dtype` is one of `DTYPES`."""
 
     dtype: str
-    extents: tuple[Expr, ...] = ()
+    extents: tuple[Expression, ...] = ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeField(Node):
+class TypeField(SyntaxNode):
     """`name: type` in a record type or in the signature of an extern."""
 
     name: str
     type: "TypeExpr"
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordType(Node):
+class RecordType(SyntaxNode):
     """`{w: f32[D, D], b: f32[D]}`; field names are distinct."""
 
     fields: tuple[TypeField, ...]
 
 
-TypeExpr = TensorType | RecordType
+TypeExpr = TensorTypeExpr | RecordType
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target(Node):
+class EquationTarget(SyntaxNode):
     """`name`, `name[entries]`, either with `: type`. `entries` is None without a bracket.
 
     Entries hold expressions only, no slices and no data points.
     """
 
     name: Ident
-    entries: tuple[Entry, ...] | None = None
+    entries: tuple[BracketEntry, ...] | None = None
     type: TypeExpr | None = None
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equation(Node):
+class Equation(SyntaxNode):
     """`targets = values when guard`.
 
     One value for one target, one call for several targets, or as many values as targets; the
     parser refuses other counts, except that one value of any form may serve several targets.
     """
 
-    targets: tuple[Target, ...]
-    values: tuple[Expr, ...]
-    guard: Expr | None = None
+    targets: tuple[EquationTarget, ...]
+    values: tuple[Expression, ...]
+    guard: Expression | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class For(Node):
+class ForLoop(SyntaxNode):
     """`for name in over { body }`, unrolled at compile time; only inside a def."""
 
     name: Ident
-    over: Expr
-    body: "tuple[Equation | For, ...]"
+    over: Expression
+    body: "tuple[Equation | ForLoop, ...]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Return(Node):
+class Return(SyntaxNode):
     """`return a, b`: the last statement of a def's body."""
 
-    values: tuple[Expr, ...]
+    values: tuple[Expression, ...]
 
 
-Statement = Equation | For | Return
+BodyStatement = Equation | ForLoop | Return
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DefParam(Node):
+class DefParam(SyntaxNode):
     """`x`, `lr = 1e-3`, `dim i`."""
 
     name: Ident
     is_dim: bool = False
-    default: Expr | None = None
+    default: Expression | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Def(Node):
+class Def(SyntaxNode):
     """`def name(params) = expr` or `def name(params) { body }`.
 
     The body ends with its only `Return`; the first form (`inline`) is a body of just that.
@@ -287,65 +320,73 @@ class Def(Node):
     name: Ident
     params: tuple[DefParam, ...]
     doc: str | None = None
-    body: tuple[Statement, ...]
+    body: tuple[BodyStatement, ...]
     inline: bool = False
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dim(Node):
+class DimDecl(SyntaxNode):
     """`dim name < bound = default until stop`."""
 
     name: Ident
     bound: Ident
-    default: Expr | None = None
+    default: Expression | None = None
     until: Ident | None = None
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Const(Node):
+class ConstDecl(SyntaxNode):
     """`const name = value`."""
 
     name: Ident
-    value: Expr
+    value: Expression
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assume(Node):
+class Assume(SyntaxNode):
     """`assume condition`."""
 
-    condition: Expr
+    condition: Expression
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportItem(Node):
+class ImportItem(SyntaxNode):
     """`nn`, `nn as n` (a standard module) or `"file.rt" as name`; `alias` is always set."""
 
     module: str | None = None
     path: str | None = None
     alias: Ident
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Import(Node):
+class ImportDecl(SyntaxNode):
     """`import nn, optim`."""
 
     items: tuple[ImportItem, ...]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input(Node):
+class InputDecl(SyntaxNode):
     """`input name[dims]: type`."""
 
     name: Ident
     dims: tuple[Ident, ...] = ()
     type: TypeExpr
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Param(Node):
+class ParamDecl(SyntaxNode):
     """`param name[dims]: type from "template" = default`; a type or a default is there."""
 
     name: Ident
     dims: tuple[Ident, ...] = ()
     type: TypeExpr | None = None
     template: String | None = None
-    default: Expr | None = None
+    default: Expression | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extern(Node):
+class ExternDecl(SyntaxNode):
     """`extern kind name(args) -> (results) from "module:function" over dim`."""
 
     kind: Literal["jax", "host"]
@@ -355,40 +396,57 @@ class Extern(Node):
     path: String
     over: Ident | None = None
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputItem(Node):
+class OutputItem(SyntaxNode):
     """`value as alias`; the value is a name with brackets and fields after it."""
 
-    value: Expr
+    value: Expression
     alias: Ident | None = None
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output(Node):
+class OutputDecl(SyntaxNode):
     """`output a, net[I-1] as policy`."""
 
     items: tuple[OutputItem, ...]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Save(Node):
+class SaveDecl(SyntaxNode):
     """`save value to "file-{i}.safetensors" when guard`."""
 
-    value: Expr
+    value: Expression
     path: String
-    guard: Expr | None = None
+    guard: Expression | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Print(Node):
+class PrintDecl(SyntaxNode):
     """`print value when guard`."""
 
-    value: Expr
-    guard: Expr | None = None
+    value: Expression
+    guard: Expression | None = None
+
 
 Item = (
-    Dim | Const | Assume | Import | Input | Param | Extern | Output | Save | Print | Def | Equation
+    DimDecl
+    | ConstDecl
+    | Assume
+    | ImportDecl
+    | InputDecl
+    | ParamDecl
+    | ExternDecl
+    | OutputDecl
+    | SaveDecl
+    | PrintDecl
+    | Def
+    | Equation
 )
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Module(Node):
+class Module(SyntaxNode):
     """A whole file, items in source order; `lost`: names whose statements were refused."""
 
     doc: str | None = None

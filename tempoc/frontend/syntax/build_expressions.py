@@ -1,6 +1,6 @@
 """What the parser makes of the rules of `grammar/expr.lark`.
 
-A method for each rule, called with the list of the rule's children: tokens, nodes, and `Part`s
+A method for each rule, called with the list of the rule's children: tokens, nodes, and `ListPart`s
 for the rules that are only lists. Mistakes that the grammar lets pass go to `errors`, and a node
 is made all the same, so that parsing goes on.
 """
@@ -24,7 +24,7 @@ _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPart:
     """The items of a list rule, and where it stands (-1 when it is empty)."""
 
     start: int
@@ -37,9 +37,9 @@ def bounds(child: object) -> tuple[int, int]:
     match child:
         case Token():
             return cast(int, child.start_pos), cast(int, child.end_pos)
-        case Part():
+        case ListPart():
             return child.start, child.end
-        case ast.Node():
+        case ast.SyntaxNode():
             return child.span.start, child.span.end
     raise TypeError(f"no place known for {child!r}")
 
@@ -76,11 +76,11 @@ class ExpressionActions:
         """From the first to the last child."""
         return Span(self.source, bounds(children[0])[0], bounds(children[-1])[1])
 
-    def part(self, children: Sequence[Any]) -> Part:
+    def part(self, children: Sequence[Any]) -> ListPart:
         """The nodes among the children as one child."""
         if not children:
-            return Part(-1, -1, ())
-        return Part(bounds(children[0])[0], bounds(children[-1])[1], nodes(children))
+            return ListPart(-1, -1, ())
+        return ListPart(bounds(children[0])[0], bounds(children[-1])[1], nodes(children))
 
     def token_span(self, token: Token) -> Span:
         """The place of one token."""
@@ -102,19 +102,19 @@ class ExpressionActions:
 
     # Atoms
 
-    def name(self, c: list[Any]) -> ast.Expr:
+    def name(self, c: list[Any]) -> ast.Expression:
         """`x`, and `inf`, which looks like one."""
         if c[0] == "inf":
-            return ast.Number(span=self.span(c), text="inf")
+            return ast.NumberExpr(span=self.span(c), text="inf")
         return ast.Name(span=self.span(c), name=str(c[0]))
 
-    def number(self, c: list[Any]) -> ast.Number:
+    def number(self, c: list[Any]) -> ast.NumberExpr:
         """`12`, `1.5`."""
         span, text = self.span(c), str(c[0])
         if not _NUMBER.fullmatch(text):
             self.errors.add(syntax_errors.bad_number(span, text))
             text = "0"
-        return ast.Number(span=span, text=text)
+        return ast.NumberExpr(span=span, text=text)
 
     def string(self, c: list[Any]) -> ast.String:
         """`"text"`, escapes replaced."""
@@ -135,12 +135,12 @@ class ExpressionActions:
         """`true`."""
         return ast.Bool(span=self.span(c), value=c[0] == "true")
 
-    def group(self, c: list[Any]) -> ast.Expr:
+    def group(self, c: list[Any]) -> ast.Expression:
         """`(e)`: the node of `e` gets the place of the parentheses too."""
-        span, inner = self.span(c), cast(ast.Expr, c[1])
+        span, inner = self.span(c), cast(ast.Expression, c[1])
         if isinstance(inner, ast.Name):
-            return ast.Group(span=span, value=inner)
-        return inner if isinstance(inner, ast.Group) else replace(inner, span=span)
+            return ast.GroupExpr(span=span, value=inner)
+        return inner if isinstance(inner, ast.GroupExpr) else replace(inner, span=span)
 
     def list_expr(self, c: list[Any]) -> ast.ListExpr:
         """`[a, b]`."""
@@ -162,25 +162,25 @@ class ExpressionActions:
 
     # Operators
 
-    def unary(self, c: list[Any]) -> ast.Unary:
+    def unary(self, c: list[Any]) -> ast.UnaryExpr:
         """`-a`."""
-        return ast.Unary(span=self.span(c), op=cast(ast.UnaryOp, str(c[0])), operand=c[1])
+        return ast.UnaryExpr(span=self.span(c), op=cast(ast.UnaryOp, str(c[0])), operand=c[1])
 
     def binary(self, c: list[Any]) -> ast.Binary:
         """`a + b`."""
         op = cast(ast.BinaryOp, str(c[1]))
         return ast.Binary(span=self.span(c), op=op, left=c[0], right=c[2])
 
-    def compare(self, c: list[Any]) -> ast.Compare:
+    def compare(self, c: list[Any]) -> ast.ComparisonExpr:
         """`a < b`."""
-        op = cast(ast.CompareOp, str(c[1]))
-        return ast.Compare(span=self.span(c), op=op, left=c[0], right=c[2])
+        op = cast(ast.ComparisonSign, str(c[1]))
+        return ast.ComparisonExpr(span=self.span(c), op=op, left=c[0], right=c[2])
 
     def comparator(self, c: list[Any]) -> Token:
         """The operator itself."""
         return cast(Token, c[0])
 
-    def chain(self, c: list[Any]) -> ast.Compare:
+    def chain(self, c: list[Any]) -> ast.ComparisonExpr:
         """`a < b < c`, refused with what was meant."""
         pairs = [self.span(c[at : at + 3]).text for at in range(0, len(c) - 2, 2)]
         self.errors.add(syntax_errors.chained_comparison(self.span(c), " and ".join(pairs)))
@@ -200,7 +200,7 @@ class ExpressionActions:
         """`x[...]`."""
         return ast.Access(span=self.span(c), base=c[0], entries=c[2].items)
 
-    def entries(self, c: list[Any]) -> Part:
+    def entries(self, c: list[Any]) -> ListPart:
         """What stands in a bracket; the two kinds of entries do not mix."""
         part = self.part(c)
         named = [entry for entry in part.items if entry.name is not None]
@@ -209,12 +209,12 @@ class ExpressionActions:
         self.distinct("dimension", ((e.name.name, e.name.span) for e in named))
         return part
 
-    def entry(self, c: list[Any]) -> ast.Entry:
+    def entry(self, c: list[Any]) -> ast.BracketEntry:
         """`e`, `t = e`."""
         name = self.ident(c[0]) if len(c) == 3 else None
-        return ast.Entry(span=self.span(c), name=name, value=c[-1])
+        return ast.BracketEntry(span=self.span(c), name=name, value=c[-1])
 
-    def slice(self, c: list[Any]) -> ast.Slice:
+    def slice(self, c: list[Any]) -> ast.SliceExpr:
         """`lo:hi:step`."""
         found: list[Any] = [None, None, None]
         at = 0
@@ -223,48 +223,48 @@ class ExpressionActions:
                 at += 1
             else:
                 found[at] = child
-        return ast.Slice(span=self.span(c), lo=found[0], hi=found[1], step=found[2])
+        return ast.SliceExpr(span=self.span(c), lo=found[0], hi=found[1], step=found[2])
 
     def data_point(self, c: list[Any]) -> ast.DataPoint:
         """`j in lo:hi`."""
         return ast.DataPoint(span=self.span(c), index=c[0], within=c[2])
 
-    def call(self, c: list[Any]) -> ast.Call:
+    def call(self, c: list[Any]) -> ast.CallExpr:
         """`f(...)`."""
-        args: list[ast.Expr] = []
-        kwargs: list[ast.Argument] = []
+        args: list[ast.Expression] = []
+        kwargs: list[ast.CallArgument] = []
         for item in c[2].items:
-            if isinstance(item, ast.Argument):
+            if isinstance(item, ast.CallArgument):
                 kwargs.append(item)
                 continue
             if kwargs:
                 self.errors.add(syntax_errors.positional_after_keyword(item.span))
             args.append(item)
         self.distinct("argument", ((a.name.name, a.name.span) for a in kwargs))
-        return ast.Call(
+        return ast.CallExpr(
             span=self.span(c), function=c[0], args=tuple(args), kwargs=tuple(kwargs)
         )
 
-    def arguments(self, c: list[Any]) -> Part:
+    def arguments(self, c: list[Any]) -> ListPart:
         """What stands in the parentheses of a call."""
         return self.part(c)
 
-    def argument(self, c: list[Any]) -> ast.Expr | ast.Argument:
+    def argument(self, c: list[Any]) -> ast.Expression | ast.CallArgument:
         """`e`, `lr = e`."""
         if len(c) == 1:
-            return cast(ast.Expr, c[0])
-        return ast.Argument(span=self.span(c), name=self.ident(c[0]), value=c[2])
+            return cast(ast.Expression, c[0])
+        return ast.CallArgument(span=self.span(c), name=self.ident(c[0]), value=c[2])
 
-    def member(self, c: list[Any]) -> ast.Field | ast.Transpose:
+    def member(self, c: list[Any]) -> ast.Field | ast.TransposeExpr:
         """`.w`, and `.T`."""
         if c[2] == "T":
-            return ast.Transpose(span=self.span(c), base=c[0])
+            return ast.TransposeExpr(span=self.span(c), base=c[0])
         name_span = self.token_span(c[2])
         return ast.Field(span=self.span(c), base=c[0], name=str(c[2]), name_span=name_span)
 
     # Types
 
-    def tensor_type(self, c: list[Any]) -> ast.TensorType:
+    def tensor_type(self, c: list[Any]) -> ast.TensorTypeExpr:
         """`f32[D]`."""
         dtype = str(c[0])
         if dtype not in ast.DTYPES:
@@ -275,7 +275,7 @@ class ExpressionActions:
                 )
             )
             dtype = "f32"
-        return ast.TensorType(span=self.span(c), dtype=dtype, extents=nodes(c))
+        return ast.TensorTypeExpr(span=self.span(c), dtype=dtype, extents=nodes(c))
 
     def record_type(self, c: list[Any]) -> ast.RecordType:
         """`{w: f32[D]}`."""
@@ -286,5 +286,3 @@ class ExpressionActions:
     def typed(self, c: list[Any]) -> ast.TypeField:
         """`w: f32[D]`."""
         return ast.TypeField(span=self.span(c), name=str(c[0]), type=c[2])
-
-

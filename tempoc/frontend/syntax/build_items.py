@@ -6,12 +6,18 @@ from typing import Any
 from tempoc.base.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
-from tempoc.frontend.syntax.build_expressions import ExpressionActions, Part, after, names, nodes
+from tempoc.frontend.syntax.build_expressions import (
+    ExpressionActions,
+    ListPart,
+    after,
+    names,
+    nodes,
+)
 
 _KINDS = ("jax", "host")
 
 
-class Broken(ast.Node):
+class Broken(ast.SyntaxNode):
     """The place of a statement that has been refused already."""
 
     __slots__ = ()
@@ -27,11 +33,11 @@ class ItemActions(ExpressionActions):
         items = tuple(item for item in c[1].items if not isinstance(item, Broken))
         return ast.Module(span=self.source.whole(), doc=_doc(c[0]), items=items)
 
-    def module_doc(self, c: list[Any]) -> Part:
+    def module_doc(self, c: list[Any]) -> ListPart:
         """The string that opens a file, if there is one."""
-        return Part(-1, -1, tuple(c[:1]))
+        return ListPart(-1, -1, tuple(c[:1]))
 
-    def items(self, c: list[Any]) -> Part:
+    def items(self, c: list[Any]) -> ListPart:
         """The items of a file."""
         return self.part(c)
 
@@ -41,10 +47,10 @@ class ItemActions(ExpressionActions):
 
     # Declarations
 
-    def dim(self, c: list[Any]) -> ast.Dim:
+    def dim(self, c: list[Any]) -> ast.DimDecl:
         """`dim t < T = e until stop`."""
         until = after(c, "until")
-        return ast.Dim(
+        return ast.DimDecl(
             span=self.span(c),
             name=self.ident(c[1]),
             bound=self.ident(c[3]),
@@ -52,17 +58,17 @@ class ItemActions(ExpressionActions):
             until=None if until is None else self.ident(until),
         )
 
-    def const(self, c: list[Any]) -> ast.Const:
+    def const(self, c: list[Any]) -> ast.ConstDecl:
         """`const D = e`."""
-        return ast.Const(span=self.span(c), name=self.ident(c[1]), value=c[3])
+        return ast.ConstDecl(span=self.span(c), name=self.ident(c[1]), value=c[3])
 
     def assume(self, c: list[Any]) -> ast.Assume:
         """`assume e`."""
         return ast.Assume(span=self.span(c), condition=c[1])
 
-    def import_items(self, c: list[Any]) -> ast.Import:
+    def import_items(self, c: list[Any]) -> ast.ImportDecl:
         """`import nn, optim`."""
-        return ast.Import(span=self.span(c), items=nodes(c))
+        return ast.ImportDecl(span=self.span(c), items=nodes(c))
 
     def import_item(self, c: list[Any]) -> ast.ImportItem:
         """`nn`, `"file.rt" as name`."""
@@ -72,23 +78,23 @@ class ItemActions(ExpressionActions):
         path = self.string(c[:1]).value
         return ast.ImportItem(span=self.span(c), path=path, alias=alias)
 
-    def dims(self, c: list[Any]) -> Part:
+    def dims(self, c: list[Any]) -> ListPart:
         """`[b, t]` in a declaration."""
         start, end = self.span(c).start, self.span(c).end
         idents = tuple(self.ident(token) for token in names(c))
         self.distinct("dimension", ((d.name, d.span) for d in idents))
-        return Part(start, end, idents)
+        return ListPart(start, end, idents)
 
-    def input(self, c: list[Any]) -> ast.Input:
+    def input(self, c: list[Any]) -> ast.InputDecl:
         """`input x[t]: f32`."""
-        return ast.Input(
+        return ast.InputDecl(
             span=self.span(c), name=self.ident(c[1]), dims=_dims(c), type=after(c, ":")
         )
 
-    def param(self, c: list[Any]) -> ast.Param:
+    def param(self, c: list[Any]) -> ast.ParamDecl:
         """`param W[l]: f32 from "w" = e`."""
         template = after(c, "from")
-        node = ast.Param(
+        node = ast.ParamDecl(
             span=self.span(c),
             name=self.ident(c[1]),
             dims=_dims(c),
@@ -100,21 +106,21 @@ class ItemActions(ExpressionActions):
             self.errors.add(syntax_errors.untyped_param(node.span, node.name.name))
         return node
 
-    def signature(self, c: list[Any]) -> Part:
+    def signature(self, c: list[Any]) -> ListPart:
         """The arguments or results of an extern."""
         part = self.part(c)
         self.distinct("name", ((f.name, f.span) for f in part.items))
         return part
 
-    def extern(self, c: list[Any]) -> ast.Extern:
+    def extern(self, c: list[Any]) -> ast.ExternDecl:
         """`extern host f(...) -> (...) from "..." over b`."""
         kind = str(c[1])
         if kind not in _KINDS:
             self.errors.add(syntax_errors.unknown_extern_kind(self.token_span(c[1]), kind))
             kind = "host"
-        signatures = [part for part in c if isinstance(part, Part)]
+        signatures = [part for part in c if isinstance(part, ListPart)]
         over = after(c, "over")
-        return ast.Extern(
+        return ast.ExternDecl(
             span=self.span(c),
             kind="jax" if kind == "jax" else "host",
             name=self.ident(c[2]),
@@ -134,23 +140,23 @@ class ItemActions(ExpressionActions):
             span=self.span(c), value=c[0], alias=None if alias is None else self.ident(alias)
         )
 
-    def output(self, c: list[Any]) -> ast.Output:
+    def output(self, c: list[Any]) -> ast.OutputDecl:
         """`output a, b`."""
-        return ast.Output(span=self.span(c), items=nodes(c))
+        return ast.OutputDecl(span=self.span(c), items=nodes(c))
 
-    def save(self, c: list[Any]) -> ast.Save:
+    def save(self, c: list[Any]) -> ast.SaveDecl:
         """`save x to "file" when e`."""
         self.check_item("save", c[1])
-        return ast.Save(
+        return ast.SaveDecl(
             span=self.span(c), value=c[1], path=self.string([c[3]]), guard=after(c, "when")
         )
 
-    def print(self, c: list[Any]) -> ast.Print:
+    def print(self, c: list[Any]) -> ast.PrintDecl:
         """`print x when e`."""
         self.check_item("print", c[1])
-        return ast.Print(span=self.span(c), value=c[1], guard=after(c, "when"))
+        return ast.PrintDecl(span=self.span(c), value=c[1], guard=after(c, "when"))
 
-    def check_item(self, word: str, value: ast.Expr) -> None:
+    def check_item(self, word: str, value: ast.Expression) -> None:
         """A result is a name with brackets and fields after it."""
         inner = value
         while isinstance(inner, ast.Access | ast.Field):
@@ -170,7 +176,7 @@ class ItemActions(ExpressionActions):
             default=after(c, "="),
         )
 
-    def def_params(self, c: list[Any]) -> Part:
+    def def_params(self, c: list[Any]) -> ListPart:
         """The parameters of a def."""
         part = self.part(c)
         self.distinct("parameter", ((p.name.name, p.name.span) for p in part.items))
@@ -181,22 +187,22 @@ class ItemActions(ExpressionActions):
             optional = optional or param.default is not None
         return part
 
-    def block_doc(self, c: list[Any]) -> Part:
+    def block_doc(self, c: list[Any]) -> ListPart:
         """The string that opens a body, if there is one."""
         return self.module_doc(c)
 
-    def statements(self, c: list[Any]) -> Part:
+    def statements(self, c: list[Any]) -> ListPart:
         """The statements of a body."""
         return self.part(c)
 
-    def for_loop(self, c: list[Any]) -> ast.For:
+    def for_loop(self, c: list[Any]) -> ast.ForLoop:
         """`for k in range(n) { ... }`."""
         body = c[5].items
         for statement in body:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
-        kept = tuple(s for s in body if isinstance(s, ast.Equation | ast.For))
-        return ast.For(span=self.span(c), name=self.ident(c[1]), over=c[3], body=kept)
+        kept = tuple(s for s in body if isinstance(s, ast.Equation | ast.ForLoop))
+        return ast.ForLoop(span=self.span(c), name=self.ident(c[1]), over=c[3], body=kept)
 
     def return_values(self, c: list[Any]) -> ast.Return:
         """`return a, b`."""
@@ -225,21 +231,21 @@ class ItemActions(ExpressionActions):
 
     # Equations
 
-    def values(self, c: list[Any]) -> Part:
+    def values(self, c: list[Any]) -> ListPart:
         """The right side."""
         return self.part(c)
 
-    def targets(self, c: list[Any]) -> Part:
+    def targets(self, c: list[Any]) -> ListPart:
         """The left side."""
         return self.part(c)
 
-    def target(self, c: list[Any]) -> ast.Target:
+    def target(self, c: list[Any]) -> ast.EquationTarget:
         """`x[t+1]: f32`."""
-        entries = next((part.items for part in c if isinstance(part, Part)), None)
+        entries = next((part.items for part in c if isinstance(part, ListPart)), None)
         for entry in entries or ():
-            if isinstance(entry.value, ast.Slice | ast.DataPoint):
+            if isinstance(entry.value, ast.SliceExpr | ast.DataPoint):
                 self.errors.add(syntax_errors.target_entry(entry.span))
-        return ast.Target(
+        return ast.EquationTarget(
             span=self.span(c), name=self.ident(c[0]), entries=entries, type=after(c, ":")
         )
 
@@ -254,16 +260,16 @@ class ItemActions(ExpressionActions):
         )
 
 
-def _doc(part: Part) -> str | None:
+def _doc(part: ListPart) -> str | None:
     """The text between the quotes of a documentation string, as written."""
     return str(part.items[0])[3:-3] if part.items else None
 
 
 def _dims(c: list[Any]) -> tuple[ast.Ident, ...]:
-    return next((part.items for part in c if isinstance(part, Part)), ())
+    return next((part.items for part in c if isinstance(part, ListPart)), ())
 
 
-def _kept(body: tuple[Any, ...]) -> tuple[ast.Statement, ...]:
+def _kept(body: tuple[Any, ...]) -> tuple[ast.BodyStatement, ...]:
     return tuple(s for s in body if not isinstance(s, Broken))
 
 

@@ -313,9 +313,7 @@ def unwritable(path: str, reason: str) -> Diagnostic:
     return Diagnostic(code="RT014", message=f"cannot write {path}: {reason}")
 
 
-def unknown_module(
-    span: Span, name: str, known: tuple[str, ...], close: str | None
-) -> Diagnostic:
+def unknown_module(span: Span, name: str, known: tuple[str, ...], close: str | None) -> Diagnostic:
     """An import of a standard module that does not exist."""
     file = f'for a file write `import "{name}.rt" as {name}`'
     return _error(

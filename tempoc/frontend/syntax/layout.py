@@ -155,9 +155,7 @@ class _Layout:
             statement.open.pop()
             return
         self.refuse(
-            syntax_errors.wrong_bracket(
-                self.span(token), token, self.span(opener), CLOSING[opener]
-            )
+            syntax_errors.wrong_bracket(self.span(token), token, self.span(opener), CLOSING[opener])
         )
         while statement.open and CLOSING[statement.open.pop()] != token:
             pass
@@ -177,9 +175,7 @@ class _Layout:
             return
         opener = statement.open[-1]
         until = None if at is None or at.type == "NEWLINE" else self.span(at)
-        self.refuse(
-            syntax_errors.unclosed_bracket(self.span(opener), CLOSING[opener], until)
-        )
+        self.refuse(syntax_errors.unclosed_bracket(self.span(opener), CLOSING[opener], until))
         statement.open.clear()
 
     def unclosed_block(self, at: Token | None) -> None:

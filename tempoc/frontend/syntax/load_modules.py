@@ -41,7 +41,7 @@ class LoadedModule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedSources:
     """A program: its main file and everything that it imports, imported files first.
 
     `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
@@ -57,12 +57,12 @@ class Loaded:
     beside: tuple[str, ...] = ()
 
 
-def load_file(path: str, *, tolerant: bool = False) -> Loaded:
+def load_file(path: str, *, tolerant: bool = False) -> LoadedSources:
     """The program in a file, or on standard input if `path` is `-`.
 
     Raises `DiagnosticError` with the syntax errors of all files that could be read, and with
-    what is wrong with the imports; a `tolerant` caller gets these in `Loaded.errors` if they can
-    be worked around, and has to raise them.
+    what is wrong with the imports; a `tolerant` caller gets these in `LoadedSources.errors` if
+    they can be worked around, and has to raise them.
     """
     source, folder = read_program(path)
     return load_source(source, folder, tolerant=tolerant)
@@ -74,7 +74,7 @@ def load_source(
     texts: Mapping[str, Source] = MappingProxyType({}),
     *,
     tolerant: bool = False,
-) -> Loaded:
+) -> LoadedSources:
     """The program of a text; files that it imports are looked for in `folder` (or not at all).
 
     `texts` has sources by key that take the place of files (those kept with a compiled program).
@@ -85,7 +85,7 @@ def load_source(
     if main is None or not tolerant:
         loader.errors.raise_errors()
     assert main is not None
-    return Loaded(
+    return LoadedSources(
         main=main,
         modules=MappingProxyType(loader.done),
         prelude=prelude,
@@ -99,7 +99,7 @@ def _beside(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...
     found = {str(folder): None}
     for module in modules.values():
         own = not module.key.startswith("std:")
-        if own and any(isinstance(item, ast.Extern) for item in module.tree.items):
+        if own and any(isinstance(item, ast.ExternDecl) for item in module.tree.items):
             found[os.path.normpath(folder / Path(module.key).parent)] = None
     return tuple(found)
 
@@ -182,15 +182,13 @@ class _Loader:
         self.open[key] = source.path
         imports: dict[str, str] = {}
         for item in tree.items:
-            if isinstance(item, ast.Import):
+            if isinstance(item, ast.ImportDecl):
                 for part in item.items:
                     found = self.load_import(part, folder)
                     if found is not None:
                         imports[part.alias.name] = found
         del self.open[key]
-        module = LoadedModule(
-            key=key, source=source, tree=tree, imports=MappingProxyType(imports)
-        )
+        module = LoadedModule(key=key, source=source, tree=tree, imports=MappingProxyType(imports))
         self.done[key] = module
         return module
 

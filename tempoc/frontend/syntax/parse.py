@@ -11,7 +11,7 @@ from typing import cast
 
 from tempoc.base import grammar
 from tempoc.base.diagnostics import Collector, DiagnosticError
-from tempoc.base.grammar import Grammar, Machine, Mark, Mismatch, Token
+from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
 from tempoc.base.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
@@ -75,7 +75,7 @@ class _Reading:
         self.source = source
         self.tokens = tokens
         self.errors = errors
-        self.machine: Machine = rt_grammar().machine("module", ItemActions(source, errors))
+        self.machine: ParseMachine = rt_grammar().machine("module", ItemActions(source, errors))
         self.mark: Mark = self.machine.mark()
         self.marked = 0
         self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
@@ -119,7 +119,7 @@ class _Reading:
 
 def _check_depth(item: ast.Item, errors: Collector) -> None:
     """Refuse a tree that is too deep; without recursion, since that is the danger."""
-    work: list[tuple[ast.Node, int]] = [(item, 0)]
+    work: list[tuple[ast.SyntaxNode, int]] = [(item, 0)]
     while work:
         node, depth = work.pop()
         if depth > MAX_DEPTH:
@@ -130,13 +130,13 @@ def _check_depth(item: ast.Item, errors: Collector) -> None:
         work += [(child, depth + 1) for child in children(node)]
 
 
-def children(node: ast.Node) -> list[ast.Node]:
+def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
     """The nodes directly in a node, in source order."""
-    found: list[ast.Node] = []
+    found: list[ast.SyntaxNode] = []
     for field in fields(node):
         value = getattr(node, field.name)
-        if isinstance(value, ast.Node):
+        if isinstance(value, ast.SyntaxNode):
             found.append(value)
         elif isinstance(value, tuple):
-            found += [part for part in value if isinstance(part, ast.Node)]
+            found += [part for part in value if isinstance(part, ast.SyntaxNode)]
     return found

@@ -16,7 +16,8 @@ from tempoc.frontend.syntax import ast
 SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
 """Codes of mistakes in statements that have been read nevertheless."""
 WHOLE = (
-    ast.Equation, ast.Input, ast.Param, ast.Output, ast.Print, ast.Save, ast.Def,
+    ast.Equation, ast.InputDecl, ast.ParamDecl, ast.OutputDecl, ast.PrintDecl, ast.SaveDecl,
+    ast.Def,
 )  # fmt: skip
 """Statements that can be left out."""
 _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
@@ -95,11 +96,11 @@ def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] |
 def _declared(item: ast.Item) -> tuple[str, ...]:
     """Names that a statement gives for good, whatever the text of a broken one looks like."""
     match item:
-        case ast.Dim(name=name, bound=bound):
+        case ast.DimDecl(name=name, bound=bound):
             return (name.name, bound.name)
-        case ast.Const(name=name) | ast.Def(name=name) | ast.Extern(name=name):
+        case ast.ConstDecl(name=name) | ast.Def(name=name) | ast.ExternDecl(name=name):
             return (name.name,)
-        case ast.Import(items=items):
+        case ast.ImportDecl(items=items):
             return tuple(part.alias.name for part in items)
         case _:
             return ()
@@ -109,7 +110,7 @@ def _names(item: ast.Item) -> tuple[str, ...]:
     match item:
         case ast.Equation(targets=targets):
             return tuple(t.name.name for t in targets)
-        case ast.Input(name=name) | ast.Param(name=name) | ast.Def(name=name):
+        case ast.InputDecl(name=name) | ast.ParamDecl(name=name) | ast.Def(name=name):
             return (name.name,)
         case _:
             return ()

@@ -7,20 +7,35 @@ number of calls and loops that begin before it there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.base.members import members
 from tempoc.base.source import Span
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.load_modules import Loaded
+from tempoc.frontend.syntax.load_modules import LoadedSources
 
+_KINDS: Mapping[type[ast.SyntaxNode], str] = {
+    ast.Equation: "Equation",
+    ast.DimDecl: "Dim",
+    ast.ConstDecl: "Const",
+    ast.Assume: "Assume",
+    ast.ImportDecl: "Import",
+    ast.InputDecl: "Input",
+    ast.ParamDecl: "Param",
+    ast.ExternDecl: "Extern",
+    ast.OutputDecl: "Output",
+    ast.SaveDecl: "Save",
+    ast.PrintDecl: "Print",
+    ast.Def: "Def",
+}
+"""Words for items. They are part of the key of every draw, so they stay what they are."""
 Where = tuple[str, int, int]
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SourcePlaces:
     """The places of a program's calls and loops."""
 
     names: dict[Where, str]
@@ -30,7 +45,7 @@ class Places:
         return self.names[span.source.path, span.start, span.end]
 
 
-def places(loaded: Loaded) -> Places:
+def places(loaded: LoadedSources) -> SourcePlaces:
     """The places of all files. The name of the main file does not matter."""
     names: dict[Where, str] = {}
     for module in loaded.modules.values():
@@ -42,7 +57,7 @@ def places(loaded: Loaded) -> Places:
             for k, span in enumerate(_marks(item)):
                 where = (span.source.path, span.start, span.end)
                 names.setdefault(where, f"{key}|{label} {seen[label]}|{k}")
-    return Places(names)
+    return SourcePlaces(names)
 
 
 def place_hash(path: Path) -> int:
@@ -54,7 +69,7 @@ def place_hash(path: Path) -> int:
 def _label(item: ast.Item) -> str:
     target = item.targets[0] if isinstance(item, ast.Equation) else item
     name = getattr(target, "name", None)
-    return f"{type(item).__name__} {name.name if isinstance(name, ast.Ident) else ''}"
+    return f"{_KINDS[type(item)]} {name.name if isinstance(name, ast.Ident) else ''}"
 
 
 def _marks(node: object) -> Iterator[Span]:
@@ -62,10 +77,10 @@ def _marks(node: object) -> Iterator[Span]:
     if isinstance(node, tuple):
         for member in node:
             yield from _marks(member)
-    elif isinstance(node, ast.Node):
-        if isinstance(node, ast.Call):
+    elif isinstance(node, ast.SyntaxNode):
+        if isinstance(node, ast.CallExpr):
             yield node.span
-        elif isinstance(node, (ast.For, ast.ListComp)):
+        elif isinstance(node, (ast.ForLoop, ast.ListComp)):
             yield node.over.span
         for name in members(node):
             yield from _marks(getattr(node, name))

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.control.steps import Step, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, computed, typed, within, written
 from tempoc.ops.definition.dtype_text import cast
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural
 from tempoc.ops.definition.shapes import axis_of, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import TensorType
@@ -29,14 +36,14 @@ class AssociativeScan(Op):
     all that is valid, so nothing is masked.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[OpStep, ...]
     results: tuple[int, ...]
     leaves: int
     axis: int = 0
 
     name = "associative_scan"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the leaves; the function gives elements of the same types."""
         if len(args) < self.leaves:
             raise OperandError(f"associative_scan of {self.leaves} tensors has {len(args)}")
@@ -96,7 +103,7 @@ class AssociativeScan(Op):
         return [known[k] for k in self.results]
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The function of single elements as a function within, mapped over pairs of them."""
         xs = [natural(v, out) for v in args[: self.leaves]]
@@ -109,7 +116,7 @@ class AssociativeScan(Op):
 
         def body(names: tuple[str, ...]) -> str:
             types = [*elements, *elements]
-            known = [Value(n, t, p) for n, (t, p) in zip(names, types, strict=True)]
+            known = [EmittedValue(n, t, p) for n, (t, p) in zip(names, types, strict=True)]
             return self.made([*known, *args[self.leaves :]], out)
 
         name = out.function("combine", tuple(hints), body)
@@ -123,7 +130,7 @@ class AssociativeScan(Op):
         scanned = out.bind("scanned", text)
         return tuple(_moved(f"{scanned}[{k}]", 0, axis) for k, axis in enumerate(axes))
 
-    def made(self, given: list[Value], out: Emitter) -> str:
+    def made(self, given: list[EmittedValue], out: Emitter) -> str:
         """Write the steps; the text of the results."""
         known = written(self.steps, given, out)
         texts = []

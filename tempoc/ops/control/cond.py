@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -21,7 +28,7 @@ class Cond(Op):
 
     name = "cond"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The type of both branches."""
         require(args, 3, self.name)
         p, a, b = args
@@ -39,7 +46,7 @@ class Cond(Op):
         return (args[1] if args[0] else args[2],)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A selection: what is computed elsewhere is there already."""
         wanted = padded(results[0].shape, out)

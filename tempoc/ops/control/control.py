@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, paired
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded, spread
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
@@ -29,7 +36,7 @@ class Merge(Op):
 
     name = "merge"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The promoted dtype; shapes agree, except that a weak scalar fits every shape."""
         require(args, len(self.targets), self.name)
         shaped = [a for a in args if a.shape or not a.weak] or list(args)
@@ -46,7 +53,7 @@ class Merge(Op):
         raise TypeError("merge has no value of its own")
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Never called: a merge is a tensor with several writers."""
         raise TypeError("merge is not computed by a kernel")
@@ -58,7 +65,7 @@ class Copy(Op):
 
     name = "copy"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
         require(args, 1, self.name)
         return args
@@ -68,7 +75,7 @@ class Copy(Op):
         return args
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The operand, with the padding that its extents now have."""
         aligned = out.align(args[0], padded(results[0].shape, out))
@@ -92,7 +99,7 @@ class After(Op):
 
     name = "after"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The type of the first operand."""
         if len(args) < 2:
             raise OperandError("after wants a value and what it waits for")
@@ -103,7 +110,7 @@ class After(Op):
         return args[:1]
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The first operand, with the padding that its extents now have."""
         return Copy().emit(args[:1], results, out)
@@ -115,7 +122,7 @@ class Select(Op):
 
     name = "where"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Broadcast shape; the promoted dtype of ``a`` and ``b``."""
         require(args, 3, self.name)
         if args[0].dtype is not DType.BOOL:
@@ -133,7 +140,7 @@ class Select(Op):
         return (np.where(condition, a, b),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """As in NumPy."""
         wanted = padded(results[0].shape, out)
@@ -150,7 +157,7 @@ class Ensure(Op):
 
     name = "ensure"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's dtype and the extents promised."""
         require(args, 1, self.name)
         if args[0].ndim != len(self.shape):
@@ -168,7 +175,7 @@ class Ensure(Op):
         return args
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The operand with other padding, and a check."""
         have = args[0].type.shape

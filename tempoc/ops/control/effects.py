@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.padding import natural
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import Entry
 
-Place = tuple[tuple[str, Entry], ...]
+EffectPlace = tuple[tuple[str, Entry], ...]
 """The point that a value is read at, by dimension."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect(Op):
+class EffectOp(Op):
     """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
 
     ``places`` are the points at which they were read, if these matter. ``turn`` is the place
@@ -28,10 +28,10 @@ class Effect(Op):
     """
 
     names: tuple[str, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[EffectPlace, ...] = ()
     turn: int = 0
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Nothing results."""
         require(args, len(self.names), self.name)
         return ()
@@ -41,14 +41,14 @@ class Effect(Op):
         raise TypeError(f"{self.name} has no value")
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The operands: a kernel fetches them, the runner gets them."""
         return tuple(natural(v, out).text for v in args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Print(Effect):
+class Print(EffectOp):
     """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets.
 
     ``parts`` are what was taken of the tensors there, if not all, as in the source (``[0]``).
@@ -60,7 +60,7 @@ class Print(Effect):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Save(Effect):
+class Save(EffectOp):
     """A safetensors file; ``{i}`` in ``path`` is the point's index.
 
     ``{l}`` in the name of a param is an index of its place; a slice there gives several tensors.

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Import, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    ImportedFunction,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -44,7 +52,7 @@ def _split(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extern(Op):
+class ExternCall(Op):
     """A call of ``module.function``, which the program calls ``extern``.
 
     ``arguments`` and ``results`` are types as texts (``signature_text``); ``free`` are the names in
@@ -62,9 +70,9 @@ class Extern(Op):
     gives: tuple[str, ...] = ()
 
     @property
-    def declared(self) -> Import:
+    def declared(self) -> ImportedFunction:
         """The function as it is declared."""
-        return Import(
+        return ImportedFunction(
             module=self.module,
             function=self.function,
             extern=self.extern,
@@ -75,7 +83,7 @@ class Extern(Op):
             gives=self.gives,
         )
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The results of the signature, with the extents that the operands give."""
         require(args, len(self.arguments), self.extern)
         known: dict[str, Expr] = {}
@@ -96,13 +104,13 @@ class Extern(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExternJax(Extern):
+class ExternJax(ExternCall):
     """A pure function of JAX arrays; kernels call it."""
 
     name = "extern_jax"
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
         name = out.imported(self.declared)
@@ -114,7 +122,7 @@ class ExternJax(Extern):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExternHost(Extern):
+class ExternHost(ExternCall):
     """Any Python: called by the runner, once for each point, whoever reads the results.
 
     ``turn`` is the place in the source among all calls of host functions and effects. ``default``
@@ -127,7 +135,7 @@ class ExternHost(Extern):
     name = "extern_host"
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Never called: kernels before and after the call carry operands and results."""
         raise TypeError(f"{self.extern} is not called by a kernel")
@@ -155,10 +163,10 @@ class ExternVjp(ExternJax):
             floats, results = floats + results, floats
         return found
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the float operands."""
         counts = self.counts()
-        results = Extern.infer(self, args[: counts[0]], facts)
+        results = ExternCall.infer(self, args[: counts[0]], facts)
         for count, end in zip(counts, (*counts[1:], len(args)), strict=True):
             wanted = [t for t in results if t.dtype.is_float]
             given = args[count:end]
@@ -171,7 +179,7 @@ class ExternVjp(ExternJax):
         return results
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
         texts = [natural(a, out).text for a in args]

@@ -11,9 +11,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from tempoc.ops.control.steps import Step, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, computed, typed, within, written
 from tempoc.ops.definition.dtype_text import cast
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import atom, counted, natural
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
@@ -31,7 +38,7 @@ class Fold(Op):
     with these in that order; ``carried`` and ``outputs`` are numbers of values.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     outputs: tuple[int, ...]
     elements: int
@@ -39,7 +46,7 @@ class Fold(Op):
 
     name = "fold"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""
         first, xs, _ = self.parts(args)
         known = typed(self.steps, self.given(args), facts)
@@ -81,17 +88,19 @@ class Fold(Op):
         return tuple(np.zeros((0, *known[n].shape), known[n].dtype) for n in self.outputs)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A scan of single elements; garbage at the end of a ragged axis carries nothing on."""
         first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
         ragged = self.reverse and xs[0].is_ragged(0)
-        single = [Value("", TensorType(v.type.dtype, v.type.shape[1:]), v.padded[1:]) for v in xs]
+        single = [
+            EmittedValue("", TensorType(v.type.dtype, v.type.shape[1:]), v.padded[1:]) for v in xs
+        ]
         hints = [f"carry_{k}" for k in range(len(first))] + [f"x_{k}" for k in range(len(xs))]
 
         def body(names: tuple[str, ...]) -> str:
             given = zip(names, (*first, *single), strict=False)
-            start = [Value(name, v.type, v.padded) for name, v in given]
+            start = [EmittedValue(name, v.type, v.padded) for name, v in given]
             known = written(self.steps, [*start, *rest], out)
             carried = []
             for k, old in zip(self.carried, start, strict=False):

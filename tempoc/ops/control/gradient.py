@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import TensorType
 
 
@@ -21,7 +21,7 @@ class Gradient(Op):
 
     name = "grad"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The type of what it differentiates by."""
         return (replace(args[self.losses + self.wrt], weak=False),)
 
@@ -30,7 +30,7 @@ class Gradient(Op):
         raise TypeError("grad is not computed by an operator")
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Never called: `autodiff` replaces it."""
         raise TypeError("grad is not computed by an operator")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.ops.control.control import Copy, Select
-from tempoc.ops.control.steps import Step, granted
+from tempoc.ops.control.steps import OpStep, granted
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
 from tempoc.ops.tensor.elementwise import Negative
@@ -23,7 +23,7 @@ MOST = 3
 
 
 def is_linear(
-    steps: Sequence[Step],
+    steps: Sequence[OpStep],
     carried: Sequence[int],
     first: Sequence[TensorType],
     others: Sequence[TensorType],

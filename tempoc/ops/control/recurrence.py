@@ -32,9 +32,16 @@ from typing import TypeVar
 import numpy as np
 
 from tempoc.ops.control.linear_recurrence import is_linear
-from tempoc.ops.control.steps import Step, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, computed, typed, within, written
 from tempoc.ops.definition.dtype_text import cast, tupled
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural, nonempty, static_shape
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
@@ -56,7 +63,7 @@ class Recurrence(Op):
     rows given are the last ones, and the last step is the first to be done.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     starts: tuple[int, ...]
     count: Expr
@@ -64,7 +71,7 @@ class Recurrence(Op):
 
     name = "recurrence"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the rows, one more than are made."""
         first, xs, _ = self.parts(args)
         for x, start in zip(xs, self.starts, strict=True):
@@ -111,7 +118,7 @@ class Recurrence(Op):
         return tuple(found)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A loop that writes one row of each tensor in a step.
 
@@ -135,7 +142,7 @@ class Recurrence(Op):
             last = rows[len(first) :]
             if alone:
                 last = [out.bind("before", _read(rows[0], before, self._bare(first[0])))]
-            known = [Value(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
+            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
             known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
             known = written(self.steps, [*known, *rest], out)
             texts, new = [], []
@@ -165,16 +172,16 @@ class Recurrence(Op):
 
     def linear(
         self,
-        first: tuple[Value, ...],
-        xs: tuple[Value, ...],
-        rest: tuple[Value, ...],
+        first: tuple[EmittedValue, ...],
+        xs: tuple[EmittedValue, ...],
+        rest: tuple[EmittedValue, ...],
         out: Emitter,
     ) -> tuple[str, ...]:
         """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""
 
         def body(names: tuple[str, ...]) -> str:
             k, *before = names
-            known = [Value(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
+            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
             known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
             known = written(self.steps, [*known, *rest], out)
             made = [out.align(known[n], v.padded) for n, v in zip(self.carried, first, strict=True)]
@@ -189,7 +196,7 @@ class Recurrence(Op):
         made = out.bind("made", call)
         return tuple(f"{made}[{n}]" for n in range(len(first)))
 
-    def _bare(self, row: Value) -> bool:
+    def _bare(self, row: EmittedValue) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""
         return self.reverse and not row.type.shape
 
@@ -201,10 +208,10 @@ def _read(rows: str, place: str, bare: bool) -> str:
     return f"lax.dynamic_index_in_dim({rows}, {place}, 0, False, {PLAIN})"
 
 
-def _row(v: Value, place: str, out: Emitter) -> Value:
+def _row(v: EmittedValue, place: str, out: Emitter) -> EmittedValue:
     """One row of an element."""
     type_ = TensorType(v.type.dtype, v.type.shape[1:], v.type.weak)
-    return Value(out.bind(f"{v.text}_row", f"{v.text}[{place}]"), type_, v.padded[1:])
+    return EmittedValue(out.bind(f"{v.text}_row", f"{v.text}[{place}]"), type_, v.padded[1:])
 
 
 def _plus(text: str, number: int) -> str:

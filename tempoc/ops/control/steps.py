@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr
 
-Step = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 
 
 def typed(
-    steps: Sequence[Step], given: Sequence[TensorType], facts: Facts
+    steps: Sequence[OpStep], given: Sequence[TensorType], facts: ShapeFacts
 ) -> list[TensorType]:
     """The types of all values. Raises ``OperandError``."""
     known = list(given)
@@ -29,20 +29,18 @@ def typed(
     return known
 
 
-def granted(steps: Sequence[Step], given: Sequence[TensorType]) -> list[TensorType]:
+def granted(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[TensorType]:
     """The types of all values of steps that have been typed before."""
     return typed(steps, given, _Granted())
 
 
-def within(steps: Sequence[Step], given: Sequence[TensorType]) -> tuple[Expr, ...]:
+def within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:
     """What holds where all steps stay inside the axes of what they take (``Op.within``)."""
     known = granted(steps, given)
     return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
 
 
-def computed(
-    steps: Sequence[Step], given: Sequence[Array], at: Mapping[str, int]
-) -> list[Array]:
+def computed(steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, int]) -> list[Array]:
     """All values at a point."""
     known = [np.asarray(a) for a in given]
     types = [_type(a) for a in known]
@@ -65,7 +63,9 @@ def _type(a: Array) -> TensorType:
     return TensorType(meant_by(a.dtype), tuple(Const(n) for n in a.shape))
 
 
-def written(steps: Sequence[Step], given: Sequence[Value], out: Emitter) -> list[Value]:
+def written(
+    steps: Sequence[OpStep], given: Sequence[EmittedValue], out: Emitter
+) -> list[EmittedValue]:
     """Write the steps; all values."""
     known = list(given)
     for op, taken, dtypes in steps:
@@ -74,7 +74,7 @@ def written(steps: Sequence[Step], given: Sequence[Value], out: Emitter) -> list
         types = tuple(TensorType(d, t.shape, t.weak) for d, t in zip(dtypes, types, strict=True))
         for text, type_ in zip(op.emit(operands, types, out), types, strict=True):
             size = tuple(out.pad(e) for e in type_.shape)
-            known.append(Value(out.bind(op.name, text), type_, size))
+            known.append(EmittedValue(out.bind(op.name, text), type_, size))
     return known
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tempoc.ops.definition.types import DType
 
-Number = bool | int | float
+Scalar = bool | int | float
 
 _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.BOOL: np.dtype(np.bool_),
@@ -59,7 +59,7 @@ def tupled(texts: Sequence[str]) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
-def scalar(value: Number, dtype: DType) -> str:
+def scalar(value: Scalar, dtype: DType) -> str:
     """A number of that dtype in emitted code, ``jnp.float32(0.5)``."""
     return f"{_JAX[dtype]}({number(value, dtype)})"
 
@@ -87,7 +87,7 @@ def is_nonzero(text: str, dtype: DType) -> bool:
     return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))
 
 
-def number(value: Number, dtype: DType) -> str:
+def number(value: Scalar, dtype: DType) -> str:
     """The number alone, as a Python literal or a constant of ``jnp``; the shortest text."""
     if dtype is DType.BOOL:
         return str(bool(value))

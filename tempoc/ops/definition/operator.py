@@ -20,7 +20,7 @@ from tempoc.symbolic.expr import Expr
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Facts(Protocol):
+class ShapeFacts(Protocol):
     """What shape rules may ask; the front end answers with isl, tests with normal forms."""
 
     def equal(self, a: Expr, b: Expr) -> bool:
@@ -57,7 +57,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class EmittedValue:
     """An operand or result in emitted code.
 
     ``text`` is the variable's name. ``type.shape`` holds the true extents; ``padded`` the static
@@ -114,28 +114,28 @@ class Emitter(Protocol):
     def pad(self, e: Expr) -> Expr:
         """The least known upper bound of an extent over the kernel's domain, over bounds only."""
 
-    def valid(self, v: Value, axis: int) -> str:
+    def valid(self, v: EmittedValue, axis: int) -> str:
         """Text of a boolean mask of the valid positions, shaped to broadcast against ``v``."""
 
-    def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+    def masked(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
         """``v`` with ``neutral`` at invalid positions of these axes; ``v`` if none is ragged."""
 
-    def masking(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+    def masking(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
         """The text of what ``masked`` names, where it is needed only once, or never."""
 
-    def finite(self, v: Value) -> str:
+    def finite(self, v: EmittedValue) -> str:
         """Text of a boolean scalar: whether all that the points read ``v`` from is finite.
 
         It is found out once for all points; empty where each point must mask for itself.
         """
 
-    def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
+    def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
         """``v`` cut or lengthened (by zeros) to these padded extents, where its garbage is."""
 
-    def first(self, v: Value, axes: tuple[int, ...]) -> Value:
+    def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
         """``v`` with valid elements first along these axes."""
 
-    def moved(self, v: Value, to: Stretch) -> Value:
+    def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
         """``v``, whose valid elements come first along an axis, with them at such a stretch."""
 
     def function(
@@ -147,7 +147,7 @@ class Emitter(Protocol):
         the result. Nothing in it may be checked.
         """
 
-    def imported(self, function: Import) -> str:
+    def imported(self, function: ImportedFunction) -> str:
         """The name of a function of the user's that the kernels import."""
 
     def check(self, condition: str, message: str, value: str = "") -> None:
@@ -158,7 +158,7 @@ class Emitter(Protocol):
         """
 
 
-class Import(NamedTuple):
+class ImportedFunction(NamedTuple):
     """A Python function of the user's as one of the program's declarations says it is.
 
     Two declarations of one function differ in name or types: each is checked by its own.
@@ -188,7 +188,7 @@ class Op(metaclass=_Kind):
     name: ClassVar[str]
 
     @abstractmethod
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The result types. Raises ``OperandError``."""
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
@@ -215,7 +215,7 @@ class Op(metaclass=_Kind):
 
     @abstractmethod
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """JAX expressions for the results, padded where a result's extents are ragged.
 

@@ -6,9 +6,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, tupled
-from tempoc.ops.definition.operator import Emitter, Value
+from tempoc.ops.definition.operator import EmittedValue, Emitter
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr, Max, Min, Prod, Sum, Sym, maximum
+from tempoc.symbolic.expr import (
+    ONE,
+    Const,
+    Expr,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
+    Sym,
+    maximum,
+)
 
 
 def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
@@ -21,19 +31,19 @@ def static_shape(extents: tuple[Expr, ...], out: Emitter) -> str:
     return tupled([out.static(e) for e in extents])
 
 
-def zeros(type: TensorType, out: Emitter) -> Value:
+def zeros(type: TensorType, out: Emitter) -> EmittedValue:
     """Zeros of a type."""
     shape = padded(type.shape, out)
     text = f"jnp.zeros({static_shape(shape, out)}, {jax_dtype(type.dtype)})"
-    return Value(text, type, shape)
+    return EmittedValue(text, type, shape)
 
 
-def natural(v: Value, out: Emitter) -> Value:
+def natural(v: EmittedValue, out: Emitter) -> EmittedValue:
     """The operand with the padding that its own extents ask for."""
     return out.align(v, padded(v.type.shape, out))
 
 
-def spread(v: Value, wanted: tuple[Expr, ...], out: Emitter) -> Value:
+def spread(v: EmittedValue, wanted: tuple[Expr, ...], out: Emitter) -> EmittedValue:
     """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
     target = wanted[len(wanted) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
@@ -42,7 +52,7 @@ def spread(v: Value, wanted: tuple[Expr, ...], out: Emitter) -> Value:
     )
 
 
-def retyped(v: Value, dtype: DType, out: Emitter) -> Value:
+def retyped(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
     """The operand in another dtype, bound to a name of its own."""
     if v.type.dtype is dtype:
         return v
@@ -69,7 +79,7 @@ def taken(x: str, positions: str, axis: int) -> str:
     return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
 
 
-def nonempty(v: Value, axes: Iterable[int], out: Emitter) -> Value:
+def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue:
     """The operand with room for at least one element along these axes."""
     roomy = list(v.padded)
     for k in axes:
@@ -85,12 +95,12 @@ def is_positive(e: Expr) -> bool:
             return v > 0
         case Sym():
             return True
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             grows = all(c > 0 and is_positive(x) for c, x in terms)
             return grows and k + sum(c for c, _ in terms) > 0
-        case Prod(factors=args) | Min(args=args):
+        case IndexProduct(factors=args) | IndexMin(args=args):
             return all(is_positive(a) for a in args)
-        case Max(args=args):
+        case IndexMax(args=args):
             return any(is_positive(a) for a in args)
         case _:
             return False

@@ -15,17 +15,17 @@ from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
 from tempoc.ops.definition.operator import Array, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 
-Kind = tuple[DType, bool]
+PromotedType = tuple[DType, bool]
 """A dtype, and whether it is weak."""
 
-_WEAK_INT: Kind = (DType.I32, True)
-_WEAK_FLOAT: Kind = (DType.F32, True)
+_WEAK_INT: PromotedType = (DType.I32, True)
+_WEAK_FLOAT: PromotedType = (DType.F32, True)
 # All that a kind can be promoted to, itself included, lowest first.
-_ABOVE: dict[Kind, tuple[Kind, ...]] = {}
+_ABOVE: dict[PromotedType, tuple[PromotedType, ...]] = {}
 
 
-def _declare(kind: Kind, *successors: Kind) -> None:
-    above: dict[Kind, None] = {kind: None}
+def _declare(kind: PromotedType, *successors: PromotedType) -> None:
+    above: dict[PromotedType, None] = {kind: None}
     for successor in successors:
         above.update(dict.fromkeys(_ABOVE[successor]))
     _ABOVE[kind] = tuple(above)
@@ -43,12 +43,12 @@ _declare(_WEAK_INT, (DType.I32, False), (DType.U32, False))
 _declare((DType.BOOL, False), _WEAK_INT)
 
 
-def kind_of(type: TensorType) -> Kind:
+def kind_of(type: TensorType) -> PromotedType:
     """Dtype and weakness of a type; only ``i32`` and ``f32`` are ever weak."""
     return type.dtype, type.weak
 
 
-def join(a: Kind, b: Kind) -> Kind:
+def join(a: PromotedType, b: PromotedType) -> PromotedType:
     """The least kind that both can be promoted to. ``OperandError`` for a key with another."""
     if a == b:
         return a
@@ -61,7 +61,7 @@ def join(a: Kind, b: Kind) -> Kind:
     return (DType.I32, False) if low[0] is DType.I64 and DType.I64 not in (a[0], b[0]) else low
 
 
-def _name(kind: Kind) -> str:
+def _name(kind: PromotedType) -> str:
     return kind[0].value
 
 
@@ -70,12 +70,12 @@ def is_below(a: TensorType, b: TensorType) -> bool:
     return kind_of(a) != kind_of(b) and kind_of(b) in _ABOVE.get(kind_of(a), ())
 
 
-def promote(types: Iterable[TensorType]) -> Kind:
+def promote(types: Iterable[TensorType]) -> PromotedType:
     """What operands of these types have in common. ``OperandError`` where they have nothing."""
     return reduce(join, (kind_of(t) for t in types))
 
 
-def inexact(kind: Kind) -> Kind:
+def inexact(kind: PromotedType) -> PromotedType:
     """The kind in which a function of real numbers is computed: integers become ``f32``."""
     dtype, weak = kind
     if dtype is DType.KEY:
@@ -83,7 +83,7 @@ def inexact(kind: Kind) -> Kind:
     return kind if dtype.is_float else (DType.F32, weak)
 
 
-def numeric(kind: Kind) -> Kind:
+def numeric(kind: PromotedType) -> PromotedType:
     """The kind in which sums are computed: ``bool`` becomes ``i32``."""
     if kind[0] is DType.KEY:
         raise OperandError("a random key is not a number")

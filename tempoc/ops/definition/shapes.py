@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tempoc.ops.definition.operator import Facts, OperandError
+from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr
 from tempoc.symbolic.text import show
@@ -23,22 +23,22 @@ def type_text(type: TensorType) -> str:
     return type.dtype.value + (shape_text(shape) if shape else "")
 
 
-def same(a: Expr, b: Expr, facts: Facts) -> bool:
+def same(a: Expr, b: Expr, facts: ShapeFacts) -> bool:
     """Whether two extents agree at all points."""
     return a == b or facts.equal(a, b)
 
 
-def same_shape(a: Shape, b: Shape, facts: Facts) -> bool:
+def same_shape(a: Shape, b: Shape, facts: ShapeFacts) -> bool:
     """Whether two shapes agree at all points."""
     return len(a) == len(b) and all(same(x, y, facts) for x, y in zip(a, b, strict=True))
 
 
-def is_one(e: Expr, facts: Facts) -> bool:
+def is_one(e: Expr, facts: ShapeFacts) -> bool:
     """Whether an extent is 1 at all points, so that its axis broadcasts."""
     return e == ONE or (not isinstance(e, Const) and facts.equal(e, ONE))
 
 
-def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
+def broadcast(shapes: Sequence[Shape], facts: ShapeFacts) -> Shape:
     """The shape that all broadcast to, as in NumPy. ``OperandError`` names extents that clash."""
     rank = max((len(s) for s in shapes), default=0)
     result: list[Expr] = []

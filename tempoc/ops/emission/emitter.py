@@ -14,23 +14,23 @@ from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
-from tempoc.ops.definition.operator import Import, Stretch, Value
+from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Stretch
 from tempoc.ops.definition.padding import along, taken
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
     Mod,
-    Not,
-    Or,
-    Prod,
-    Sum,
+    Negation,
+    Relation,
     Sym,
     Truth,
     maximum,
@@ -41,7 +41,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class KernelBlock:
     """A part of a kernel: its lines, the text of its result, its checks and their messages."""
 
     lines: tuple[str, ...]
@@ -74,7 +74,7 @@ class KernelEmitter:
         dims: Iterable[str],
         bound: Callable[[Expr], Expr],
         names: Names,
-        imports: Mapping[Import, str] = MappingProxyType({}),
+        imports: Mapping[ImportedFunction, str] = MappingProxyType({}),
         mapped: tuple[str, ...] = (),
         points: Expr = ONE,
         spelled: Callable[[str], str] = str,
@@ -104,13 +104,13 @@ class KernelEmitter:
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
 
-    def imported(self, function: Import) -> str:
+    def imported(self, function: ImportedFunction) -> str:
         """The name under which the kernels import a function of the user's."""
         return self._imports[function]
 
     # ------------------------------------------------------------ functions within
 
-    def apart(self, write: Callable[[], str]) -> Block:
+    def apart(self, write: Callable[[], str]) -> KernelBlock:
         """The lines and checks of a part that runs only sometimes, and the text of its result.
 
         What is written there is not known afterwards.
@@ -119,7 +119,7 @@ class KernelEmitter:
         before = len(self.checks)
         self.lines, self._wrong, self._known = [], [], dict(known)
         text = write()
-        block = Block(
+        block = KernelBlock(
             tuple(self.lines), text, tuple(self._wrong), tuple(self.checks[before:])
         )
         del self.checks[before:]
@@ -144,7 +144,7 @@ class KernelEmitter:
         self.lines += [f"    {line}" for line in (*lines, f"return {value}")]
 
     def choose(
-        self, hints: tuple[str, ...], condition: str, then: Block, orelse: Block
+        self, hints: tuple[str, ...], condition: str, then: KernelBlock, orelse: KernelBlock
     ) -> tuple[str, ...]:
         """Write both blocks as functions and a ``lax.cond`` of them; the names of the results.
 
@@ -197,22 +197,22 @@ class KernelEmitter:
         if not self._varies(e):
             return self._spelled(e)
         match e:
-            case Sum(terms=terms, const=k):
-                return Sum(tuple((c, self._traced(x)) for c, x in terms), k)
-            case Prod(factors=fs):
-                return Prod(tuple(self._traced(f) for f in fs))
+            case IndexSum(terms=terms, const=k):
+                return IndexSum(tuple((c, self._traced(x)) for c, x in terms), k)
+            case IndexProduct(factors=fs):
+                return IndexProduct(tuple(self._traced(f) for f in fs))
             case FloorDiv(arg=a, divisor=k):
                 return FloorDiv(self._traced(a), k)
             case Mod(arg=a, divisor=k):
                 return Mod(self._traced(a), k)
-            case Compare(op=op, left=a, right=b):
-                return Compare(op, self._traced(a), self._traced(b))
-            case Min(args=args) | Max(args=args):
-                return self._extremum("minimum" if isinstance(e, Min) else "maximum", args)
-            case And(args=args) | Or(args=args):
-                word = " & " if isinstance(e, And) else " | "
+            case Relation(op=op, left=a, right=b):
+                return Relation(op, self._traced(a), self._traced(b))
+            case IndexMin(args=args) | IndexMax(args=args):
+                return self._extremum("minimum" if isinstance(e, IndexMin) else "maximum", args)
+            case Conjunction(args=args) | Disjunction(args=args):
+                word = " & " if isinstance(e, Conjunction) else " | "
                 return Sym(word.join(f"({self.index(a)})" for a in args))
-            case Not(arg=a):
+            case Negation(arg=a):
                 return Sym(f"~({self.index(a)})")
             case _:
                 return self._spelled(e)
@@ -230,7 +230,7 @@ class KernelEmitter:
 
     # ------------------------------------------------------------ ragged arrays
 
-    def valid(self, v: Value, axis: int) -> str:
+    def valid(self, v: EmittedValue, axis: int) -> str:
         """A boolean mask of the positions that are no garbage, shaped to broadcast."""
         extent = v.type.shape[axis]
         amid = v.stretch(axis)
@@ -250,7 +250,7 @@ class KernelEmitter:
             self._known[key] = self.bind("valid", text)
         return self._known[key]
 
-    def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+    def masked(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
         """The name of ``v`` with ``neutral`` at invalid positions of these axes."""
         ragged = [k for k in axes if v.is_ragged(k)]
         if not ragged:
@@ -261,13 +261,13 @@ class KernelEmitter:
             self._known[key] = name
         return self._known[key]
 
-    def masking(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+    def masking(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
         """What ``masked`` binds, as a text."""
         mask = " & ".join(self.valid(v, k) for k in axes if v.is_ragged(k))
         alike = neutral.startswith(f"{jax_dtype(v.type.dtype)}(")
         return f"jnp.where({mask}, {v.text}, {bare(neutral) if alike else neutral})"
 
-    def finite(self, v: Value) -> str:
+    def finite(self, v: EmittedValue) -> str:
         """The name of a boolean scalar that is found out ``ahead`` of a function of one point."""
         if not v.shared:
             return ""
@@ -275,7 +275,7 @@ class KernelEmitter:
             self.ahead[v.shared] = self.names.fresh(f"{v.shared}_finite")
         return self.ahead[v.shared]
 
-    def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
+    def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
         """``v`` with these padded extents: axes cut, or lengthened by zeros, where garbage is."""
         if v.padded == padded:
             return v
@@ -285,7 +285,7 @@ class KernelEmitter:
             self._known[key] = self.bind(v.text, self._fitted(v, padded))
         return replace(v, text=self._known[key], padded=padded)
 
-    def _fitted(self, v: Value, padded: tuple[Expr, ...]) -> str:
+    def _fitted(self, v: EmittedValue, padded: tuple[Expr, ...]) -> str:
         """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""
         missing = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
         if not v.last and all(isinstance(m, Const) and m.value <= 0 for m in missing):
@@ -304,7 +304,7 @@ class KernelEmitter:
         comma = "," if len(missing) == 1 else ""
         return f"lax.pad({v.text}, {scalar(0, v.type.dtype)}, ({config}{comma}))"
 
-    def first(self, v: Value, axes: tuple[int, ...]) -> Value:
+    def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
         """``v`` with valid elements first along these axes; what comes after them is garbage."""
         for axis in (k for k in v.last if k in axes):
             key = ("first", v.text, v.type.shape, axis)
@@ -320,15 +320,15 @@ class KernelEmitter:
             v = replace(self._at(v, stretch, places, "first"), amid=left)
         return v
 
-    def moved(self, v: Value, to: Stretch) -> Value:
+    def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
         """``v``, whose valid elements come first along an axis, with them at such a stretch."""
         places = f"{self.spots(v, to)} - {_bracketed(self.index(to.start))}"
         return replace(self._at(v, to, places, "moved"), amid=(*v.amid, to))
 
-    def _steps(self, v: Value, axis: int) -> str:
+    def _steps(self, v: EmittedValue, axis: int) -> str:
         return f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
 
-    def spots(self, v: Value, stretch: Stretch) -> str:
+    def spots(self, v: EmittedValue, stretch: Stretch) -> str:
         """The positions of a part of an array within all of it."""
         key = ("spots", v.padded[stretch.axis], stretch.begin)
         if key not in self._known:
@@ -336,7 +336,7 @@ class KernelEmitter:
             self._known[key] = self.bind("spots", text)
         return self._known[key]
 
-    def _at(self, v: Value, stretch: Stretch, places: str, how: str) -> Value:
+    def _at(self, v: EmittedValue, stretch: Stretch, places: str, how: str) -> EmittedValue:
         """The elements at other places of an axis."""
         key = (how, v.text, v.type.shape, stretch)
         if key not in self._known:
@@ -365,10 +365,10 @@ def _bracketed(text: str) -> str:
     return f"({text})" if re.search(r"[-+]", text) else text
 
 
-def _start(v: Value, axis: int) -> Expr:
+def _start(v: EmittedValue, axis: int) -> Expr:
     """The first valid position of an axis whose valid elements come last; its length if none is."""
     extent = v.type.shape[axis]
-    if isinstance(extent, Max) and ZERO in extent.args:
+    if isinstance(extent, IndexMax) and ZERO in extent.args:
         rest = tuple(a for a in extent.args if a != ZERO)
         extent = maximum(*rest)  # no position is left over where the others are negative
     return sub(v.padded[axis], extent)

@@ -2,7 +2,8 @@
 
 ``x[t:T]``, for all ``t`` at once, would be as many shifted copies of ``x``. Read whole it is one
 array for all of them, ``x[s]`` at the positions ``s`` of ``x`` itself, of which those from ``t`` on
-are valid: elements are where they are in ``x``, and garbage comes first (``Value.last``). Operators
+are valid: elements are where they are in ``x``, and garbage comes first (``EmittedValue.last``).
+Operators
 that treat all positions of an axis alike do not care; they mask by ``s >= t`` where they reduce:
 
     valid = jnp.arange(T, dtype=jnp.int32) >= t
@@ -13,8 +14,8 @@ Where axes of several operands meet they must lie alike. All else gets its opera
 elements first.
 
 A window, ``x[t:t+5]``, of which many points each take their own out of one array, lies amid garbage
-(``Value.amid``). What it meets that has its valid elements first is moved to where these are, or,
-if that is more to move, the other way around.
+(``EmittedValue.amid``). What it meets that has its valid elements first is moved to where these
+are, or, if that is more to move, the other way around.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tempoc.ops.axis_links import Link, Types, links
-from tempoc.ops.definition.operator import Emitter, Op, Stretch, Value
+from tempoc.ops.definition.operator import EmittedValue, Emitter, Op, Stretch
 from tempoc.symbolic.expr import ONE, Expr
 
 T = TypeVar("T")
@@ -45,11 +46,11 @@ Lies = tuple[tuple[int, ...], tuple[Stretch, ...]]
 
 def settled(
     op: Op,
-    args: tuple[Value, ...],
+    args: tuple[EmittedValue, ...],
     results: Types,
     same: Callable[[Expr, Expr], bool],
     out: Emitter,
-) -> tuple[tuple[Value, ...], tuple[Lies, ...]]:
+) -> tuple[tuple[EmittedValue, ...], tuple[Lies, ...]]:
     """Operands that the operator can take, and how the valid elements of its results lie."""
     if not any(v.displaced for v in args):
         return args, tuple(((), ()) for _ in results)
@@ -86,7 +87,7 @@ def _add(link: Link, found: list[list[T]], lies: Callable[[int], T]) -> None:
 
 
 def _alike(
-    given: list[Value], places: Sequence[tuple[int, int]], out: Emitter
+    given: list[EmittedValue], places: Sequence[tuple[int, int]], out: Emitter
 ) -> Stretch | None:
     """Where the elements of axes that meet lie, amid garbage; ``None`` if they are to come first.
 
@@ -108,6 +109,6 @@ def _alike(
     return found
 
 
-def plain(v: Value, out: Emitter) -> Value:
+def plain(v: EmittedValue, out: Emitter) -> EmittedValue:
     """The operand with valid elements first along all axes."""
     return out.first(v, v.displaced)

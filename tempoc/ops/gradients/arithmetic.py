@@ -6,48 +6,60 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.tensor.arithmetic import Divide, Equal, Greater, Less, Maximum, Multiply, Power
-from tempoc.ops.tensor.elementwise import Log, Round
+from tempoc.ops.tensor.elementwise import Log, RoundToEven
 
-Terms = tuple[Term, ...]
-Found = tuple[Term | None, ...]
+OperandTerms = tuple[Term, ...]
+Derivatives = tuple[Term | None, ...]
 
 
-def add(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def add(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The cotangent goes to both."""
     return c.fit(cots[0], args[0]), c.fit(cots[0], args[1])
 
 
-def subtract(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def subtract(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The second one is turned around."""
     return c.fit(cots[0], args[0]), c.fit(c.neg(cots[0]), args[1])
 
 
-def multiply(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def multiply(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Each operand times the cotangent is the other's."""
     a, b = args
     (g,) = cots
     return c.fit(c.mul(g, b), a), c.fit(c.mul(g, a), b)
 
 
-def divide(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def divide(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The derivative by the divisor reuses the quotient."""
     a, b = args
     part = c.op(Divide(), cots[0], b)
     return c.fit(part, a), c.fit(c.neg(c.mul(part, results[0])), b)
 
 
-def remainder(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def remainder(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """`a - b * floor(a / b)`, with the floor as a constant.
 
     It is found from the result: a quotient may round up to the next whole number.
     """
     a, b = args
     (g,) = cots
-    whole = c.op(Round(), c.op(Divide(), c.sub(a, results[0]), b))
+    whole = c.op(RoundToEven(), c.op(Divide(), c.sub(a, results[0]), b))
     return c.fit(g, a), c.fit(c.neg(c.mul(g, whole)), b)
 
 
-def power(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def power(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Finite also where the base or the exponent is 0."""
     a, b = args
     (g,) = cots
@@ -82,23 +94,29 @@ def _by_exponent(c: Calculus, a: Term, y: Term, g: Term) -> Term:
     return c.mul(g, c.mul(c.op(Log(), safe), y))
 
 
-def maximum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def maximum(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the greater one."""
     return _winner(c, args[0], args[1], cots[0], Greater(), Less())
 
 
-def minimum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def minimum(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the smaller one."""
     return _winner(c, args[0], args[1], cots[0], Less(), Greater())
 
 
-def _winner(c: Calculus, a: Term, b: Term, g: Term, wins: Op, loses: Op) -> Found:
+def _winner(c: Calculus, a: Term, b: Term, g: Term, wins: Op, loses: Op) -> Derivatives:
     tie = c.masked(c.op(Equal(), a, b), c.scale(g, 0.5))
     first, second = c.op(wins, a, b), c.op(loses, a, b)
     return c.fit(c.where(first, g, tie), a), c.fit(c.where(second, g, tie), b)
 
 
-def clip(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def clip(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """`minimum(maximum(x, low), high)`."""
     x, low, high = args
     inner = c.op(Maximum(), x, low)
@@ -109,7 +127,9 @@ def clip(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
     return of_x, of_low, of_high
 
 
-def select(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def select(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the operand that was chosen."""
     condition, a, b = args
     (g,) = cots
@@ -117,7 +137,9 @@ def select(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     return None, c.fit(c.where(condition, g, zero), a), c.fit(c.where(condition, zero, g), b)
 
 
-def cond(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def cond(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the branch taken; the other one gets zeros."""
     condition, a, b = args
     zeros = c.number(0.0, cots[0].type.dtype, cots[0].shape)

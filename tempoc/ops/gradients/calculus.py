@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tempoc.ops.control.control import Select
-from tempoc.ops.definition.operator import Facts, Op
+from tempoc.ops.definition.operator import Op, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, broadcast, same, same_shape
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
@@ -46,7 +46,7 @@ class Build(Protocol):
     """Makes nodes at the point at hand."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ShapeFacts:
         """What holds at the points at hand."""
 
     def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
@@ -188,5 +188,5 @@ class Calculus:
         return self.cast(self.spread(x, like.shape), like.type.dtype)
 
 
-def _grown(have: Expr, want: Expr, facts: Facts) -> bool:
+def _grown(have: Expr, want: Expr, facts: ShapeFacts) -> bool:
     return have != ONE and not same(have, want, facts)

@@ -6,7 +6,7 @@ from string import ascii_letters
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.tensor.arithmetic import Add, Equal, Multiply, Subtract
 from tempoc.ops.tensor.contraction import Einsum, MatMul
@@ -14,7 +14,9 @@ from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
 
 
-def matmul(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def matmul(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Each operand: the cotangent with the other one transposed."""
     assert isinstance(op, MatMul)
     a, b = args
@@ -31,7 +33,9 @@ def matmul(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     return products(c, terms, "".join(result), args, cots[0])
 
 
-def einsum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def einsum(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Each operand: the cotangent with all others. A letter twice in a term is a diagonal."""
     assert isinstance(op, Einsum)
     terms, result = op.letters(tuple(a.type.ndim for a in args))
@@ -51,7 +55,9 @@ def einsum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     return products(c, terms, result, tuple(operands), cots[0])[: len(args)]
 
 
-def products(c: Calculus, terms: list[str], result: str, args: Terms, g: Term) -> Found:
+def products(
+    c: Calculus, terms: list[str], result: str, args: OperandTerms, g: Term
+) -> Derivatives:
     """The cotangents of the operands of a sum of products."""
     found: list[Term | None] = []
     for k, x in enumerate(args):
@@ -76,7 +82,9 @@ def _product(c: Calculus, spec: list[str], result: str, operands: list[Term]) ->
     return c.op(Einsum(spec=f"{','.join(spec)}->{result}"), *operands)
 
 
-def conv(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def conv(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """As a product with a tensor that says which places meet, one for each spatial axis."""
     assert isinstance(op, Conv)
     x, w = args
@@ -95,7 +103,7 @@ def conv(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
     return products(c, terms, result, tuple(operands), cots[0])[:2]
 
 
-def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> Term:
+def _meeting(op: Conv, c: Calculus, args: OperandTerms, y: Term, axis: int, k: int) -> Term:
     """`[p, o, q]`: 1 where place `p` of the operand meets `q` of the kernel in window `o`."""
     n, size = args[0].shape[axis], args[1].shape[k]
     place = c.expand(c.op(Arange(stop=n)), [1, 2])

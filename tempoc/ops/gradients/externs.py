@@ -6,11 +6,13 @@ from dataclasses import fields
 
 from tempoc.ops.control.externs import ExternJax, ExternVjp
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 
 
-def extern_jax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def extern_jax(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """All at once, by ``jax.vjp``; the rule of derivatives too, which are functions again."""
     assert isinstance(op, ExternJax)
     known = {f.name: getattr(op, f.name) for f in fields(ExternJax)}

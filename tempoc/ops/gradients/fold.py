@@ -8,18 +8,20 @@ from dataclasses import dataclass, replace
 from tempoc.ops.control.fold import Fold
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rule, Rules, Steps, through, total
+from tempoc.ops.gradients.steps import Rules, StepRule, Steps, through, total
 from tempoc.ops.tensor.arithmetic import Equal
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, sub
 
 
-def fold(rules: Rules) -> Rule:
+def fold(rules: Rules) -> StepRule:
     """The rule, given those of the operators that functions are made of."""
 
-    def rule(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    def rule(
+        op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+    ) -> Derivatives:
         """What was carried is found out first, by the same fold."""
         assert isinstance(op, Fold)
         return _Folding(rules, op, c, args, cots).run()
@@ -32,10 +34,10 @@ class _Folding:
     rules: Rules
     op: Fold
     c: Calculus
-    args: Terms
-    cots: Terms
+    args: OperandTerms
+    cots: OperandTerms
 
-    def run(self) -> Found:
+    def run(self) -> Derivatives:
         """The cotangents of the operands."""
         c, op = self.c, self.op
         first, xs, rest = op.parts(self.args)

@@ -6,7 +6,7 @@ from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
@@ -19,7 +19,9 @@ from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, mul, sub
 
 
-def getitem(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def getitem(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """First the gathered axis, then points and slices, each with zeros around it."""
     assert isinstance(op, SpatialIndex)
     x, (g,) = args[0], cots
@@ -45,7 +47,7 @@ def getitem(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fo
     return (c.fit(g, x), None)[: len(args)]
 
 
-def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
+def _ungathered(op: SpatialIndex, c: Calculus, args: OperandTerms, g: Term) -> Term:
     x, idx = args
     axis = op.entries.index("tensor")
     now = axis - sum(isinstance(e, Expr) for e in op.entries[:axis])
@@ -59,7 +61,9 @@ def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
     return c.op(ScatterAdd(axis=now, n=x.shape[axis]), g, idx)
 
 
-def take(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def take(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Added up by position."""
     assert isinstance(op, Take)
     x, idx = args
@@ -67,7 +71,9 @@ def take(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
     return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], idx), x), None
 
 
-def scatter_add(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def scatter_add(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Each element gets what stands at its position."""
     assert isinstance(op, ScatterAdd)
     x, idx = args
@@ -75,7 +81,9 @@ def scatter_add(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -
     return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
 
 
-def take_along(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def take_along(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Row by row, each position against each place."""
     assert isinstance(op, TakeAlong)
     x, idx = args
@@ -95,7 +103,9 @@ def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
     return c.op(Transpose(axes=tuple(order)), found)
 
 
-def sort(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def sort(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Each element gets what stands at its place in the order."""
     assert isinstance(op, Sort)
     (x,) = args
@@ -103,14 +113,18 @@ def sort(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
     return (c.fit(c.op(TakeAlong(axis=op.axis), cots[0], rank), x),)
 
 
-def top_k(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def top_k(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the elements that were taken."""
     assert isinstance(op, TopK)
     (x,) = args
     return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1), x),)
 
 
-def pick(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def pick(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To the element that was picked."""
     assert isinstance(op, Pick)
     x, j = args

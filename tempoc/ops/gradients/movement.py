@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.ops.control.control import Ensure
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.joining import Concat, Split, Stack
@@ -14,13 +14,17 @@ from tempoc.ops.tensor.reshape import Reshape
 from tempoc.symbolic.expr import ZERO, Const, Expr, add
 
 
-def ensure(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def ensure(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The same promise the other way."""
     (x,) = args
     return (c.fit(c.op(Ensure(shape=x.shape), cots[0]), x),)
 
 
-def transpose(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def transpose(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The inverse permutation."""
     assert isinstance(op, Transpose)
     order = op.order(args[0].type.ndim)
@@ -28,25 +32,33 @@ def transpose(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> 
     return (c.fit(c.op(Transpose(axes=back), cots[0]), args[0]),)
 
 
-def expand_dims(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def expand_dims(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Without the axis."""
     assert isinstance(op, ExpandDims)
     axis = axis_of(op.axis, results[0].type.ndim)
     return (c.fit(c.op(Squeeze(axes=(axis,)), cots[0]), args[0]),)
 
 
-def squeeze(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def squeeze(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """With the axes."""
     assert isinstance(op, Squeeze)
     return (c.fit(c.expand(cots[0], axes_of(op.axes, args[0].type.ndim)), args[0]),)
 
 
-def broadcast_to(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def broadcast_to(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The sum over all copies."""
     return (c.fit(cots[0], args[0]),)
 
 
-def pad(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def pad(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Without what was added."""
     assert isinstance(op, Pad)
     (x,) = args
@@ -55,19 +67,25 @@ def pad(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
     return (c.fit(c.op(SpatialIndex(entries=entries), cots[0]), x),)
 
 
-def flip(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def flip(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Turned around again."""
     assert isinstance(op, Flip)
     return (c.fit(c.op(op, cots[0]), args[0]),)
 
 
-def reshape(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def reshape(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The elements in their order."""
     assert isinstance(op, Reshape)
     return (c.fit(c.op(Reshape(shape=args[0].shape), cots[0]), args[0]),)
 
 
-def concat(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def concat(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To each operand its part."""
     assert isinstance(op, Concat)
     axis = axis_of(op.axis, args[0].type.ndim)
@@ -81,7 +99,9 @@ def concat(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     return tuple(found)
 
 
-def stack(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def stack(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To each operand its part."""
     assert isinstance(op, Stack)
     axis = axis_of(op.axis, results[0].type.ndim)
@@ -93,7 +113,9 @@ def stack(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Foun
     return tuple(found)
 
 
-def split(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def split(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The parts side by side again."""
     assert isinstance(op, Split)
     return (c.fit(c.op(Concat(axis=op.axis), *cots), args[0]),)

@@ -7,7 +7,7 @@ import math
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.search import ArgMax, ArgMin
@@ -31,13 +31,17 @@ def _back(op: Op, c: Calculus, x: Term, y: Term) -> Term:
     return y if op.keepdims else c.expand(y, _axes(op, x))
 
 
-def total(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def total(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """`sum`: to every element."""
     (x,) = args
     return (c.fit(c.spread(_back(op, c, x, cots[0]), x.shape), x),)
 
 
-def mean(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def mean(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """To every element its share."""
     (x,) = args
     (g,) = cots
@@ -45,7 +49,9 @@ def mean(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
     return (c.fit(c.spread(_back(op, c, x, share), x.shape), x),)
 
 
-def extremum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def extremum(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """`max`, `min`: evenly to all elements that are the result, of which there is one for sure.
 
     An element that is computed once more need not be bit for bit what it was when the result was
@@ -75,7 +81,9 @@ def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
     return functools.reduce(lambda a, b: c.op(And(), a, b), met)
 
 
-def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def logsumexp(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """By softmax, measured from the result: the sum, which rounding keeps from 1, divides it away.
 
     The result is never far off: it is the rounded sum of the maximum, which is a number of the
@@ -87,7 +95,9 @@ def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> 
     return (c.fit(c.mul(share, term), x),)
 
 
-def variance(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def variance(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Twice the distance from the mean, shared."""
     (x,) = args
     (g,) = cots
@@ -97,7 +107,9 @@ def variance(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> F
     return (c.fit(c.mul(_back(op, c, x, share), away), x),)
 
 
-def prod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def prod(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Axis by axis, each element by the product of the others: right also for zeros."""
     (x,) = args
     steps = [x]
@@ -124,13 +136,17 @@ def others(c: Calculus, x: Term, axis: int, *, reverse: bool = False) -> Term:
 # ---------------------------------------------------------------- scans
 
 
-def cumsum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def cumsum(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """The sum from the other end."""
     assert isinstance(op, Scan)
     return (c.fit(c.op(CumSum(axis=op.axis, reverse=not op.reverse), cots[0]), args[0]),)
 
 
-def cumprod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def cumprod(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """For each pair of places the product in between: quadratic, right also for zeros."""
     assert isinstance(op, Scan)
     x, g = (_last(c, op, v) for v in (args[0], cots[0]))
@@ -144,7 +160,9 @@ def cumprod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fo
     return (c.fit(_last(c, op, found, back=True), args[0]),)
 
 
-def cummax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+def cummax(
+    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+) -> Derivatives:
     """Evenly to all elements so far that are the greatest: quadratic.
 
     Of these there is one for sure, see `extremum`.

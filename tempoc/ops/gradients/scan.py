@@ -15,36 +15,38 @@ from tempoc.ops.control.fold import Fold
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rule, Rules, Steps, through, total
+from tempoc.ops.gradients.steps import Rules, StepRule, Steps, through, total
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.arithmetic import Equal, Maximum, Subtract
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Arange
 
 
-def associative_scan(rules: Rules) -> Rule:
+def associative_scan(rules: Rules) -> StepRule:
     """The rule, given those of the operators that functions are made of."""
 
-    def rule(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    def rule(
+        op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+    ) -> Derivatives:
         """One element after the other, from the last."""
         assert isinstance(op, AssociativeScan)
-        return _Scan(rules, op, c, args, results, cots).run()
+        return _ScanDerivative(rules, op, c, args, results, cots).run()
 
     return rule
 
 
 @dataclass(frozen=True, slots=True)
-class _Scan:
+class _ScanDerivative:
     rules: Rules
     op: AssociativeScan
     c: Calculus
-    args: Terms
-    results: Terms
-    cots: Terms
+    args: OperandTerms
+    results: OperandTerms
+    cots: OperandTerms
 
-    def run(self) -> Found:
+    def run(self) -> Derivatives:
         """The cotangents of the operands."""
         c, n = self.c, self.op.leaves
         floats = [k for k in range(n) if self.args[k].type.dtype.is_float]

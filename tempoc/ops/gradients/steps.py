@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.steps import Step
-from tempoc.ops.definition.operator import Facts, Op
+from tempoc.ops.control.steps import OpStep
+from tempoc.ops.definition.operator import Op, ShapeFacts
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
 
-Rule = Callable[[Op, Calculus, Terms, Terms, Terms], Found]
-Rules = Mapping[str, Rule]
-Need = tuple[int, bool]
+StepRule = Callable[[Op, Calculus, OperandTerms, OperandTerms, OperandTerms], Derivatives]
+Rules = Mapping[str, StepRule]
+NeededValue = tuple[int, bool]
 """The number of a condition, and whether it is to hold."""
 
 
@@ -22,9 +22,9 @@ Need = tuple[int, bool]
 class Steps:
     """A `Build` that makes steps; the handle of a term is the number of its value."""
 
-    facts: Facts
+    facts: ShapeFacts
     count: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[OpStep] = field(default_factory=list)
 
     def value(self, type: TensorType) -> Term:
         """The next value that the steps start with."""
@@ -46,7 +46,7 @@ class Steps:
 def through(
     rules: Rules,
     c: Calculus,
-    steps: Sequence[Step],
+    steps: Sequence[OpStep],
     given: Sequence[Term],
     cots: Mapping[int, list[Term]],
 ) -> dict[int, list[Term]]:
@@ -69,7 +69,7 @@ def through(
             continue
         totals = tuple(total(c, m, t) for m, t in zip(mine, made, strict=True))
         if isinstance(op, Cond):
-            parts: Found = (None, totals[0], totals[0])
+            parts: Derivatives = (None, totals[0], totals[0])
         else:
             parts = rules[op.name](op, c, operands, made, totals)
         for slot, (k, part) in enumerate(zip(taken, parts, strict=True)):
@@ -95,11 +95,11 @@ def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
 
 
 def _needs(
-    steps: Sequence[Step], start: int, kept: Iterable[int]
-) -> tuple[list[tuple[Need, ...]], dict[int, tuple[Need, ...]]]:
+    steps: Sequence[OpStep], start: int, kept: Iterable[int]
+) -> tuple[list[tuple[NeededValue, ...]], dict[int, tuple[NeededValue, ...]]]:
     """Under which conditions alone each step, and each value that one makes, is needed."""
-    values: dict[int, tuple[Need, ...]] = dict.fromkeys(kept, ())
-    around: list[tuple[Need, ...]] = []
+    values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(kept, ())
+    around: list[tuple[NeededValue, ...]] = []
     end = start + sum(len(dtypes) for _, _, dtypes in steps)
     for op, taken, dtypes in reversed(steps):
         end -= len(dtypes)
@@ -113,7 +113,9 @@ def _needs(
     return around[::-1], values
 
 
-def _use(around: tuple[Need, ...], op: Op, taken: Sequence[int], slot: int) -> tuple[Need, ...]:
+def _use(
+    around: tuple[NeededValue, ...], op: Op, taken: Sequence[int], slot: int
+) -> tuple[NeededValue, ...]:
     """Under which conditions an operand of a step is needed."""
     if not isinstance(op, Cond) or slot == 0:
         return around

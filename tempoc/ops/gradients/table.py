@@ -18,9 +18,9 @@ from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.gradients.elementwise import SLOPES, unary
 
 Terms = tuple[Term, ...]
-Rule = Callable[[Op, Calculus, Terms, Terms, Terms], tuple[Term | None, ...]]
+DerivativeRule = Callable[[Op, Calculus, Terms, Terms, Terms], tuple[Term | None, ...]]
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, DerivativeRule] = {
     **{name: unary(slope) for name, slope in SLOPES.items()},
     "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
     "div": arithmetic.divide, "mod": arithmetic.remainder, "power": arithmetic.power,

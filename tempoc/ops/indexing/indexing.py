@@ -13,7 +13,14 @@ from typing import Literal
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, numpy_dtype
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import (
     atom,
     counted,
@@ -41,7 +48,7 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
-Part = Expr | tuple[Expr, Expr, int] | Literal["tensor"]
+IndexPart = Expr | tuple[Expr, Expr, int] | Literal["tensor"]
 """What is taken of an axis: a point; ``(start, count, step)``; what the integer operand says."""
 
 
@@ -87,7 +94,7 @@ def first_wrong(*wrong):
 """Stands in front of kernels with checks; ``runtime/device/faults.py`` reads what it gives."""
 
 
-def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
+def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; garbage in their padding is not judged."""
     n = atom(out.index(extent))
     if idx.type.dtype is DType.U32:
@@ -116,7 +123,7 @@ class SpatialIndex(Op):
     the tensor and a point.
     """
 
-    entries: tuple[Part, ...]
+    entries: tuple[IndexPart, ...]
 
     name = "getitem"
 
@@ -132,7 +139,7 @@ class SpatialIndex(Op):
             return 0
         return special[0]
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Counts of slices, and the second operand's extents in their place."""
         require(args, 1 + self.gathers, self.name)
         if len(self.entries) != args[0].ndim:
@@ -174,7 +181,7 @@ class SpatialIndex(Op):
         return x.reshape((*before, *picked, *after))
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
         x = natural(args[0], out)
@@ -207,7 +214,9 @@ class SpatialIndex(Op):
         parts = enumerate(zip(self.entries, whole, strict=True))
         return [k for k, (e, w) in parts if e != w]
 
-    def gathered(self, text: str, args: tuple[Value, ...], result: TensorType, out: Emitter) -> str:
+    def gathered(
+        self, text: str, args: tuple[EmittedValue, ...], result: TensorType, out: Emitter
+    ) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""
         axis = self.entries.index("tensor")
         idx = natural(args[1], out)
@@ -232,7 +241,9 @@ def _inside(part: Expr | tuple[Expr, Expr, int], n: Expr) -> Expr:
     return disjunction(compare("<=", count, ZERO), inside)
 
 
-def _sliced(text: str, part: tuple[Expr, Expr, int], axis: int, x: Value, out: Emitter) -> str:
+def _sliced(
+    text: str, part: tuple[Expr, Expr, int], axis: int, x: EmittedValue, out: Emitter
+) -> str:
     """A slice of an axis, by the cheapest means that reads the right elements."""
     start, count, step = part
     size = out.pad(count)
@@ -259,7 +270,7 @@ class Take(Op):
 
     name = "take"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As in NumPy."""
         require(args, 2, self.name)
         x, idx = args
@@ -275,7 +286,7 @@ class Take(Op):
         return (np.take(x, checked(idx, x.shape[axis], axis), axis=axis),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A checked gather."""
         x, idx = (natural(v, out) for v in args)
@@ -296,7 +307,7 @@ class TakeAlong(Op):
 
     name = "take_along"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The broadcast shape with the extent of ``idx`` along the axis."""
         require(args, 2, self.name)
         x, idx = args
@@ -316,7 +327,7 @@ class TakeAlong(Op):
         return (np.take_along_axis(x, checked(idx, x.shape[axis], axis), axis=axis),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A gather, checked unless positions are sure."""
         x, idx = args
@@ -346,7 +357,7 @@ class OneHot(Op):
 
     name = "one_hot"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis more."""
         require(args, 1, self.name)
         require_integers(args[0], self.name)
@@ -358,7 +369,7 @@ class OneHot(Op):
         return (hot.astype(numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A comparison."""
         x = natural(args[0], out)

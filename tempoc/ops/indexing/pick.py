@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import atom, natural, nonempty, retyped
 from tempoc.ops.definition.shapes import axis_of, require, shape_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -36,7 +43,7 @@ class Pick(Op):
 
     name = "pick"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The first operand without the axis."""
         require(args, 2, self.name)
         x, j = args
@@ -66,7 +73,7 @@ class Pick(Op):
         return f"{show(self.lo)}:{show(self.hi)}{step}"
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A row of the slice; the kernel's own reads do without the slice."""
         axis = axis_of(self.axis, args[0].type.ndim)
@@ -74,7 +81,7 @@ class Pick(Op):
         place = self.place(args[1], ZERO, 1, out)
         return (f"lax.dynamic_index_in_dim({x.text}, {place}, {axis}, keepdims=False)",)
 
-    def place(self, j: Value, first: Expr, step: int, out: Emitter) -> str:
+    def place(self, j: EmittedValue, first: Expr, step: int, out: Emitter) -> str:
         """Where the element is, in what holds the slice's elements at ``first + k * step``.
 
         Checks the promise. The result is the name of an ``i32``, inside even if it is broken.

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, meant_by, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural, padded, retyped, static_shape
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -31,7 +38,7 @@ class ScatterAdd(Op):
 
     name = "scatter_add"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis in the place of those of the positions."""
         require(args, 2, self.name)
         x, idx = args
@@ -60,7 +67,7 @@ class ScatterAdd(Op):
         return (np.moveaxis(result, 0, axis).astype(x.dtype),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """What stands in padding is added as 0."""
         (result,) = results

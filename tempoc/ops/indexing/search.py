@@ -14,7 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import greatest, least, meant_by, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import atom, natural
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -36,7 +43,7 @@ class ArgMax(Op):
     name = "argmax"
     jax: ClassVar[str] = "jnp.argmax"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape without the axis."""
         require(args, 1, self.name)
         if args[0].dtype is DType.KEY:
@@ -60,7 +67,7 @@ class ArgMax(Op):
         return (self.search(wide).astype(np.int32),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """An index into a flattened padded tensor is taken apart and put together again."""
         v = natural(args[0], out)
@@ -114,7 +121,7 @@ class Sort(Op):
 
     name = "sort"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
         _orderable(args, self.name)
         axis_of(self.axis, args[0].ndim)
@@ -127,7 +134,7 @@ class Sort(Op):
         return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding is made to sort last."""
         v = natural(args[0], out)
@@ -144,7 +151,7 @@ class ArgSort(Op):
 
     name = "argsort"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""
         _orderable(args, self.name)
         axis_of(self.axis, args[0].ndim)
@@ -157,7 +164,7 @@ class ArgSort(Op):
         return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding is made to sort last."""
         v = natural(args[0], out)
@@ -177,7 +184,7 @@ class TopK(Op):
 
     name = "top_k"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Two results of extent ``k``; the axis must have that many elements."""
         _orderable(args, self.name)
         axis = axis_of(-1, args[0].ndim)
@@ -196,7 +203,7 @@ class TopK(Op):
         return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding holds the least value, behind all that is valid."""
         v = natural(args[0], out)

@@ -13,13 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, numpy_dtype
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import along, natural, padded, static_shape
 from tempoc.ops.definition.shapes import require, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random import threefry
 from tempoc.ops.tensor.reduction import require_nonempty
-from tempoc.ops.tensor.source import Given, concrete
+from tempoc.ops.tensor.source import GivenTensor, concrete
 from tempoc.symbolic.expr import ONE, Const, Expr, product
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -30,12 +37,12 @@ _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seed(Given):
+class Seed(GivenTensor):
     """The key that the run's seed gives; all others are folded from it."""
 
     name = "seed"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A key."""
         require(args, 0, self.name)
         return (KEY,)
@@ -53,7 +60,7 @@ class RandomKey(Op):
 
     name = "random_key"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A key."""
         _takes_key(args, 1, self.name)
         return (KEY,)
@@ -66,7 +73,7 @@ class RandomKey(Op):
         return (key,)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Folded one by one; from the first index that differs between mapped points, at each."""
         varies = (k for k, e in enumerate(self.at) if {*symbols(e)} & {*out.mapped})
@@ -92,7 +99,7 @@ class Uniform(Draw):
 
     name = "uniform"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
         _takes_key(args, 1, self.name)
         _is_float(self.dtype, self.name)
@@ -103,7 +110,7 @@ class Uniform(Draw):
         return (threefry.uniform(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding holds numbers too."""
         return (_uniform(args[0], self.shape, self.dtype, out),)
@@ -118,7 +125,7 @@ class Normal(Draw):
 
     name = "normal"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
         _takes_key(args, 1, self.name)
         _is_float(self.dtype, self.name)
@@ -129,7 +136,7 @@ class Normal(Draw):
         return (threefry.normal(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding holds numbers too."""
         operands = f"{args[0].text}, {_positions(self.shape, out)}"
@@ -149,7 +156,7 @@ class Bernoulli(Draw):
 
     name = "bernoulli"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A ``bool`` for each probability."""
         _takes_key(args, 2, self.name)
         _is_float(self.dtype, self.name)
@@ -162,7 +169,7 @@ class Bernoulli(Draw):
         return (np.asarray(u < args[1].astype(np.promote_types(u.dtype, args[1].dtype))),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding is garbage."""
         p = natural(args[1], out)
@@ -179,7 +186,7 @@ class Categorical(Draw):
 
     name = "categorical"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape without the last axis."""
         _takes_key(args, 2, self.name)
         _are_numbers(args[1], f"{self.name} takes logits")
@@ -196,7 +203,7 @@ class Categorical(Draw):
         return (np.asarray(np.argmax(scores, axis=-1), np.int32),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding along the axis is never chosen."""
         v = natural(args[1], out)
@@ -208,7 +215,7 @@ class Categorical(Draw):
             return (f"random_of_few({args[0].text}, {logits}, {places})",)
         noise = f"random_gumbel({args[0].text}, {places})"
         sums = f"{cast(v.text, v.type.dtype, dtype)} + {cast(noise, DType.F32, dtype)}"
-        scores = Value(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
+        scores = EmittedValue(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
         masked = out.masked(scores, (v.type.ndim - 1,), "-jnp.inf")
         return (f"jnp.argmax({masked}, axis=-1).astype(jnp.int32)",)
 
@@ -221,7 +228,7 @@ class Permutation(Draw):
 
     name = "permutation"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A vector."""
         _takes_key(args, 1, self.name)
         return (TensorType(DType.I32, (self.n,)),)
@@ -232,11 +239,11 @@ class Permutation(Draw):
         return (np.argsort(words, kind="stable").astype(np.int32),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding comes last: no word is greater, and it stands behind all that are as great."""
         text = out.bind("words", f"random_bits({args[0].text}, {_positions((self.n,), out)})")
-        words = Value(text, TensorType(DType.U32, (self.n,)), padded((self.n,), out))
+        words = EmittedValue(text, TensorType(DType.U32, (self.n,)), padded((self.n,), out))
         ordered = out.masked(words, (0,), f"jnp.uint32({2**32 - 1})")
         return (f"jnp.argsort({ordered}, stable=True).astype(jnp.int32)",)
 
@@ -263,7 +270,7 @@ def _are_numbers(type: TensorType, what: str) -> None:
 # ---------------------------------------------------------------- text
 
 
-def _uniform(key: Value, shape: tuple[Expr, ...], dtype: DType, out: Emitter) -> str:
+def _uniform(key: EmittedValue, shape: tuple[Expr, ...], dtype: DType, out: Emitter) -> str:
     operands = f"{key.text}, {_positions(shape, out)}"
     if dtype is DType.F64:
         return f"random_uniform64({operands})"

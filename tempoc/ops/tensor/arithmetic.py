@@ -12,9 +12,16 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, is_nonzero, meant_by, numpy_dtype, paired, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded, spread
-from tempoc.ops.definition.promotion import Kind, common, inexact, numeric, promote, real
+from tempoc.ops.definition.promotion import PromotedType, common, inexact, numeric, promote, real
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -26,11 +33,11 @@ class Nary(Op):
     jax: ClassVar[str]
     arity: ClassVar[int] = 2
 
-    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
         """The kind to which operands are converted. Raises ``OperandError``."""
         return promote(args)
 
-    def result(self, operand: Kind) -> Kind:
+    def result(self, operand: PromotedType) -> PromotedType:
         """The kind of the result."""
         return operand
 
@@ -38,7 +45,7 @@ class Nary(Op):
         """The function itself, on arrays of one dtype, which broadcast."""
         raise NotImplementedError
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Broadcast shape, promoted dtype."""
         require(args, self.arity, self.name)
         dtype, weak = self.result(self.operand(args))
@@ -65,7 +72,7 @@ class Nary(Op):
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """One expression; garbage meets garbage."""
         texts = self.texts(args, results, out)
@@ -73,7 +80,7 @@ class Nary(Op):
         return (self.jax.format(*texts),)
 
     def texts(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> list[str]:
         """The operands in a common dtype, ready to broadcast."""
         dtype = self.operand(tuple(a.type for a in args))[0]
@@ -88,7 +95,7 @@ class Arithmetic(Nary):
     __slots__ = ()
     numpy: ClassVar[np.ufunc]
 
-    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
         """At least integers."""
         return numeric(promote(args))
 
@@ -128,7 +135,7 @@ class Divide(Arithmetic):
 
     name, jax, numpy = "div", "{0} / {1}", np.divide
 
-    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
         """Floating point."""
         return inexact(promote(args))
 
@@ -143,7 +150,7 @@ class FloorDivide(Arithmetic):
     name, jax, numpy = "floordiv", "jnp.floor_divide({0}, {1})", np.floor_divide
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """XLA has another idea of an integer divided by 0."""
         return (_guarded(self, args, results, out),)
@@ -155,14 +162,14 @@ class Remainder(Arithmetic):
     name, jax, numpy = "mod", "jnp.remainder({0}, {1})", np.remainder
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """XLA has another idea of an integer modulo 0."""
         return (_guarded(self, args, results, out),)
 
 
 def _guarded(
-    op: Arithmetic, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    op: Arithmetic, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
 ) -> str:
     a, b = op.texts(args, results, out)
     dtype = results[0].dtype
@@ -189,7 +196,7 @@ class Power(Arithmetic):
         return np.where(b < 0, kept, whole)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""
         dtype = results[0].dtype
@@ -263,7 +270,7 @@ class Comparison(Nary):
     __slots__ = ()
     numpy: ClassVar[np.ufunc]
 
-    def result(self, operand: Kind) -> Kind:
+    def result(self, operand: PromotedType) -> PromotedType:
         """``bool``, never weak."""
         if operand[0] is DType.KEY:
             raise OperandError("random keys do not compare")
@@ -316,7 +323,7 @@ class Logical(Nary):
     __slots__ = ()
     numpy: ClassVar[np.ufunc]
 
-    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
         """``bool`` alone."""
         for a in args:
             if a.dtype is not DType.BOOL:

@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import jax_dtype, meant_by, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded, retyped
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
@@ -43,8 +50,8 @@ def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.gen
 
 
 def clean(
-    v: Value, axes: tuple[int, ...], other: Value | None, dtype: DType, out: Emitter
-) -> Value:
+    v: EmittedValue, axes: tuple[int, ...], other: EmittedValue | None, dtype: DType, out: Emitter
+) -> EmittedValue:
     """The operand with 0 in the padding of summed axes.
 
     It may keep finite garbage (integers are finite) when ``other``, masked along the same axes,
@@ -56,9 +63,9 @@ def clean(
 
 
 def contracted(
-    v: Value,
+    v: EmittedValue,
     axes: tuple[int, ...],
-    other: Value | None,
+    other: EmittedValue | None,
     dtype: DType,
     out: Emitter,
     spell: Callable[[str], str],
@@ -87,7 +94,7 @@ class MatMul(Op):
 
     name = "matmul"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes broadcast, the inner extents must agree."""
         require(args, 2, self.name)
         require_numbers(args, "@")
@@ -116,7 +123,7 @@ class MatMul(Op):
             return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Both operands aligned along the inner axis and the batch, masked, then multiplied.
 
@@ -167,7 +174,7 @@ def _matrix_vector(matrix: str, vector: str, out: Emitter) -> str:
     return f"matvec({matrix}, {vector}, {out.static(out.points)})"
 
 
-def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def _batch(v: EmittedValue, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
     count = max(v.type.ndim - 2, 0)
     target = batch[len(batch) - count :]
     have = zip(v.type.shape[:count], v.padded[:count], target, strict=True)
@@ -219,7 +226,7 @@ class Einsum(Op):
                 raise OperandError(f'the result of einsum "{self.spec}" names {c} twice')
 
     def extents(
-        self, terms: list[str], args: tuple[TensorType, ...], facts: Facts
+        self, terms: list[str], args: tuple[TensorType, ...], facts: ShapeFacts
     ) -> dict[str, Expr]:
         """The extent of each letter. Raises ``OperandError`` where two differ."""
         found: dict[str, Expr] = {}
@@ -236,7 +243,7 @@ class Einsum(Op):
                     )
         return found
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """An extent for each letter of the result."""
         require_numbers(args, self.name)
         terms, result = self.letters(tuple(a.ndim for a in args))
@@ -254,7 +261,7 @@ class Einsum(Op):
         return (y.astype(dtype, copy=False),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Letters get one padded extent each; those that are summed are masked."""
         dtype = results[0].dtype
@@ -308,7 +315,7 @@ def transposed_matmul(x, y):
 '''
 
 
-def _columns(terms: list[str], result: str, args: tuple[Value, ...]) -> tuple[int, ...]:
+def _columns(terms: list[str], result: str, args: tuple[EmittedValue, ...]) -> tuple[int, ...]:
     """The operands whose columns are the rows and the columns of a result that is summed over all
     else, if there are two of that kind."""
     if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tempoc.ops.definition.dtype_text import scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import (
     along,
     atom,
@@ -55,7 +62,7 @@ class Conv(Op):
 
     name = "conv"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes of ``x``, an extent for each spatial axis, output channels of ``w``."""
         require(args, 2, self.name)
         require_numbers(args, self.name)
@@ -82,7 +89,7 @@ class Conv(Op):
         dtype, weak = promote(args)
         return (TensorType(dtype, (*x.shape[:lead], *extents, w.shape[-1]), weak),)
 
-    def extent(self, n: Expr, k: Expr, facts: Facts) -> Expr:
+    def extent(self, n: Expr, k: Expr, facts: ShapeFacts) -> Expr:
         """How many windows fit along an axis."""
         if self.padding == "same":
             return ceildiv(n, self.stride)
@@ -122,7 +129,7 @@ class Conv(Op):
         return (np.asarray(y).astype(dtype, copy=False),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Batch axes become one; ragged spatial axes get their zeros by masking, others by XLA."""
         (result,) = results
@@ -153,7 +160,7 @@ class Conv(Op):
         return (self.call(text, kernel, sizes[:lead], sizes[lead:], pads, wide, out),)
 
     def shifted(
-        self, text: str, x: Value, axis: int, kernel: Expr, room: Expr, sizes: list[Expr],
+        self, text: str, x: EmittedValue, axis: int, kernel: Expr, room: Expr, sizes: list[Expr],
         zero: str, out: Emitter,
     ) -> str:  # fmt: skip
         """An axis of true extent ``n`` laid into ``room`` slots with its zeros around it."""

@@ -15,9 +15,16 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, meant_by, numpy_dtype
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded
-from tempoc.ops.definition.promotion import Kind, inexact, kind_of, numeric, real
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -34,14 +41,14 @@ class Unary(Op):
     numpy: ClassVar[np.ufunc]
 
     @abstractmethod
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """The kind of the result. Raises ``OperandError``."""
 
     def compute(self, x: Array) -> Array:
         """The function itself, on an array of ``f32`` or wider, or of integers."""
         return np.asarray(self.numpy(x))
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""
         require(args, 1, self.name)
         dtype, weak = self.kind(kind_of(args[0]))
@@ -57,7 +64,7 @@ class Unary(Op):
         return (y.astype(x.dtype) if rounds else y,)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """One call; garbage stays where it is."""
         dtype = results[0].dtype
@@ -72,7 +79,7 @@ class RealFunction(Unary):
 
     __slots__ = ()
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """Floating point."""
         return inexact(operand)
 
@@ -86,7 +93,7 @@ class NumberFunction(Unary):
 
     __slots__ = ()
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """That of the operand, which must be a number."""
         if operand[0] in (DType.BOOL, DType.KEY):
             raise OperandError(f"{self.name} takes numbers, not {operand[0].value}")
@@ -103,7 +110,7 @@ class Rounding(NumberFunction):
         return x if x.dtype.kind in "iu" else np.asarray(self.numpy(x))
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Nothing to do for integers."""
         if results[0].dtype.is_float:
@@ -151,7 +158,7 @@ class Ceil(Rounding):
     name, jax, numpy = "ceil", "jnp.ceil({x})", np.ceil
 
 
-class Round(Rounding):
+class RoundToEven(Rounding):
     """The nearest whole number, the even one of two."""
 
     name, jax, numpy = "round", "jnp.round({x})", np.rint
@@ -299,7 +306,7 @@ class Predicate(Unary):
 
     __slots__ = ()
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """``bool``."""
         numeric(operand)
         return DType.BOOL, False
@@ -322,7 +329,7 @@ class Not(Unary):
 
     name, jax, numpy = "not", "jnp.logical_not({x})", np.logical_not
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""
         if operand[0] is not DType.BOOL:
             raise OperandError(
@@ -343,7 +350,7 @@ class Cast(Unary):
 
     name = "cast"
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """The dtype asked for, which is never weak."""
         if (operand[0] is DType.KEY) != (self.dtype is DType.KEY):
             raise OperandError(f"{operand[0].value} cannot be converted to {self.dtype.value}")
@@ -368,7 +375,7 @@ class Cast(Unary):
             return (self.compute(args[0]),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``astype``, which saturates in XLA."""
         x = out.align(args[0], padded(results[0].shape, out))

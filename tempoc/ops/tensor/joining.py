@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import counted, natural, padded, retyped, taken
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text, without
@@ -27,7 +34,7 @@ class Concat(Op):
 
     name = "concat"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The sum of the extents along the axis."""
         if not args:
             raise OperandError("concat of nothing has no type")
@@ -48,7 +55,7 @@ class Concat(Op):
         return (np.concatenate(common(args), axis=self.axis),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Each operand is written over the padding of those before it.
 
@@ -74,7 +81,7 @@ class Concat(Op):
         else:
             text = f"jnp.concatenate([{', '.join(p.text for p in parts)}], axis={axis})"
             text = text if room == wanted else out.bind("joined", text)
-        return (out.align(Value(text, result, room), wanted).text,)
+        return (out.align(EmittedValue(text, result, room), wanted).text,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,7 @@ class Stack(Op):
 
     name = "stack"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more: the number of operands."""
         if not args:
             raise OperandError("stack of nothing has no type")
@@ -103,7 +110,7 @@ class Stack(Op):
         return (np.stack(common(args), axis=self.axis),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Garbage stays where it is."""
         (result,) = results
@@ -122,7 +129,7 @@ class Split(Op):
 
     name = "split"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extent divided, which must leave no rest."""
         require(args, 1, self.name)
         axis = axis_of(self.axis, args[0].ndim)
@@ -143,7 +150,7 @@ class Split(Op):
         return tuple(np.split(args[0], self.sections, axis=self.axis))
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Static slices, or gathers where the parts have no static place."""
         v = natural(args[0], out)

@@ -11,8 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Number, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.dtype_text import Scalar, scalar
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import (
     along,
     atom,
@@ -57,7 +64,7 @@ class Transpose(Op):
             raise OperandError(f"axes {list(self.axes)} do not name each of {ndim} axes once")
         return order
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extents in another order."""
         require(args, 1, self.name)
         shape = tuple(args[0].shape[k] for k in self.order(args[0].ndim))
@@ -68,7 +75,7 @@ class Transpose(Op):
         return (np.transpose(args[0], self.axes),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Garbage moves along."""
         v = natural(args[0], out)
@@ -83,7 +90,7 @@ class ExpandDims(Op):
 
     name = "expand_dims"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more."""
         require(args, 1, self.name)
         shape = list(args[0].shape)
@@ -95,7 +102,7 @@ class ExpandDims(Op):
         return (np.expand_dims(args[0], self.axis),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Garbage stays where it is."""
         axis = axis_of(self.axis, args[0].type.ndim + 1)
@@ -110,7 +117,7 @@ class Squeeze(Op):
 
     name = "squeeze"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extents of the other axes."""
         require(args, 1, self.name)
         gone = axes_of(self.axes, args[0].ndim)
@@ -124,7 +131,7 @@ class Squeeze(Op):
         return (np.squeeze(args[0], self.axes),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""
         gone = axes_of(self.axes, args[0].type.ndim)
@@ -141,7 +148,7 @@ class BroadcastTo(Op):
 
     name = "broadcast_to"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, which the operand must fit."""
         require(args, 1, self.name)
         fits = args[0].ndim <= len(self.shape)
@@ -157,7 +164,7 @@ class BroadcastTo(Op):
         return (np.broadcast_to(args[0], concrete(self.shape, at)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """To the padded shape."""
         wanted = padded(self.shape, out)
@@ -172,11 +179,11 @@ class Pad(Op):
     """``value`` before and after each axis: ``widths`` has a pair of extents for each axis."""
 
     widths: tuple[tuple[Expr, Expr], ...]
-    value: Number = 0
+    value: Scalar = 0
 
     name = "pad"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extents and both widths, added."""
         require(args, 1, self.name)
         if len(self.widths) != args[0].ndim:
@@ -201,7 +208,7 @@ class Pad(Op):
         return (result,)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Axes at static places in one call; others are shifted, and all cleared around it."""
         (result,) = results
@@ -240,7 +247,7 @@ class Flip(Op):
 
     name = "flip"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
         require(args, 1, self.name)
         axes_of(self.axes, args[0].ndim)
@@ -251,7 +258,7 @@ class Flip(Op):
         return (np.flip(args[0], self.axes),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A ragged axis is read from its true end."""
         v = natural(args[0], out)

@@ -22,9 +22,16 @@ from tempoc.ops.definition.dtype_text import (
     meant_by,
     scalar,
 )
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural, retyped
-from tempoc.ops.definition.promotion import Kind, inexact, kind_of, numeric, real
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
 from tempoc.ops.definition.shapes import axes_of, require
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Expr, compare, product
@@ -46,7 +53,7 @@ def kept_shape(shape: tuple[Expr, ...], axes: tuple[int, ...], keepdims: bool) -
 
 
 def require_nonempty(
-    shape: tuple[Expr, ...], axes: tuple[int, ...], name: str, facts: Facts
+    shape: tuple[Expr, ...], axes: tuple[int, ...], name: str, facts: ShapeFacts
 ) -> None:
     """``OperandError`` unless all of these axes provably have an element."""
     for axis in axes:
@@ -68,7 +75,7 @@ class Reduction(Op):
     nonempty: ClassVar[bool] = False
 
     @abstractmethod
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """The kind in which the result is computed. Raises ``OperandError``."""
 
     @abstractmethod
@@ -87,7 +94,7 @@ class Reduction(Op):
         """More arguments of the call in emitted code."""
         return ""
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape without the axes."""
         require(args, 1, self.name)
         axes = axes_of(self.axes, args[0].ndim)
@@ -106,14 +113,14 @@ class Reduction(Op):
         return (y.astype(x.dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Mask, then reduce."""
         x, axes = self.prepared(args[0], results[0].dtype, out)
         extra = self.extra(results[0].dtype)
         return (self.call(self.jax, x, axes, extra),) if axes else (x,)
 
-    def prepared(self, v: Value, dtype: DType, out: Emitter) -> tuple[str, tuple[int, ...]]:
+    def prepared(self, v: EmittedValue, dtype: DType, out: Emitter) -> tuple[str, tuple[int, ...]]:
         """The operand converted and masked, and the axes."""
         axes = axes_of(self.axes, v.type.ndim)
         v = retyped(natural(v, out), dtype, out)
@@ -131,7 +138,7 @@ class Sum(Reduction):
 
     name, jax = "sum", "jnp.sum"
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` is counted."""
         return numeric(operand)
 
@@ -174,7 +181,7 @@ class Max(Reduction):
     name, jax = "max", "jnp.max"
     nonempty = True
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """That of the operand."""
         if operand[0] is DType.KEY:
             raise OperandError(f"{self.name} takes numbers, not key")
@@ -210,7 +217,7 @@ class Any(Reduction):
 
     name, jax = "any", "jnp.any"
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""
         if operand[0] is not DType.BOOL:
             raise OperandError(
@@ -247,7 +254,7 @@ class All(Any):
 class RealReduction(Reduction):
     """A reduction of real numbers: integers become ``f32``."""
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """Floating point."""
         return inexact(operand)
 
@@ -272,7 +279,7 @@ class Mean(RealReduction):
         return np.asarray(np.sum(x, axis=axes, keepdims=self.keepdims) / count)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The true extents count, not the padded ones."""
         dtype = results[0].dtype
@@ -285,7 +292,7 @@ class Mean(RealReduction):
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 
 
-def element_count(v: Value, axes: tuple[int, ...], dtype: DType, out: Emitter) -> str:
+def element_count(v: EmittedValue, axes: tuple[int, ...], dtype: DType, out: Emitter) -> str:
     """The true number of elements along these axes, as a scalar of the dtype."""
     return f"{jax_dtype(dtype)}({out.index(product(v.type.shape[a] for a in axes))})"
 
@@ -303,7 +310,7 @@ class Var(RealReduction):
         return np.asarray(np.sum(away * away, axis=axes, keepdims=self.keepdims) / count)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Mask twice: the distance of a masked 0 from the mean is not 0."""
         dtype = results[0].dtype
@@ -315,7 +322,7 @@ class Var(RealReduction):
         count = out.bind("count", element_count(args[0], axes, wide, out))
         mean = out.bind("mean", f"jnp.sum({x}, axis={axes_text(axes)}, keepdims=True) / {count}")
         away = out.bind("away", f"{x} - {mean}")
-        shaped = Value(away, TensorType(wide, v.type.shape), v.padded)
+        shaped = EmittedValue(away, TensorType(wide, v.type.shape), v.padded)
         kept = out.masked(shaped, axes, self.neutral(wide))
         total = f"{self.call(self.jax, f'{kept} * {kept}', axes)} / {count}"
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)

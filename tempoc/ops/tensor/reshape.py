@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import (
     along,
     atom,
@@ -24,7 +31,7 @@ from tempoc.ops.definition.padding import (
 )
 from tempoc.ops.definition.shapes import Shape, require, same, shape_text
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, IndexProduct, IndexSum, add, mul, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
@@ -46,7 +53,7 @@ class Reshape(Op):
 
     name = "reshape"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, with as many elements."""
         require(args, 1, self.name)
         count = product(args[0].shape)
@@ -67,7 +74,7 @@ class Reshape(Op):
         return (args[0].reshape(shape),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""
         (result,) = results
@@ -134,10 +141,12 @@ def _place(m: Monomial) -> tuple[int, str]:
 
 def _monomials(e: Expr) -> list[Monomial]:
     """Terms as coefficient and sorted factors, the leading one first (degree, then text)."""
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):
         terms, const = (), e.value
-    found: list[Monomial] = [(c, x.factors if isinstance(x, Prod) else (x,)) for c, x in terms if c]
+    found: list[Monomial] = [
+        (c, x.factors if isinstance(x, IndexProduct) else (x,)) for c, x in terms if c
+    ]
     if const:
         found.append((const, ()))
     return _collected(found)
@@ -152,13 +161,13 @@ def _divide(a: Monomial, b: Monomial) -> Monomial | None:
     return None if a[0] % b[0] else (a[0] // b[0], tuple(left))
 
 
-Group = tuple[tuple[int, ...], tuple[int, ...]]
+AxisGroup = tuple[tuple[int, ...], tuple[int, ...]]
 """Axes of the operand and axes of the result that hold the same elements."""
 
 
-def groups(have: Shape, want: Shape) -> list[Group]:
+def groups(have: Shape, want: Shape) -> list[AxisGroup]:
     """The finest split of both shapes, front to back, into parts with equal element counts."""
-    found: list[Group] = []
+    found: list[AxisGroup] = []
     i = j = start_i = start_j = 0
     left: Expr = ONE
     right: Expr = ONE
@@ -182,7 +191,7 @@ def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
     return quotient(right, left) is not None
 
 
-def _keeps_order(group: Group, v: Value, shape: Shape, wanted: Shape) -> bool:
+def _keeps_order(group: AxisGroup, v: EmittedValue, shape: Shape, wanted: Shape) -> bool:
     """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
     ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
     theirs = [(shape[k], wanted[k]) for k in group[1]]
@@ -197,7 +206,7 @@ def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
     return not any(ragged[1:])
 
 
-def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:
+def _gathered(v: EmittedValue, result: TensorType, wanted: Shape, out: Emitter) -> str:
     """Each element of the result taken from where its true row-major place lies in the operand."""
     place = ""
     for k, extent in enumerate(result.shape):

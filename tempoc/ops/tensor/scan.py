@@ -10,9 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.definition.dtype_text import cast, greatest, least, meant_by, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural, retyped
-from tempoc.ops.definition.promotion import Kind, inexact, kind_of, numeric
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.reduction import HALVES
@@ -36,11 +43,11 @@ class Scan(Op):
     def neutral(self, dtype: DType) -> str:
         """The neutral element in emitted code."""
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` is counted."""
         return numeric(operand)
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""
         require(args, 1, self.name)
         axis_of(self.axis, args[0].ndim)
@@ -60,7 +67,7 @@ class Scan(Op):
         return (y.astype(x.dtype),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Half precision is accumulated in single precision and rounded at the end."""
         dtype = results[0].dtype
@@ -122,7 +129,7 @@ class CumLogSumExp(Scan):
 
     name, jax, numpy = "cumlogsumexp", "lax.cumlogsumexp", np.logaddexp
 
-    def kind(self, operand: Kind) -> Kind:
+    def kind(self, operand: PromotedType) -> PromotedType:
         """That of the operand."""
         if inexact(operand) != operand:
             raise OperandError(f"cumlogsumexp takes floating point, not {operand[0].value}")

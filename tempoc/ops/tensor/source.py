@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Number, cast, jax_dtype, numpy_dtype, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.dtype_text import Scalar, cast, jax_dtype, numpy_dtype, scalar
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import padded, static_shape
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -25,13 +32,13 @@ def concrete(shape: tuple[Expr, ...], at: Mapping[str, int]) -> tuple[int, ...]:
 class Literal(Op):
     """A number. ``weak`` when it gives way in promotions, as numbers without a dtype do."""
 
-    value: Number
+    value: Scalar
     dtype: DType
     weak: bool = False
 
     name = "literal"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
         require(args, 0, self.name)
         return (TensorType(self.dtype, (), self.weak),)
@@ -41,7 +48,7 @@ class Literal(Op):
         return (np.array(self.value, numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The number in its dtype."""
         return (scalar(self.value, self.dtype),)
@@ -55,7 +62,7 @@ class IndexValue(Op):
 
     name = "index"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
         require(args, 0, self.name)
         return (TensorType(self.dtype),)
@@ -70,13 +77,13 @@ class IndexValue(Op):
         return (np.array(evaluate(self.expr, at), numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The expression, as an array."""
         return (f"{jax_dtype(self.dtype)}({out.index(self.expr)})",)
 
 
-class Given(Op):
+class GivenTensor(Op):
     """A tensor that is there before the first step: nothing is ever computed for it."""
 
     __slots__ = ()
@@ -86,14 +93,14 @@ class Given(Op):
         raise TypeError(f"{self.name} has no value of its own")
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Never called: a store holds the data."""
         raise TypeError(f"{self.name} is not computed by a kernel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input(Given):
+class Input(GivenTensor):
     """Data given at run time."""
 
     dtype: DType
@@ -101,14 +108,14 @@ class Input(Given):
 
     name = "input"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As declared."""
         require(args, 0, self.name)
         return (TensorType(self.dtype, self.shape),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Param(Given):
+class Param(GivenTensor):
     """Weights read from a file at run time; ``template`` names the tensor (``layers.{l}.w``).
 
     With ``has_default`` the only operand is used where no file holds them.
@@ -121,7 +128,7 @@ class Param(Given):
 
     name = "param"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As declared; a default must be of that type."""
         require(args, int(self.has_default), self.name)
         declared = TensorType(self.dtype, self.shape)
@@ -138,12 +145,12 @@ class Full(Op):
     """A tensor with one number everywhere: ``zeros``, ``ones``, ``full``, ``zeros_like``."""
 
     shape: tuple[Expr, ...]
-    value: Number
+    value: Scalar
     dtype: DType
 
     name = "full"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
         require(args, 0, self.name)
         return (TensorType(self.dtype, self.shape),)
@@ -153,7 +160,7 @@ class Full(Op):
         return (np.full(concrete(self.shape, at), self.value, numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding holds the number too."""
         shape = static_shape(padded(self.shape, out), out)
@@ -170,7 +177,7 @@ class Eye(Op):
 
     name = "eye"
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A matrix."""
         require(args, 0, self.name)
         return (TensorType(self.dtype, (self.n, self.m)),)
@@ -181,7 +188,7 @@ class Eye(Op):
         return (np.eye(n, m, dtype=np.bool_).astype(numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
@@ -207,7 +214,7 @@ class Arange(Op):
         first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)
         return maximum(ZERO, ceildiv(sub(last, first), abs(self.step)))
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A vector; its extent is the difference of the ends where that is never negative."""
         require(args, 0, self.name)
         if self.step == 0:
@@ -223,7 +230,7 @@ class Arange(Op):
         return (np.arange(start, stop, self.step).astype(numpy_dtype(self.dtype)),)
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding continues the sequence."""
         extent = out.static(out.pad(results[0].shape[0]))

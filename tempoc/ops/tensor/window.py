@@ -13,8 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Number, cast, meant_by, scalar
-from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.dtype_text import Scalar, cast, meant_by, scalar
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValue,
+    Emitter,
+    Op,
+    OperandError,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import natural, retyped
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
@@ -64,7 +71,7 @@ class Window(Op):
         """The reduction of one window, which is the leading axis."""
         return _REDUCTIONS[self.reduce](axes=(0,))
 
-    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+    def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As many elements along the axis as windows fit in."""
         require(args, 1 + len(args[1:2]), self.name)
         if any(not self.takes_factor(args[0].dtype, a) for a in args[1:]):
@@ -111,7 +118,7 @@ class Window(Op):
             powers: Array = np.power(factor.astype(window.dtype), exponents)
         return powers.reshape(-1, *(1 for _ in window.shape[1:]))
 
-    def neutral(self, dtype: DType) -> Number:
+    def neutral(self, dtype: DType) -> Scalar:
         """The reduction of nothing."""
         if dtype is DType.BOOL:
             return self.reduce in ("min", "all")
@@ -124,7 +131,7 @@ class Window(Op):
         return ends[0] if self.reduce == "max" else ends[-1]
 
     def emit(
-        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
@@ -147,7 +154,7 @@ class Window(Op):
             )
         return (cast(text, wide, dtype),)
 
-    def widened(self, v: Value, axis: int, neutral: str, count: Expr, out: Emitter) -> str:
+    def widened(self, v: EmittedValue, axis: int, neutral: str, count: Expr, out: Emitter) -> str:
         """The operand between neutral elements, as long as ``count`` windows need."""
         x = out.masked(v, (axis,), neutral)
         after = sub(add(count, self.size), add(self.before, v.padded[axis], ONE))

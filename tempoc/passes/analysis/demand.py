@@ -25,8 +25,8 @@ from tempoc.symbolic.expr import (
     ZERO,
     Entry,
     Expr,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
     Slice,
     Sym,
     add,
@@ -41,21 +41,21 @@ PATIENCE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class DimRange:
     """The first and the last point along a dimension; ``None`` is that of the domain."""
 
     low: Expr | None = None
     high: Expr | None = None
 
 
-WHOLE = Ends()
-Box = Mapping[str, Ends]
+WHOLE = DimRange()
+Box = Mapping[str, DimRange]
 
 
 def wanted(graph: Graph, space: Space, whole: Container[str] = ()) -> dict[str, Box]:
     """For each node that is asked for the box of points; all of them for the nodes in ``whole``."""
     waiting = Waiting(topological(graph)[::-1])
-    search = _Search(graph=graph, space=space, whole=whole, waiting=waiting)
+    search = _BoxSearch(graph=graph, space=space, whole=whole, waiting=waiting)
     for output in graph.outputs:
         edge = Edge(source=output.source, out=output.out, entries=output.entries)
         search.ask(Domain(()), {}, edge)
@@ -79,7 +79,7 @@ def part(domain: Domain, box: Box) -> Domain:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Search:
+class _BoxSearch:
     """Boxes that grow; ``moved`` counts how often each end did."""
 
     graph: Graph
@@ -115,12 +115,12 @@ class _Search:
         pairs = zip(source.domain.dims, edge.entries, strict=True)
         self.join(source, {d: self.ends(source, d, e, inside) for d, e in pairs})
 
-    def ends(self, source: Node, dim: str, entry: Entry, sink: Domain) -> Ends:
+    def ends(self, source: Node, dim: str, entry: Entry, sink: Domain) -> DimRange:
         """The box of what an entry reads along a dimension."""
         if self.is_whole(dim, entry, sink):
             return WHOLE
         first, last = (entry.lo, sub(entry.hi, ONE)) if isinstance(entry, Slice) else (entry, entry)
-        return Ends(
+        return DimRange(
             low=self.limit(source.domain, dim, first, sink, greatest=False),
             high=self.limit(source.domain, dim, last, sink, greatest=True),
         )
@@ -152,7 +152,7 @@ class _Search:
             limit = self.space.upper_bound if greatest else self.space.lower_bound
             found = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
             if found is not None and (
-                isinstance(found, Min | Max)
+                isinstance(found, IndexMin | IndexMax)
                 or not is_affine(found)
                 or any(n in self.graph.universe.lengths for n in symbols(found))
             ):
@@ -170,7 +170,7 @@ class _Search:
         joined = {}
         for dim in node.domain.dims:
             ends, more = known[dim], box.get(dim, WHOLE)
-            joined[dim] = Ends(
+            joined[dim] = DimRange(
                 low=self.outer((node.name, dim, False), ends.low, more.low),
                 high=self.outer((node.name, dim, True), ends.high, more.high),
             )

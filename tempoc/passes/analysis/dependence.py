@@ -33,7 +33,7 @@ from tempoc.symbolic.walk import symbols
 AtOnce = Mapping[str, tuple[str, ...]]
 Vectors = tuple[tuple[str, ...], tuple[str, ...]]
 _Found = tuple[tuple[tuple[str, Signs], ...], bool]
-_End = tuple[tuple[str, ...], tuple[str, ...]]
+_DimNames = tuple[tuple[str, ...], tuple[str, ...]]
 
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
@@ -103,14 +103,16 @@ class Reads:
 
     space: Space
     nodes: Mapping[str, Node]
-    ways: Sequence[_Way | Dependence]
+    ways: Sequence[_AlignedRead | Dependence]
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> Reads:
         """All computed nodes of a graph."""
         nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
         ways = [
-            _Way(sink.name, name, way, name == edge.source and edge.entries == identity(way.writer))
+            _AlignedRead(
+                sink.name, name, way, name == edge.source and edge.entries == identity(way.writer)
+            )
             for sink in nodes.values()
             for edge in sink.inputs
             for name, way in _passages(graph, sink, edge)
@@ -134,7 +136,7 @@ class Reads:
             sources[w.sink].append(w.source)
         found = components(list(self.nodes), sources.__getitem__)
         place = {name: k for k, names in enumerate(found) for name in names}
-        ways: dict[int, list[_Way | Dependence]] = {}
+        ways: dict[int, list[_AlignedRead | Dependence]] = {}
         for w in self.ways:
             if place.get(w.source) == place[w.sink]:
                 ways.setdefault(place[w.sink], []).append(w)
@@ -143,7 +145,7 @@ class Reads:
 
 
 @dataclass(slots=True)
-class _Way:
+class _AlignedRead:
     """A read, and what it means by the dimensions that reader and writer compute at once.
 
     ``plain``: what is read at a point is what the writer computes at this very point.
@@ -174,7 +176,7 @@ class _Way:
         return Dependence(sink=self.sink, source=self.source, signs=signs, apart=apart)
 
 
-def _here(space: Space, reader: _End, writer: _End) -> _Found | None:
+def _here(space: Space, reader: _DimNames, writer: _DimNames) -> _Found | None:
     """The signs between a point and itself; `None` if that is not plain to see."""
     along = _along(space, loops(*reader), loops(*writer))
     same = all(e == other for e, other in along.values())

@@ -64,7 +64,7 @@ class _Round(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _ReadPath:
     """How a node gets what another one computes: from which point, and how far away.
 
     ``ends``: not until that has been at its last point. ``step``: how much further along it is,
@@ -90,7 +90,7 @@ def _is_long(entry: Entry | None) -> bool:
 # ---------------------------------------------------------------- rounds
 
 
-def _rounds(ways: Mapping[str, Sequence[_Way]]) -> Mapping[str, _Round]:
+def _rounds(ways: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _Round]:
     """In which round each computed node runs, at one point of all other dimensions."""
     found: dict[str, _Round] = {}
     for part in components(list(ways), lambda n: [w.writer for w in ways[n]]):
@@ -103,7 +103,7 @@ def _rounds(ways: Mapping[str, Sequence[_Way]]) -> Mapping[str, _Round]:
     return found
 
 
-def _after(given: Sequence[_Way], found: Mapping[str, _Round], way: int) -> _Round:
+def _after(given: Sequence[_ReadPath], found: Mapping[str, _Round], way: int) -> _Round:
     """The first round in which all is there that is needed; it goes that way, if any."""
     rounds = [_Round(found[w.writer].number + 1) if w.ends else found[w.writer] for w in given]
     last = max((r.number for r in rounds), default=0)
@@ -115,14 +115,14 @@ def _after(given: Sequence[_Way], found: Mapping[str, _Round], way: int) -> _Rou
     return _Round(last, found_ways.pop() if found_ways else 0)
 
 
-def _ways(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Way]:
+def _ways(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_ReadPath]:
     """What computes an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
     entry = _along(graph, edge.source, edge.entries, dim)
     if not _stays(source, edge.entries, dim):
         return
     if (row := _row(graph, node, source, dim)) is not None:
-        yield _Way(source.name, ends=_is_far(row, dim))
+        yield _ReadPath(source.name, ends=_is_far(row, dim))
     elif is_computed(source):
         yield _way(source, entry, Sym(dim), dim)
     elif isinstance(source.op, Merge):
@@ -148,19 +148,19 @@ def _stays(source: Node, entries: tuple[Entry, ...], dim: str) -> bool:
     return all(own == e or own == Sym(dim) or isinstance(e, Slice) for own, e in pairs)
 
 
-def _way(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _Way:
+def _way(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _ReadPath:
     """The way from a writer to a read of what it writes."""
     if dim not in writer.domain.dims or read is None:
-        return _Way(writer.name, ends=False)
+        return _ReadPath(writer.name, ends=False)
     if isinstance(read, Slice):
-        return _Way(writer.name, ends=_is_long(read) and _is_far(read.hi, dim))
+        return _ReadPath(writer.name, ends=_is_long(read) and _is_far(read.hi, dim))
     if read == written:
-        return _Way(writer.name, ends=False)
+        return _ReadPath(writer.name, ends=False)
     if isinstance(written, Expr):
         step = sub(read, written)
         if isinstance(step, Const):
-            return _Way(writer.name, ends=False, step=step.value)
-    return _Way(writer.name, ends=_is_far(read, dim))
+            return _ReadPath(writer.name, ends=False, step=step.value)
+    return _ReadPath(writer.name, ends=_is_far(read, dim))
 
 
 def _is_far(place: Expr, dim: str) -> bool:

@@ -17,12 +17,12 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
-    Not,
-    Or,
+    Negation,
+    Relation,
     Slice,
     Sym,
     add,
@@ -158,18 +158,18 @@ def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tu
     )
 
 
-def _comparisons(condition: Expr) -> Iterator[Compare]:
+def _comparisons(condition: Expr) -> Iterator[Relation]:
     match condition:
-        case And(args=args) | Or(args=args):
+        case Conjunction(args=args) | Disjunction(args=args):
             for arg in args:
                 yield from _comparisons(arg)
-        case Not(arg=arg):
+        case Negation(arg=arg):
             yield from _comparisons(arg)
-        case Compare():
+        case Relation():
             yield condition
 
 
-def _changes(graph: Graph, test: Compare, dim: str) -> Iterator[Expr]:
+def _changes(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
     """The points along a dimension at which a comparison becomes true or false."""
     gap = sub(test.left, test.right)
     if not is_affine(gap) or dim not in symbols(gap):

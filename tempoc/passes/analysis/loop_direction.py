@@ -13,7 +13,7 @@ from tempoc.sdg.graph.query import components
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class DirectedLoop:
     """A loop over a dimension, from its first point to its last or the other way round."""
 
     dim: str
@@ -34,7 +34,7 @@ class Cycles:
             self.sources.setdefault(d.sink, []).append(d.source)
         self._inside: dict[tuple[str, ...], list[list[Dependence]]] = {}
 
-    def loops(self, node: Node, dims: Sequence[str]) -> tuple[Loop, ...]:
+    def loops(self, node: Node, dims: Sequence[str]) -> tuple[DirectedLoop, ...]:
         """Loops over all of some dimensions, outermost first, as those that make what a node needs.
 
         Where these differ the later ones count: those that need what the others make. Loops over
@@ -42,7 +42,7 @@ class Cycles:
         ``dims``, all forward.
         """
         nests = [
-            tuple(Loop(d, w) for d, w in zip(order, ways, strict=True))
+            tuple(DirectedLoop(d, w) for d, w in zip(order, ways, strict=True))
             for order in permutations(dims)
             for ways in choices((True, False), repeat=len(order))
         ]
@@ -88,7 +88,7 @@ def _reached(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
     return found
 
 
-def _runs(need: Dependence, nest: Sequence[Loop]) -> bool:
+def _runs(need: Dependence, nest: Sequence[DirectedLoop]) -> bool:
     """Whether loops reach the source of a dependence no later than its sink."""
     signs = dict(need.signs)
     for loop in nest:

@@ -16,7 +16,7 @@ from tempoc.symbolic.domain import Domain
 
 
 @dataclass(slots=True)
-class Maker:
+class NodeBuilder:
     """Makes the parts of a node, operands first; ``nodes`` has them, in order.
 
     They compute all points of ``stars`` at once.

@@ -13,7 +13,17 @@ from types import MappingProxyType
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import And, Compare, Const, Expr, Sum, Sym, mul, product, sub
+from tempoc.symbolic.expr import (
+    Conjunction,
+    Const,
+    Expr,
+    IndexSum,
+    Relation,
+    Sym,
+    mul,
+    product,
+    sub,
+)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -24,9 +34,7 @@ MORE = 16
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-def usual(
-    universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING
-) -> dict[str, int]:
+def usual(universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING) -> dict[str, int]:
     """A value for each bound, and for each dimension its last point.
 
     ``count``: of how many bounds the size depends of which nothing is known. ``told`` are known.
@@ -72,15 +80,15 @@ def unknown(
 def _limits(facts: tuple[Expr, ...], known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """What facts of the form ``T <= ...`` say about a bound, given the most of all others."""
     for fact in facts:
-        if isinstance(fact, And):
+        if isinstance(fact, Conjunction):
             yield from _limits(fact.args, known)
-        if not isinstance(fact, Compare) or fact.op == "!=":
+        if not isinstance(fact, Relation) or fact.op == "!=":
             continue
         ways = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
         sides = fact.left, fact.right
         for way in ways:
             gap = sub(sides[1 - way], sides[way])  # never negative
-            terms, const = (gap.terms, gap.const) if isinstance(gap, Sum) else (((1, gap),), 0)
+            terms, const = (gap.terms, gap.const) if isinstance(gap, IndexSum) else (((1, gap),), 0)
             for scale, term in terms:
                 if scale < 0 and isinstance(term, Sym):
                     yield term.name, _most(terms, const, known) // -scale

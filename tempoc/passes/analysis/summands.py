@@ -22,7 +22,7 @@ SMALL = 16384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Summand:
     """What is added at a point of ``dim``: an operator on accesses that name the dimension."""
 
     dim: str
@@ -40,7 +40,7 @@ def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
     return len(node.types) == 1 and size <= limit and bool(terms(graph, node))
 
 
-def terms(graph: Graph, node: Node) -> tuple[Term, ...]:
+def terms(graph: Graph, node: Node) -> tuple[Summand, ...]:
     """For each dimension that a node sums over from its first point to its last, the terms.
 
     Only in dtypes that do not lose more when numbers are added one by one.
@@ -57,7 +57,7 @@ def terms(graph: Graph, node: Node) -> tuple[Term, ...]:
             return ()
 
 
-def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Term]:
+def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Summand]:
     assert isinstance(node.op, Sum | Mean)
     (edge,) = node.inputs
     axes = axes_of(node.op.axes, rank)
@@ -65,10 +65,10 @@ def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Term]:
         if axis in axes:
             rest = tuple(a - (a > axis) for a in axes if a != axis)
             op = Sum(axes=rest) if rest else Copy()
-            yield Term(dim=dim, op=op, inputs=(_at(graph, edge, {dim: dim}),))
+            yield Summand(dim=dim, op=op, inputs=(_at(graph, edge, {dim: dim}),))
 
 
-def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Term]:
+def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Summand]:
     assert isinstance(node.op, Einsum)
     operands, result = node.op.letters(ranks)
     places: dict[str, list[tuple[int, str]]] = {}  # for each letter the slices that it stands for
@@ -86,7 +86,7 @@ def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Ter
             _at(graph, edge, {d: dim for s, d in found if s == slot})
             for slot, edge in enumerate(node.inputs)
         )
-        yield Term(dim=dim, op=replace(node.op, spec=spec), inputs=inputs)
+        yield Summand(dim=dim, op=replace(node.op, spec=spec), inputs=inputs)
 
 
 def _whole(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]]:

@@ -18,7 +18,7 @@ from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Expr
 
-Tree = int | tuple["Tree", "Tree"]
+ProductTree = int | tuple["ProductTree", "ProductTree"]
 """An order of multiplication: a factor by its number, or the product of two trees."""
 
 _MOST = 6
@@ -35,12 +35,12 @@ class Chain:
     root: Node
     factors: tuple[Edge, ...]
     letters: Spelling
-    tree: Tree
+    tree: ProductTree
     domains: Mapping[frozenset[int], Domain]
     extents: Mapping[str, Expr]
 
 
-def leaves(tree: Tree) -> frozenset[int]:
+def leaves(tree: ProductTree) -> frozenset[int]:
     """The factors of a product."""
     if isinstance(tree, int):
         return frozenset((tree,))
@@ -91,14 +91,14 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
     domains: dict[frozenset[int], Domain] = {}
     spare = iter("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-    def take(node: Node, result: str) -> Tree:
+    def take(node: Node, result: str) -> ProductTree:
         """Take a product apart whose result has these letters."""
         own = spelling(node.op, [t.ndim for t in operand_types(graph, node)])
         names = dict(zip(own.result, result, strict=True))
         for letter in "".join(own.terms):
             if letter not in names:
                 names[letter] = next(spare)
-        parts: list[Tree] = []
+        parts: list[ProductTree] = []
         for edge, term in zip(node.inputs, own.terms, strict=True):
             meant = "".join(names[c] for c in term)
             if len(factors) + 2 < _MOST and _joins(graph, node, edge, uses):

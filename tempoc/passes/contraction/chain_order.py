@@ -14,11 +14,22 @@ from functools import reduce
 from itertools import product as combinations
 from math import gcd
 
-from tempoc.passes.contraction.chain import Chain, Tree, leaves
+from tempoc.passes.contraction.chain import Chain, ProductTree, leaves
 from tempoc.poly.relations.products import without_values
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import Const, Expr, Prod, Sum, Sym, add, compare, interval, mul, product
+from tempoc.symbolic.expr import (
+    Const,
+    Expr,
+    IndexProduct,
+    IndexSum,
+    Sym,
+    add,
+    compare,
+    interval,
+    mul,
+    product,
+)
 from tempoc.symbolic.walk import evaluate, is_affine, substitute
 
 Sizes = Mapping[str, int]
@@ -39,7 +50,7 @@ class Costs:
     at_point: bool
     letters: Mapping[frozenset[int], str]
 
-    def of(self, tree: Tree, domains: Mapping[frozenset[int], Domain]) -> Expr:
+    def of(self, tree: ProductTree, domains: Mapping[frozenset[int], Domain]) -> Expr:
         """The cost of an order as a polynomial."""
         if isinstance(tree, int):
             return Const(0)
@@ -86,10 +97,10 @@ def results(chain: Chain) -> dict[frozenset[int], str]:
     return {parts: result(chain, parts) for parts in (*single, *subsets(count))}
 
 
-def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[Tree]:
+def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[ProductTree]:
     """The cheapest order for each of many sizes."""
     universe = costs.space.universe
-    found: dict[tuple[int, ...], Tree] = {}
+    found: dict[tuple[int, ...], ProductTree] = {}
     longest = {c: _plain(e, costs) for c, e in costs.chain.extents.items()}
     dims = () if costs.at_point else costs.chain.root.domain.dims
     for at in sizes:
@@ -101,7 +112,7 @@ def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[Tree]:
         yield found[key]
 
 
-def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> Tree:
+def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> ProductTree:
     """The cheapest order by dynamic programming over sets of factors."""
     count = len(costs.chain.factors)
 
@@ -109,7 +120,7 @@ def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) ->
         dims = () if costs.at_point else costs.domains[parts].dims
         return reduce(lambda n, d: n * steps[d], dims, 1)
 
-    table: dict[frozenset[int], tuple[int, Tree]] = {
+    table: dict[frozenset[int], tuple[int, ProductTree]] = {
         frozenset((k,)): (0, k) for k in range(count)
     }
     for parts in subsets(count):
@@ -132,9 +143,7 @@ def _plain(e: Expr, costs: Costs) -> Expr:
 
 def subsets(count: int) -> Iterator[frozenset[int]]:
     """All sets of two and more factors, smaller ones first."""
-    found = [
-        frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)
-    ]
+    found = [frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)]
     return iter(sorted((s for s in found if len(s) > 1), key=lambda s: (len(s), sorted(s))))
 
 
@@ -209,9 +218,9 @@ def primitive(e: Expr) -> Expr:
 
     It has the same sign, since bounds are positive.
     """
-    if not isinstance(e, Sum) or e.const:
+    if not isinstance(e, IndexSum) or e.const:
         return e
-    factors = [x.factors if isinstance(x, Prod) else (x,) for _, x in e.terms]
+    factors = [x.factors if isinstance(x, IndexProduct) else (x,) for _, x in e.terms]
     shared: list[Expr] = []
     for f in factors[0]:
         wanted = shared.count(f) + 1
@@ -228,7 +237,7 @@ def primitive(e: Expr) -> Expr:
 
 def positive(e: Expr) -> Expr:
     """The condition that an integer is positive, in small numbers: ``t > 1`` for ``4*t - 4``."""
-    if not isinstance(e, Sum):
+    if not isinstance(e, IndexSum):
         return compare(">", e, Const(0))
     shared = gcd(*(c for c, _ in e.terms))
     limit = -e.const // shared

@@ -27,7 +27,7 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.context import PassContext
-from tempoc.passes.contraction.chain import Chain, Tree, chains, leaves
+from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
 from tempoc.passes.contraction.chain_order import (
     Costs,
     Sizes,
@@ -88,7 +88,7 @@ class _Choice:
     """An order for a chain, where ``guard`` holds if there is one; else that of the source."""
 
     chain: Chain
-    tree: Tree
+    tree: ProductTree
     domains: Mapping[frozenset[int], Domain]
     guard: Expr | None = None
 
@@ -96,7 +96,7 @@ class _Choice:
         """The graph with the product in this order."""
         root = self.chain.root
         nodes = dict(graph.nodes)
-        maker = _Maker(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
+        maker = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
         if self.guard is None:
             made = maker.make(self.tree, self.domains, root.domain, root.name, context)
             nodes[root.name] = replace(made, types=root.types)
@@ -141,7 +141,7 @@ def _ordered(nodes: dict[str, Node], before: Graph, root: str) -> dict[str, Node
 
 
 @dataclass(slots=True, kw_only=True)
-class _Maker:
+class _OrderNodes:
     """Makes the nodes of an order."""
 
     graph: Graph
@@ -150,7 +150,7 @@ class _Maker:
 
     def make(
         self,
-        tree: Tree,
+        tree: ProductTree,
         domains: Mapping[frozenset[int], Domain],
         whole: Domain,
         name: str,
@@ -207,9 +207,9 @@ def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
         message = f"{_text(graph, chain, running)} stays: each step may add to that of the last"
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
         return None
-    better: dict[Tree, list[Sizes]] = {}
+    better: dict[ProductTree, list[Sizes]] = {}
     looked = samples(space.universe, root.domain)
-    cost: dict[Tree, Expr] = {}
+    cost: dict[ProductTree, Expr] = {}
     for sizes, tree in zip(looked, bests(costs, looked), strict=True):
         if tree not in cost:
             cost[tree] = costs.of(tree, domains)
@@ -221,7 +221,7 @@ def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
     return None
 
 
-def _running(graph: Graph, chain: Chain, tree: Tree) -> Tree | None:
+def _running(graph: Graph, chain: Chain, tree: ProductTree) -> ProductTree | None:
     """A product inside an order that sums over all steps so far, so that it may be kept up."""
     if isinstance(tree, int):
         return None
@@ -244,7 +244,12 @@ def _only_ranges(graph: Graph, edge: Edge) -> bool:
 
 
 def _if_better(
-    graph: Graph, costs: Costs, tree: Tree, written: Expr, context: PassContext, in_cycle: bool
+    graph: Graph,
+    costs: Costs,
+    tree: ProductTree,
+    written: Expr,
+    context: PassContext,
+    in_cycle: bool,
 ) -> _Choice | None:
     """An order where it costs less than the one that is written: everywhere, or by a guard."""
     chain, space = costs.chain, context.space
@@ -274,9 +279,7 @@ def _if_better(
     return _Choice(chain=chain, tree=tree, domains=costs.domains, guard=guard)
 
 
-def _domains(
-    graph: Graph, chain: Chain, context: PassContext
-) -> Mapping[frozenset[int], Domain]:
+def _domains(graph: Graph, chain: Chain, context: PassContext) -> Mapping[frozenset[int], Domain]:
     """For each product of factors the points at which it is made: no more than it varies with."""
     root, space = chain.root.domain, context.space
     shapes = [operand_type(graph, e).shape for e in chain.factors]
@@ -304,7 +307,7 @@ def _domains(
     return found
 
 
-def _is_roomy(costs: Costs, tree: Tree, where: Sequence[Sizes]) -> bool:
+def _is_roomy(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
     """Whether no product that is made at fewer points than the root is larger than its factors."""
     chain = costs.chain
     if isinstance(tree, int) or costs.at_point:
@@ -331,7 +334,7 @@ def _elements(costs: Costs, term: str) -> Expr:
     return product(costs.space.upper_bound(e, root) for e in extents)
 
 
-def _text(graph: Graph, chain: Chain, tree: Tree) -> str:
+def _text(graph: Graph, chain: Chain, tree: ProductTree) -> str:
     """An order as a product in brackets."""
     if isinstance(tree, int):
         return chain.factors[tree].source

@@ -9,15 +9,15 @@ from tempoc.poly.relations.space import Space
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Entry, Expr, Slice, Sym, add, compare, conjunction, sub
 
-Side = Literal["early", "late"]
-SIDES: tuple[Side, Side] = ("early", "late")
+CutSide = Literal["early", "late"]
+SIDES: tuple[CutSide, CutSide] = ("early", "late")
 
 
-class Part(NamedTuple):
+class NodePart(NamedTuple):
     """A part of a node."""
 
     node: str
-    side: Side
+    side: CutSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,26 +27,26 @@ class Cut:
     dim: str
     at: Expr
 
-    def on(self, side: Side, e: Expr | None = None) -> Expr:
+    def on(self, side: CutSide, e: Expr | None = None) -> Expr:
         """That a point along the dimension is on a side."""
         return compare("<" if side == "early" else ">=", e or Sym(self.dim), self.at)
 
-    def beside(self, side: Side) -> Expr:
+    def beside(self, side: CutSide) -> Expr:
         """The point of a side that is next to the other one."""
         return sub(self.at, ONE) if side == "early" else self.at
 
-    def is_beside(self, side: Side) -> Expr:
+    def is_beside(self, side: CutSide) -> Expr:
         """That a point along the dimension is that one."""
         return compare("==", Sym(self.dim), self.beside(side))
 
-    def touches(self, side: Side, entry: Entry) -> Expr:
+    def touches(self, side: CutSide, entry: Entry) -> Expr:
         """That an access reads something of a side."""
         if not isinstance(entry, Slice):
             return self.on(side, entry)
         last = entry.lo if side == "early" else sub(entry.hi, ONE)
         return conjunction(compare("<", entry.lo, entry.hi), self.on(side, last))
 
-    def stays_beside(self, side: Side, entry: Entry) -> Expr:
+    def stays_beside(self, side: CutSide, entry: Entry) -> Expr:
         """That an access which touches a side reads only the point next to the other one."""
         low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, ONE))
         if side == "early":
@@ -54,7 +54,7 @@ class Cut:
         return compare("<=", high, add(self.at, ONE))
 
 
-def part_of(domain: Domain, cut: Cut, side: Side, space: Space) -> Domain:
+def part_of(domain: Domain, cut: Cut, side: CutSide, space: Space) -> Domain:
     """The points of a domain on a side."""
     return narrowed(domain, cut.on(side), space)
 
@@ -65,6 +65,6 @@ def narrowed(domain: Domain, condition: Expr, space: Space) -> Domain:
     return Domain(domain.dims, space.simplify(where, Domain(domain.dims)))
 
 
-def other_side(side: Side) -> Side:
+def other_side(side: CutSide) -> CutSide:
     """The side beyond the cut."""
     return "late" if side == "early" else "early"

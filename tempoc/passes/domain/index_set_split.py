@@ -18,14 +18,22 @@ from typing import NamedTuple
 
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.passes.domain.cut_point import SIDES, Cut, Part, Side, narrowed, other_side, part_of
+from tempoc.passes.domain.cut_point import (
+    SIDES,
+    Cut,
+    CutSide,
+    NodePart,
+    narrowed,
+    other_side,
+    part_of,
+)
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.statements.build import identity, tensor_name
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, Entry, Expr, conjunction
 
-Port = tuple[str, int]
+OutputPort = tuple[str, int]
 _NOTHING, _NEXT, _ALL = 0, 1, 2
 
 
@@ -33,12 +41,12 @@ class Divided(NamedTuple):
     """A graph with parts; what they are called, those that are gone left out."""
 
     graph: Graph
-    names: Mapping[Part, str]
+    names: Mapping[NodePart, str]
 
 
 def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Divided:
     """The graph with these nodes in two parts each; nodes on one side only stay as they are."""
-    parts: dict[Part, Domain] = {}
+    parts: dict[NodePart, Domain] = {}
     known: dict[Domain, list[Domain]] = {}
     for name in names:
         domain = graph.nodes[name].domain
@@ -46,7 +54,7 @@ def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Divid
             known[domain] = [part_of(domain, cut, side, space) for side in SIDES]
         found = known[domain]
         if not any(space.is_empty(d) for d in found):
-            parts |= {Part(name, s): d for s, d in zip(SIDES, found, strict=True)}
+            parts |= {NodePart(name, s): d for s, d in zip(SIDES, found, strict=True)}
     made = _Division.of(graph, cut, parts, space)
     return Divided(made.result(), {part: made.names[part] for part in made.parts})
 
@@ -62,14 +70,16 @@ class _Division:
     graph: Graph
     cut: Cut
     space: Space
-    parts: dict[Part, Domain]
-    names: dict[Part, str]
-    joined: dict[Port, Side | None]
-    copies: dict[Port, str]
-    known: dict[tuple[Domain, Side, Entry], int]
+    parts: dict[NodePart, Domain]
+    names: dict[NodePart, str]
+    joined: dict[OutputPort, CutSide | None]
+    copies: dict[OutputPort, str]
+    known: dict[tuple[Domain, CutSide, Entry], int]
 
     @classmethod
-    def of(cls, graph: Graph, cut: Cut, parts: Mapping[Part, Domain], space: Space) -> _Division:
+    def of(
+        cls, graph: Graph, cut: Cut, parts: Mapping[NodePart, Domain], space: Space
+    ) -> _Division:
         """Find out what is needed of each part, and what is read across."""
         taken = Names(graph.nodes)
         names = {p: taken.fresh(f"{p.node}.{p.side}") for p in parts}
@@ -92,7 +102,7 @@ class _Division:
         return made
 
     def _is_divided(self, name: str) -> bool:
-        return Part(name, "early") in self.names
+        return NodePart(name, "early") in self.names
 
     def _others(self) -> Iterator[tuple[Node, Domain]]:
         """The nodes that are not divided."""
@@ -121,7 +131,7 @@ class _Division:
                     waiting += _reads(self.graph.nodes[part.node], self._at_level(part, level))
         self.parts = {p: self._at_level(p, n) for p, n in levels.items() if n != _NOTHING}
 
-    def _at_level(self, part: Part, level: int) -> Domain:
+    def _at_level(self, part: NodePart, level: int) -> Domain:
         domain = self.parts[part]
         if level == _ALL:
             return domain
@@ -129,7 +139,7 @@ class _Division:
 
     def _join(self) -> None:
         """Find what is read across, and how far."""
-        found: dict[Port, dict[Side, int]] = {}
+        found: dict[OutputPort, dict[CutSide, int]] = {}
         for sink, edge in self._plain_reads():
             needs = dict(self._needs(sink, edge))
             if len(needs) > 1:
@@ -137,10 +147,12 @@ class _Division:
                 for part, level in needs.items():
                     levels[part.side] = max(levels[part.side], level)
         for output, levels in found.items():
-            near = (s for s in SIDES if levels[s] == _NEXT and self._is_long(Part(output[0], s)))
+            near = (
+                s for s in SIDES if levels[s] == _NEXT and self._is_long(NodePart(output[0], s))
+            )
             self.joined[output] = next(near, None)
 
-    def _is_long(self, part: Part) -> bool:
+    def _is_long(self, part: NodePart) -> bool:
         """Whether a part has more than the point next to the cut."""
         return not self.space.implies(self.parts[part], self.cut.is_beside(part.side))
 
@@ -152,24 +164,24 @@ class _Division:
             if not isinstance(node.op, Merge):
                 yield from _reads(node, domain)
 
-    def _needs(self, sink: Domain, edge: Edge) -> Iterator[tuple[Part, int]]:
+    def _needs(self, sink: Domain, edge: Edge) -> Iterator[tuple[NodePart, int]]:
         """How much of which parts a read needs."""
         touched = self._touched(sink, edge)
         for part in touched:
             yield part, self._level(sink, part.side, self._entry(edge))
         if not touched and self._is_divided(edge.source):
-            yield Part(edge.source, "late"), _NEXT  # it reads nothing, but reads it somewhere
+            yield NodePart(edge.source, "late"), _NEXT  # it reads nothing, but reads it somewhere
 
     def _entry(self, edge: Edge) -> Entry:
         """The access along the dimension that is cut."""
         return edge.entries[self.graph.nodes[edge.source].domain.dims.index(self.cut.dim)]
 
-    def _touched(self, sink: Domain, edge: Edge) -> list[Part]:
+    def _touched(self, sink: Domain, edge: Edge) -> list[NodePart]:
         """The parts that a read touches; none where its source is not divided."""
-        parts = [p for side in SIDES if (p := Part(edge.source, side)) in self.parts]
+        parts = [p for side in SIDES if (p := NodePart(edge.source, side)) in self.parts]
         return [p for p in parts if self._level(sink, p.side, self._entry(edge)) != _NOTHING]
 
-    def _level(self, sink: Domain, side: Side, entry: Entry) -> int:
+    def _level(self, sink: Domain, side: CutSide, entry: Entry) -> int:
         """How much an access reads on a side."""
         key = sink, side, entry
         if key not in self.known:
@@ -201,21 +213,21 @@ class _Division:
         outs = [out for out in range(len(node.types)) if (node.name, out) in self.joined]
         merged = isinstance(node.op, Merge) and bool(outs)
         for side in self._apart(node) if merged else SIDES:
-            if (part := Part(node.name, side)) in self.parts:
+            if (part := NodePart(node.name, side)) in self.parts:
                 made = self._rewritten(node, self.parts[part])
                 yield replace(made, name=self.names[part])
         for out in outs:
             yield from self._copy(node, out)
             yield self._more(node) if merged else self._merge(node, out)
 
-    def _apart(self, merge: Node) -> tuple[Side, ...]:
+    def _apart(self, merge: Node) -> tuple[CutSide, ...]:
         """The side of a merge that is read across which has a merge of its own all the same."""
         side = self.joined[merge.name, 0]
         return () if side is None else (side,)
 
-    def _end(self, node: Node, out: int, side: Side) -> Domain:
+    def _end(self, node: Node, out: int, side: CutSide) -> Domain:
         """What a part contributes to the tensor that is read across."""
-        domain = self.parts[Part(node.name, side)]
+        domain = self.parts[NodePart(node.name, side)]
         if self.joined[node.name, out] != side:
             return domain
         return narrowed(domain, self.cut.is_beside(side), self.space)
@@ -230,7 +242,7 @@ class _Division:
         if side is not None:
             domain = self._end(node, out, side)
             edge = Edge(
-                source=self.names[Part(node.name, side)], out=out, entries=identity(domain)
+                source=self.names[NodePart(node.name, side)], out=out, entries=identity(domain)
             )
             yield Node(
                 name=self.copies[node.name, out],
@@ -253,11 +265,11 @@ class _Division:
             spans=node.spans,
         )
 
-    def _writer(self, node: Node, out: int, side: Side, domain: Domain) -> Edge:
+    def _writer(self, node: Node, out: int, side: CutSide, domain: Domain) -> Edge:
         """The branch of a part, or of the copy of its end."""
         copied = self.joined[node.name, out] == side
         return Edge(
-            source=self.copies[node.name, out] if copied else self.names[Part(node.name, side)],
+            source=self.copies[node.name, out] if copied else self.names[NodePart(node.name, side)],
             out=0 if copied else out,
             entries=identity(domain),
             guard=self.space.simplify(self.cut.on(side), domain),
@@ -269,7 +281,7 @@ class _Division:
         side = self.joined[node.name, 0]
         if side is None:
             return self._rewritten(node, domain)
-        rest = self._rewritten(node, self.parts[Part(node.name, other_side(side))])
+        rest = self._rewritten(node, self.parts[NodePart(node.name, other_side(side))])
         assert isinstance(rest.op, Merge)
         guard = self.cut.on(other_side(side))
         inputs = [
@@ -311,7 +323,7 @@ class _Division:
         touched = touched or [p for p in self.parts if p.node == node.name]
         return replace(edge, source=self.names[touched[0]])
 
-    def _is_whole(self, part: Part, edge: Edge) -> bool:
+    def _is_whole(self, part: NodePart, edge: Edge) -> bool:
         """Whether a read of one part goes to the tensor that is read across.
 
         At its own point a part is read itself: that may be in the same kernel.

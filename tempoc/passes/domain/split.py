@@ -27,7 +27,7 @@ from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.analysis.loop_carried import around, divisible, recurrences, thresholds
 from tempoc.passes.context import PassContext
-from tempoc.passes.domain.cut_point import SIDES, Cut, Part, Side
+from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import Divided, divided
 from tempoc.passes.vectorization.memory_guard import frugal
 from tempoc.poly.relations.space import Space
@@ -42,7 +42,7 @@ _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class SplitLoops:
     """Cuts loops where one side needs none."""
 
     name: ClassVar[str] = "split"
@@ -68,7 +68,7 @@ class _Gain(NamedTuple):
     """A cut, the graph with it, and which of its nodes one side computes at once."""
 
     cut: Cut
-    side: Side
+    side: CutSide
     graph: Graph
     freed: tuple[str, ...]
 
@@ -93,17 +93,15 @@ def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
                     free = _free(half, dim, space, able)
                     made = divided(graph, [n for n in around_it if n in able], cut, space)
                     stars = _paying(made, free, side, dim, space)
-                    freed = [n for n in hopes if made.names.get(Part(n.name, side)) in stars]
+                    freed = [n for n in hopes if made.names.get(NodePart(n.name, side)) in stars]
                     if any(_computes(n) for n in freed):
                         names = tuple(n.name for n in freed if _computes(n))
                         yield _Gain(cut, side, made.graph, names)
 
 
-def _paying(
-    made: Divided, free: Sequence[str], side: Side, dim: str, space: Space
-) -> set[str]:
+def _paying(made: Divided, free: Sequence[str], side: CutSide, dim: str, space: Space) -> set[str]:
     """Which parts of a side are computed at once in the graph that was made."""
-    names = [made.names.get(Part(name, side), name) for name in free]
+    names = [made.names.get(NodePart(name, side), name) for name in free]
     return {*frugal(made.graph, dim, [n for n in names if n in made.graph.nodes], space)}
 
 
@@ -126,7 +124,7 @@ def _computes(node: Node) -> bool:
 
 
 def _half(
-    graph: Graph, names: Sequence[str], cut: Cut, side: Side, space: Space, able: set[str]
+    graph: Graph, names: Sequence[str], cut: Cut, side: CutSide, space: Space, able: set[str]
 ) -> Graph:
     """What nodes compute on one side, as if all else was there already."""
     halves = {

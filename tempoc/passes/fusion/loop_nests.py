@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from tempoc.passes.analysis.dependence import ANY, Dependence, is_schedulable
 from tempoc.sdg.graph.query import components
 
-Way = tuple[str, int]
-Needs = Sequence[Dependence]
+DimDirection = tuple[str, int]
+Dependences = Sequence[Dependence]
 
 
 @dataclass(slots=True, eq=False)
@@ -31,16 +31,16 @@ class _Cycle:
 
     members: int
     is_schedulable: bool
-    ways: dict[Way, bool] | None = None
-    inner: dict[Way, _Level] = field(default_factory=dict)
-    good: Way | None = None
+    ways: dict[DimDirection, bool] | None = None
+    inner: dict[DimDirection, _Level] = field(default_factory=dict)
+    good: DimDirection | None = None
 
 
 @dataclass(slots=True, eq=False)
 class _Level:
     """Statements inside loops ``carried``: what they need and what needs them, themselves too."""
 
-    carried: tuple[Way, ...]
+    carried: tuple[DimDirection, ...]
     needs: dict[str, int]
     needed: dict[str, int]
     cycles: dict[str, _Cycle]
@@ -101,7 +101,9 @@ class Nests:
     def _ends(self, d: Dependence) -> tuple[dict[Dependence, None], ...]:
         return self.touching[d.sink], self.touching[d.source]
 
-    def _holds(self, level: _Level, a: str, b: str, own: Needs, *, alone: bool = False) -> bool:
+    def _holds(
+        self, level: _Level, a: str, b: str, own: Dependences, *, alone: bool = False
+    ) -> bool:
         """Whether a level's cycles can be carried when two are one (``alone``: only theirs)."""
         together = self._cycle(level, a, b)
         others = () if alone else dict.fromkeys(level.cycles.values())
@@ -118,22 +120,20 @@ class Nests:
         left = [n for n in names if n != b]
         return is_schedulable(left, needs, self.dims, tuple(d for d, _ in level.carried))
 
-    def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Needs) -> bool:
+    def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Dependences) -> bool:
         """Whether a loop carries a cycle, and what is left inside of it, when two of it are one."""
         for way, strict in self._ways(level, cycle).items():
             left = [d for d in own if not _is_strict(d, way)]
             if not strict and len(left) == len(own):
                 continue
             if way not in cycle.inner:
-                cycle.inner[way] = self._level(
-                    self._listed(cycle.members), (*level.carried, way)
-                )
+                cycle.inner[way] = self._level(self._listed(cycle.members), (*level.carried, way))
             if self._holds(cycle.inner[way], a, b, left):
                 cycle.good = way
                 return True
         return False
 
-    def _ways(self, level: _Level, cycle: _Cycle) -> dict[Way, bool]:
+    def _ways(self, level: _Level, cycle: _Cycle) -> dict[DimDirection, bool]:
         if cycle.ways is None:
             names = self._listed(cycle.members)
             needs = [dict(d.signs) for d in self._inside(names, level.carried)]
@@ -165,7 +165,7 @@ class Nests:
         self.alive ^= self.bits[b]
         self._merge(self.outer, a, b, own)
 
-    def _merge(self, level: _Level, a: str, b: str, own: Needs) -> None:
+    def _merge(self, level: _Level, a: str, b: str, own: Dependences) -> None:
         """A level after a join; what is not known any more is found out when it is asked for."""
         together = self._cycle(level, a, b)
         self._close(level, a, b)
@@ -200,7 +200,7 @@ class Nests:
 
     # -------------------------------------------------------------- levels
 
-    def _level(self, names: Sequence[str], carried: tuple[Way, ...]) -> _Level:
+    def _level(self, names: Sequence[str], carried: tuple[DimDirection, ...]) -> _Level:
         """What stands inside some loops, from scratch."""
         sources: dict[str, dict[str, None]] = {name: {} for name in names}
         inside = self._inside(names, carried)
@@ -233,13 +233,15 @@ class Nests:
             },
         )
 
-    def _found(self, part: Sequence[str], needs: Needs, carried: tuple[Way, ...]) -> _Cycle:
+    def _found(
+        self, part: Sequence[str], needs: Dependences, carried: tuple[DimDirection, ...]
+    ) -> _Cycle:
         loops = tuple(d for d, _ in carried)
         good = not carried or is_schedulable(part, needs, self.dims, loops)
         return _Cycle(members=sum(self.bits[n] for n in part), is_schedulable=good)
 
     def _inside(
-        self, names: Sequence[str], carried: tuple[Way, ...], apart: tuple[str, ...] = ()
+        self, names: Sequence[str], carried: tuple[DimDirection, ...], apart: tuple[str, ...] = ()
     ) -> list[Dependence]:
         """The dependences among some statements that no loop carries, but those among ``apart``."""
         known = {*names}
@@ -269,7 +271,7 @@ class Nests:
         return found
 
 
-def _is_strict(d: Dependence, way: Way) -> bool:
+def _is_strict(d: Dependence, way: DimDirection) -> bool:
     """Whether a loop always carries a dependence."""
     dim, forward = way
     return any(k == dim and s == {forward} for k, s in d.signs)

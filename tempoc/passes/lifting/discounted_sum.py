@@ -26,12 +26,12 @@ from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import HALVES, Sum
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.geometric_weights import Powers, powers
-from tempoc.passes.lifting.moving_range import Moving, Prefix, Sliding, Suffix, moving
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, moving
 from tempoc.passes.lifting.range_operand import Rebuild, ranges
 from tempoc.passes.lifting.range_reduction import whole
-from tempoc.passes.lifting.running_reduction import Running, way
+from tempoc.passes.lifting.running_reduction import RunningReduction, way
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -52,7 +52,7 @@ class Decayed:
     node: Node
     dim: str
     entry: Slice
-    range: Moving
+    range: MovingRange
     factors: tuple[Edge, ...]
     base: Edge
     nearest: Expr
@@ -123,7 +123,9 @@ def _alike(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
     return len(factors) == 1 or dtypes == {node.types[0].dtype}
 
 
-def _nearest(weights: Powers, kind: Moving, entry: Slice, dim: str, space: Space) -> Expr | None:
+def _nearest(
+    weights: Powers, kind: MovingRange, entry: Slice, dim: str, space: Space
+) -> Expr | None:
     """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
     start, step = weights.exponent.start, weights.exponent.step
     exponent = start
@@ -147,9 +149,9 @@ def recurrence(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] |
     grows = way(found.range, found.entry, dim, node.domain, space)
     if grows is None:
         return None
-    maker = Maker(graph, space, node, tuple(d for d in node.vector if d != dim))
+    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
     try:
-        running = Running(maker, found.range, found.place, grows, found.base)
+        running = RunningReduction(maker, found.range, found.place, grows, found.base)
         merge = running.nodes(Add(), Sum(), lambda rebuild: _term(found, rebuild))
         if merge is None:
             return None
@@ -166,7 +168,7 @@ def windows(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | No
         return None
     if (kind.before, kind.after) != (ZERO, ZERO) and not _fades(graph, found.base):
         return None
-    maker = Maker(graph, space, node, node.vector)
+    maker = NodeBuilder(graph, space, node, node.vector)
     rebuild = whole(maker, dim, found.place, kind)
     try:
         term, base = _term(found, rebuild), rebuild.edge(found.base)
@@ -222,7 +224,7 @@ def _power(found: Decayed, rebuild: Rebuild) -> Edge | None:
     return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), home))
 
 
-def _kept(maker: Maker, found: Decayed, made: Node) -> Node:
+def _kept(maker: NodeBuilder, found: Decayed, made: Node) -> Node:
     """The value with the summed axes, if they stay."""
     for axis in sorted(found.axes) if found.keeps else ():
         made = maker.put("kept", ExpandDims(axis=axis), (read(made),))

@@ -21,7 +21,7 @@ _EXACT = (DType.I32, DType.I64, DType.F32, DType.F64)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearExponent:
     """The whole number ``start + step * j`` at position ``j``; ``step`` is 0, 1 or -1."""
 
     step: int
@@ -33,7 +33,7 @@ class Powers:
     """``base`` to the power of a line."""
 
     base: Edge
-    exponent: Line
+    exponent: LinearExponent
 
 
 def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
@@ -86,7 +86,7 @@ def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
     if dim in symbols(rest) or entry.step != 1 or moves or not _same(base, at):
         return None
     first = add(mul(Const(step), entry.lo), substitute(rest, at))
-    return Powers(base, Line(step, first))
+    return Powers(base, LinearExponent(step, first))
 
 
 def _same(base: Edge, at: dict[str, Expr]) -> bool:
@@ -95,18 +95,18 @@ def _same(base: Edge, at: dict[str, Expr]) -> bool:
     return not any(d in symbols(e) for d in moved for e in base.entries)
 
 
-def line(graph: Graph, edge: Edge) -> Line | None:
+def line(graph: Graph, edge: Edge) -> LinearExponent | None:
     """The whole numbers of a vector, or one number, as they are at the point at hand."""
     node = graph.nodes[edge.source]
     if not is_identity(edge, graph) or node.types[0].dtype not in _EXACT:
         return None
     match node.op:
         case Arange(start=start, step=step) if abs(step) == 1:
-            return Line(step, start)
+            return LinearExponent(step, start)
         case IndexValue(expr=e) if is_affine(e):
-            return Line(0, e)
+            return LinearExponent(0, e)
         case Literal(value=v) if float(v).is_integer():
-            return Line(0, Const(int(v)))
+            return LinearExponent(0, Const(int(v)))
         case Cast() | Copy():
             return line(graph, node.inputs[0])
         case Negative():
@@ -120,12 +120,14 @@ def line(graph: Graph, edge: Edge) -> Line | None:
             if found is None or more:
                 return None
             last = add(found.start, mul(Const(found.step), sub(extent, ONE)))
-            return Line(-found.step, last)
+            return LinearExponent(-found.step, last)
         case _:
             return None
 
 
-def _combined(graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]) -> Line | None:
+def _combined(
+    graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]
+) -> LinearExponent | None:
     """The sum of some lines with their signs."""
     found = [line(graph, e) for e in edges]
     known = [x for x in found if x is not None]
@@ -133,4 +135,4 @@ def _combined(graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]) -> 
         return None
     step = sum(s * x.step for s, x in zip(signs, known, strict=True))
     starts = (mul(Const(s), x.start) for s, x in zip(signs, known, strict=True))
-    return Line(step, add(ZERO, *starts)) if abs(step) <= 1 else None
+    return LinearExponent(step, add(ZERO, *starts)) if abs(step) <= 1 else None

@@ -23,8 +23,8 @@ from tempoc.symbolic.expr import (
     ZERO,
     Const,
     Expr,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
     Slice,
     Sym,
     add,
@@ -71,16 +71,16 @@ class Sliding:
     count: Expr
 
 
-Moving = Prefix | Suffix | Sliding
+MovingRange = Prefix | Suffix | Sliding
 
 
-def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> Moving | None:
+def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
     """What kind of range a slice is along a dimension of the domain that its ends name.
 
     How far a run goes must be known before it.
     """
     universe = space.universe
-    found: Moving | None = None
+    found: MovingRange | None = None
     ended = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
     if ended or any(dim in b.outer for b in universe.ended):
         return None
@@ -127,7 +127,7 @@ def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
 
 def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
     """The value at a point stands at its own place among the points."""
-    low, high = _end(entry.lo, Max, dim, space), _end(entry.hi, Min, dim, space)
+    low, high = _end(entry.lo, IndexMax, dim, space), _end(entry.hi, IndexMin, dim, space)
     if low is None or high is None:
         return None
     size = sub(high.shift, low.shift)
@@ -150,22 +150,22 @@ def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | 
     )
 
 
-class _End(NamedTuple):
+class _RangeEnd(NamedTuple):
     """``t + shift``, or ``cuts`` where these come first; over bounds."""
 
     shift: Expr
     cuts: tuple[Expr, ...]
 
 
-def _end(e: Expr, cut: type[Max] | type[Min], dim: str, space: Space) -> _End | None:
+def _end(e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space) -> _RangeEnd | None:
     """An end that moves as the point does."""
-    parts = e.args if isinstance(e, (Max, Min)) and isinstance(e, cut) else (e,)
+    parts = e.args if isinstance(e, (IndexMax, IndexMin)) and isinstance(e, cut) else (e,)
     own = [p for p in parts if dim in symbols(p)]
     cuts = tuple(p for p in parts if p not in own)
     if len(own) != 1:
         return None
     shift = sub(own[0], Sym(dim))
-    return _End(shift, cuts) if _fixed(space, shift, *cuts) else None
+    return _RangeEnd(shift, cuts) if _fixed(space, shift, *cuts) else None
 
 
 def _fixed(space: Space, *parts: Expr) -> bool:

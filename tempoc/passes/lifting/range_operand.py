@@ -18,7 +18,7 @@ from tempoc.ops.control.control import Select
 from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_type
 from tempoc.sdg.statements.build import is_computed, is_identity
@@ -70,7 +70,7 @@ class Rebuild:
     the dimensions of the old ones; ``part`` is in their names. Nothing else may vary with ``dim``.
     """
 
-    maker: Maker
+    maker: NodeBuilder
     dim: str
     place: int
     part: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.definition.types import DType
@@ -15,8 +15,8 @@ from tempoc.ops.tensor.arithmetic import Add, And, Maximum, Minimum, Multiply, O
 from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import Maker
-from tempoc.passes.lifting.moving_range import Moving, moving
+from tempoc.passes.analysis.node_builder import NodeBuilder
+from tempoc.passes.lifting.moving_range import MovingRange, moving
 from tempoc.passes.lifting.range_operand import Rebuild, ranges
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -42,14 +42,14 @@ STEPS: dict[type[Op], type[Op]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RangeReduction:
     """A node that reduces ranges which move with ``dim``; they are an axis of its only operand."""
 
     node: Node
     dim: str
     axis: int
     ndim: int
-    range: Moving
+    range: MovingRange
 
     @property
     def edge(self) -> Edge:
@@ -62,7 +62,7 @@ class Target:
         return self.ndim - self.axis
 
 
-def targets(graph: Graph, node: Node, space: Space) -> Iterator[Target]:
+def targets(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
     """The ranges that a node reduces and that move with one of its dimensions."""
     if type(node.op) not in SCANS or len(node.inputs) != 1:
         return
@@ -73,17 +73,17 @@ def targets(graph: Graph, node: Node, space: Space) -> Iterator[Target]:
             for dim in node.domain.dims:
                 found = moving(entry, dim, node.domain, space)
                 if found is not None:
-                    yield Target(node=node, dim=dim, axis=axis, ndim=ndim, range=found)
+                    yield RangeReduction(node=node, dim=dim, axis=axis, ndim=ndim, range=found)
 
 
-def neutral(op: Op, dtype: DType) -> Number:
+def neutral(op: Op, dtype: DType) -> Scalar:
     """What a reduction gives for an empty range, in the dtype of its scan."""
     if isinstance(op, LogSumExp):
         return -math.inf
     return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
 
 
-def whole(maker: Maker, dim: str, place: int, kind: Moving) -> Rebuild:
+def whole(maker: NodeBuilder, dim: str, place: int, kind: MovingRange) -> Rebuild:
     """What makes the operands of all ranges of a kind, together, from those of one."""
     node, space = maker.whole, maker.space
 

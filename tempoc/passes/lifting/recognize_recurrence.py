@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control.control import Copy, Merge, Select
-from tempoc.ops.control.steps import Step
+from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import SpatialIndex
@@ -44,7 +44,7 @@ MOST = 200
 """No cycle of more nodes is looked at."""
 
 
-class Unfit(Exception):
+class NotARecurrence(Exception):
     """A cycle is no recurrence; the message says why."""
 
 
@@ -62,7 +62,7 @@ class Recurring:
     branches: tuple[int, ...]
     lower: Expr
     upper: Expr
-    steps: tuple[Step, ...]
+    steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     operands: tuple[Edge, ...]
 
@@ -118,25 +118,25 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 
 def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> Recurring:
-    """The recurrence that a cycle is; raises ``Unfit``."""
+    """The recurrence that a cycle is; raises ``NotARecurrence``."""
     if len(cycle) > MOST:
-        raise Unfit("there are too many steps")
+        raise NotARecurrence("there are too many steps")
     inside = {*cycle}
     for name in cycle:
         node = graph.nodes[name]
         _check(graph, node, dim)
         for edge in node.inputs:
             if edge.source in inside and distance(graph, node, edge, dim) is None:
-                raise Unfit(f"`{edge.source}` is read at other points than the one before")
+                raise NotARecurrence(f"`{edge.source}` is read at other points than the one before")
     states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     branches = tuple(_branch(graph, s, inside) for s in states)
     lower, upper = _region(graph, states, branches, dim, space)
     reasons = []
     for forward in (True, False):
-        walk = _Walk(graph, dim, inside, states, branches, -1 if forward else 1)
+        walk = _CycleWalk(graph, dim, inside, states, branches, -1 if forward else 1)
         try:
             made = [walk.made(s) for s in states]
-        except Unfit as reason:
+        except NotARecurrence as reason:
             reasons.append(reason)
             continue
         return Recurring(
@@ -151,12 +151,12 @@ def _check(graph: Graph, node: Node, dim: str) -> None:
     """Raise unless a node can be (part of) a step, or a state."""
     part = isinstance(node.op, SpatialIndex) and not node.op.gathers
     if not part and not isinstance(node.op, (*OPERATORS, Merge)):
-        raise Unfit(f"`{node.op.name}` is not done in steps")
+        raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
-        raise Unfit("shapes vary from point to point")
+        raise NotARecurrence("shapes vary from point to point")
     own = () if isinstance(node.op, Merge) else mentioned(node)
     if any(graph.universe.is_dim(s) for e in own for s in symbols(e)):
-        raise Unfit(f"`{node.op.name}` varies with {dim}")
+        raise NotARecurrence(f"`{node.op.name}` varies with {dim}")
 
 
 def _branch(graph: Graph, state: str, inside: set[str]) -> int:
@@ -164,7 +164,7 @@ def _branch(graph: Graph, state: str, inside: set[str]) -> int:
     inputs = graph.nodes[state].inputs
     found = [k for k, e in enumerate(inputs) if e.source in inside]
     if len(found) != 1:
-        raise Unfit(f"`{state}` has {len(found)} equations that go round")
+        raise NotARecurrence(f"`{state}` has {len(found)} equations that go round")
     return found[0]
 
 
@@ -178,10 +178,10 @@ def _region(
         there = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
         at = ranges(there, (dim,), space)
         if at is None:
-            raise Unfit(f"{dim} does not run from a first to a last point")
+            raise NotARecurrence(f"{dim} does not run from a first to a last point")
         found.append((at[dim].lower, at[dim].upper))
     if len({*found}) > 1:
-        raise Unfit("they start or end at different points")
+        raise NotARecurrence("they start or end at different points")
     return found[0]
 
 
@@ -195,7 +195,7 @@ class _Ref:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _CycleWalk:
     """Goes from the states backwards to those of the step before, at a distance ``before``."""
 
     graph: Graph
@@ -216,7 +216,7 @@ class _Walk:
     def value(self, name: str, out: int, at: int) -> _Ref:
         """What a node of the cycle computes at a distance from the states at hand."""
         if (name, at) in self._waiting or abs(at) > len(self.inside):
-            raise Unfit(f"`{name}` needs itself at its own point")
+            raise NotARecurrence(f"`{name}` needs itself at its own point")
         if (name, at) not in self._known:
             self._waiting.add((name, at))
             node = self.graph.nodes[name]
@@ -238,7 +238,7 @@ class _Walk:
         if at == self.before:
             return _Ref("state", place)
         if at != 0:
-            raise Unfit(f"`{node.name}` is read {abs(at)} points away")
+            raise NotARecurrence(f"`{node.name}` is read {abs(at)} points away")
         edge = node.inputs[self.branches[place]]
         shift = distance(self.graph, node, edge, self.dim)
         assert shift is not None
@@ -255,7 +255,7 @@ class _Walk:
         moved = replace(edge, entries=entries)
         shape = operand_type(self.graph, moved).shape
         if any(self.graph.universe.is_dim(s) for e in shape for s in symbols(e)):
-            raise Unfit(f"`{edge.source}` is read with a length that varies")
+            raise NotARecurrence(f"`{edge.source}` is read with a length that varies")
         if moved not in self.operands:
             self.operands.append(moved)
         return _Ref("operand", self.operands.index(moved))
@@ -269,7 +269,7 @@ class _Walk:
         before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
         return len(self.states) + len(self.operands) + before + ref.out
 
-    def renumbered(self) -> Iterator[Step]:
+    def renumbered(self) -> Iterator[OpStep]:
         """The steps, their values numbered."""
         for op, refs, dtypes in self.steps:
             yield op, tuple(self.number(r) for r in refs), dtypes

@@ -27,9 +27,9 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
-from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.lifting.recognize_recurrence import Recurring, Unfit
+from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import operand_type
@@ -56,21 +56,21 @@ from tempoc.symbolic.walk import substitute_entry, symbols
 
 
 def with_rows(graph: Graph, found: Recurring, space: Space) -> tuple[Graph, Node]:
-    """The graph with a recurrence in the place of a cycle, and its node; may raise ``Unfit``."""
-    maker = _Maker(graph, found, space)
+    """The graph with a recurrence in place of a cycle, and its node; raises ``NotARecurrence``."""
+    maker = _ScanRewrite(graph, found, space)
     whole = maker.is_whole()
     try:
         node = maker.node(whole)
-    except Unfit:
+    except NotARecurrence:
         if not whole:
             raise
-        maker, whole = _Maker(graph, found, space), False
+        maker, whole = _ScanRewrite(graph, found, space), False
         node = maker.node(whole)
     return (maker.whole(node) if whole else maker.part(node)), node
 
 
 @dataclass(slots=True)
-class _Maker:
+class _ScanRewrite:
     graph: Graph
     found: Recurring
     space: Space
@@ -162,7 +162,7 @@ class _Maker:
         if self.space.outside(domain, edge.entries, source.domain) is None:
             return edge
         if source.domain.dims or not is_cheap(source.op):
-            raise Unfit(f"`{edge.source}` is not there where there is no step")
+            raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
         made = replace(source, name=self.free(source.name), domain=Domain(()))
         self.made.append(made)
         return replace(edge, source=made.name)
@@ -283,7 +283,7 @@ class _Maker:
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
         """What reads the row of a point in the place of a node."""
         rest = node.types[out].shape[1:]
-        entries: tuple[Part, ...] = (
+        entries: tuple[IndexPart, ...] = (
             sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest),
         )  # fmt: skip
         edge = Edge(source=node.name, out=out, entries=identity(node.domain))

@@ -30,7 +30,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.recognize_recurrence import Recurring, Unfit, cycles, recognize
+from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring, cycles, recognize
 from tempoc.passes.lifting.recurrence_rewrite import with_rows
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
@@ -38,7 +38,7 @@ from tempoc.sdg.graph.query import components
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.symbolic.expr import Const, Slice
 
-Names = tuple[str, ...]
+NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Scans:
         """The graph with scans; a program whose lengths the data decide stays as it is."""
         if graph.universe.lengths:
             return graph
-        found: dict[Names, Recurring] = {}
+        found: dict[NodeNames, Recurring] = {}
         for dim in graph.universe.dims:
             for cycle, recurring in self.along(graph, dim.name, context).items():
                 others = [r.dim for r in found.values() if {*r.states} & {*recurring.states}]
@@ -76,14 +76,14 @@ class Scans:
                 return made
         return graph
 
-    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[Names, Recurring]:
+    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[NodeNames, Recurring]:
         """The recurrences along a dimension, as far as one can see by looking at each alone."""
-        found: dict[Names, Recurring] = {}
+        found: dict[NodeNames, Recurring] = {}
         loops: set[str] = set()
         for cycle in cycles(graph, dim):
             try:
                 found[cycle] = self.fitting(graph, dim, cycle, context)
-            except Unfit as reason:
+            except NotARecurrence as reason:
                 _missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
         numbers = _numbers(graph) if found else {}
@@ -98,19 +98,19 @@ class Scans:
                 del found[cycle]
         return found
 
-    def fitting(self, graph: Graph, dim: str, cycle: Names, context: PassContext) -> Recurring:
-        """A recurrence with states that are not too large; raises ``Unfit``."""
+    def fitting(self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext) -> Recurring:
+        """A recurrence with states that are not too large; raises ``NotARecurrence``."""
         found = recognize(graph, dim, cycle, context.space)
         size = 0
         for state in found.states:
             count = 1
             for e in graph.nodes[state].types[0].shape:
                 if not isinstance(e, Const):
-                    raise Unfit("how large a state is is not known")
+                    raise NotARecurrence("how large a state is is not known")
                 count *= e.value
             size += count
         if size > self.limit:
-            raise Unfit(f"a state has {size} elements")
+            raise NotARecurrence(f"a state has {size} elements")
         return found
 
 
@@ -132,16 +132,16 @@ def _made_by_a_loop(name: str) -> str:
 
 
 def _made(
-    graph: Graph, found: Mapping[Names, Recurring], context: PassContext
-) -> tuple[Graph, dict[Names, Node]]:
+    graph: Graph, found: Mapping[NodeNames, Recurring], context: PassContext
+) -> tuple[Graph, dict[NodeNames, Node]]:
     """The graph with all recurrences for which nodes can be made and are read, and these."""
-    nodes: dict[Names, Node] = {}
+    nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     made = replace(graph, nodes=plain)
     for cycle, recurring in found.items():
         try:
             made, nodes[cycle] = with_rows(made, recurring, context.space)
-        except Unfit as reason:
+        except NotARecurrence as reason:
             _missed(graph, recurring.dim, cycle, str(reason), context)
     made = drop_dead(made)
     return made, {cycle: node for cycle, node in nodes.items() if node.name in made.nodes}
@@ -150,10 +150,10 @@ def _made(
 def _checked(
     graph: Graph,
     made: Graph,
-    found: Mapping[Names, Recurring],
-    nodes: Mapping[Names, Node],
+    found: Mapping[NodeNames, Recurring],
+    nodes: Mapping[NodeNames, Node],
     context: PassContext,
-) -> tuple[Graph, dict[Names, str]]:
+) -> tuple[Graph, dict[NodeNames, str]]:
     """The graph with stars for all that can be computed at once; cycles that must stay loops."""
     left = held_up(made, context.space)
     if left:
@@ -202,7 +202,7 @@ def _done(graph: Graph, found: Recurring, node: Node, context: PassContext) -> N
     context.remarks.add("scans", f"{states} {scan} along {way}", span)
 
 
-def _missed(graph: Graph, dim: str, cycle: Names, why: str, context: PassContext) -> None:
+def _missed(graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext) -> None:
     state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     spans = graph.nodes[state].spans
     message = f"`{state}` is no scan along {dim}: {why}"

@@ -22,10 +22,10 @@ from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import Full
-from tempoc.passes.analysis.node_builder import Maker, read
-from tempoc.passes.lifting.moving_range import Moving, Prefix, moving
+from tempoc.passes.analysis.node_builder import NodeBuilder, read
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, moving
 from tempoc.passes.lifting.range_operand import Rebuild, ranges
-from tempoc.passes.lifting.range_reduction import STEPS, Target, neutral
+from tempoc.passes.lifting.range_reduction import STEPS, RangeReduction, neutral
 from tempoc.passes.lifting.scan_form import finished
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -47,7 +47,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class RangeGrowth:
     """How a range grows by one element from point to point.
 
     Points run from ``first`` on; there the range is ``single`` or empty. Those that have a
@@ -63,7 +63,9 @@ class Way:
     single: bool
 
 
-def way(target: Moving, entry: Slice, dim: str, domain: Domain, space: Space) -> Way | None:
+def way(
+    target: MovingRange, entry: Slice, dim: str, domain: Domain, space: Space
+) -> RangeGrowth | None:
     """How a range grows; ``None`` if it may grow by more than one element, or by none."""
     span = spans(domain, (dim,), space)
     end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
@@ -77,7 +79,7 @@ def way(target: Moving, entry: Slice, dim: str, domain: Domain, space: Space) ->
     count = sub(add(first, shift), fixed) if forward else sub(fixed, add(first, shift))
     if space.implies(Domain(()), compare("==", count, ONE)):
         later = compare(">=", here, add(first, ONE)) if forward else compare("<", here, first)
-        return Way(
+        return RangeGrowth(
             dim=dim, first=first, before=before, single=True,
             early=compare("==", here, first), later=later,
         )  # fmt: skip
@@ -86,17 +88,17 @@ def way(target: Moving, entry: Slice, dim: str, domain: Domain, space: Space) ->
     edge = sub(fixed, shift)  # the point at which the range has become empty, or still is
     early = compare("<=", here, edge) if forward else compare(">=", here, edge)
     later = compare(">", here, edge) if forward else compare("<", here, edge)
-    return Way(dim=dim, first=first, before=before, single=False, early=early, later=later)
+    return RangeGrowth(dim=dim, first=first, before=before, single=False, early=early, later=later)
 
 
 @dataclass(slots=True)
-class Running:
+class RunningReduction:
     """Makes the running value of a range of ``entry``'s kind; ``decay`` multiplies what was."""
 
-    maker: Maker
-    kind: Moving
+    maker: NodeBuilder
+    kind: MovingRange
     place: int
-    way: Way
+    way: RangeGrowth
     decay: Edge | None = None
 
     def nodes(
@@ -174,7 +176,7 @@ class Running:
         return Rebuild(maker, dim, self.place, part, False, newest, home)
 
 
-def stepped(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | None:
+def stepped(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
     """Nodes that compute the points of the target one after the other, the last has its name.
 
     ``None`` where the range does not grow by one element from point to point.
@@ -184,8 +186,8 @@ def stepped(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | No
     found = way(target.range, entry, dim, node.domain, space)
     if found is None or type(node.op) not in STEPS:
         return None
-    maker = Maker(graph, space, node, tuple(d for d in node.vector if d != dim))
-    running = Running(maker=maker, kind=target.range, place=target.place, way=found)
+    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    running = RunningReduction(maker=maker, kind=target.range, place=target.place, way=found)
     step = STEPS[type(node.op)]
     try:
         merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
@@ -198,7 +200,7 @@ def stepped(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | No
     return tuple(maker.nodes.values()) if maker.last(made) else None
 
 
-def _element(target: Target, rebuild: Rebuild) -> Edge | None:
+def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     """The part of the reduction that one element of the range is."""
     maker, op = rebuild.maker, target.node.op
     assert isinstance(op, Reduction)

@@ -14,21 +14,21 @@ from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import HALVES, LogSumExp, Mean, Reduction
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.moving_range import Sliding
-from tempoc.passes.lifting.range_reduction import SCANS, WINDOWS, Target, neutral, whole
+from tempoc.passes.lifting.range_reduction import SCANS, WINDOWS, RangeReduction, neutral, whole
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr
 
 
-def lifted(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | None:
+def lifted(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
     """Nodes in the place of the target that compute all its points at once; the last has its name.
 
     ``None`` where that cannot be stated.
     """
-    maker = Maker(graph, space, target.node, target.node.vector)
+    maker = NodeBuilder(graph, space, target.node, target.node.vector)
     try:
         found = _whole(maker, target)
         if found is None:
@@ -40,14 +40,14 @@ def lifted(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | Non
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Whole:
+class _FullAxisValues:
     """The values of all points, side by side along an axis of a node without the dimension."""
 
     node: Node
     axis: int
 
 
-def _whole(maker: Maker, target: Target) -> _Whole | None:
+def _whole(maker: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
     """All partial reductions."""
     node, found = target.node, target.range
     assert isinstance(node.op, Reduction)
@@ -72,10 +72,12 @@ def _whole(maker: Maker, target: Target) -> _Whole | None:
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
         value = neutral(node.op, made.types[0].dtype)
         made = maker.put("padded", Pad(widths=widths, value=value), (read(made),), domain)
-    return _Whole(node=made, axis=axis)
+    return _FullAxisValues(node=made, axis=axis)
 
 
-def _reduced(maker: Maker, target: Target, edge: Edge, domain: Domain) -> tuple[Edge, int]:
+def _reduced(
+    maker: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
+) -> tuple[Edge, int]:
     """What is left to scan when all other axes have been reduced, and along which axis."""
     op = target.node.op
     assert isinstance(op, Reduction)
@@ -88,17 +90,22 @@ def _reduced(maker: Maker, target: Target, edge: Edge, domain: Domain) -> tuple[
 
 
 def _windows(
-    maker: Maker, target: Target, found: Sliding, edge: Edge, axis: int, domain: Domain
-) -> _Whole | None:
+    maker: NodeBuilder,
+    target: RangeReduction,
+    found: Sliding,
+    edge: Edge,
+    axis: int,
+    domain: Domain,
+) -> _FullAxisValues | None:
     """The reductions of all windows."""
     name = WINDOWS.get(type(target.node.op))
     if name is None:
         return None
     op = Window(reduce=name, size=found.size, before=found.before, after=found.after, axis=axis)
-    return _Whole(node=maker.put("windows", op, (edge,), domain), axis=axis)
+    return _FullAxisValues(node=maker.put("windows", op, (edge,), domain), axis=axis)
 
 
-def _point(maker: Maker, target: Target, whole: _Whole) -> Node:
+def _point(maker: NodeBuilder, target: RangeReduction, whole: _FullAxisValues) -> Node:
     """The value of the point at hand, as the node has it."""
     node, shape = target.node, whole.node.types[0].shape
     assert isinstance(node.op, Reduction)
@@ -108,7 +115,7 @@ def _point(maker: Maker, target: Target, whole: _Whole) -> Node:
     return finished(maker, target, made)
 
 
-def finished(maker: Maker, target: Target, made: Node) -> Node:
+def finished(maker: NodeBuilder, target: RangeReduction, made: Node) -> Node:
     """The value of the node, given the reduction of its range."""
     node = target.node
     assert isinstance(node.op, Reduction)

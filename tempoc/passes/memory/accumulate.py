@@ -29,8 +29,8 @@ from tempoc.ops.tensor.reduction import Mean, Sum
 from tempoc.ops.tensor.source import Full, IndexValue
 from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import kept_whole
-from tempoc.passes.analysis.loop_direction import Cycles, Loop
-from tempoc.passes.analysis.summands import SMALL, Term, is_small_sum, terms
+from tempoc.passes.analysis.loop_direction import Cycles, DirectedLoop
+from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, terms
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate_benefit import is_step_by_step, is_worth
 from tempoc.passes.memory.serialize import large_sums
@@ -97,7 +97,7 @@ class Accumulate:
         nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
 
-    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Term]:
+    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Summand]:
         """What a small sum adds up step by step; what is there at once is best added at once."""
         if not is_small_sum(graph, node, self.limit):
             return []
@@ -111,7 +111,7 @@ class _Cutter:
     graph: Graph
     made: list[Node] = field(default_factory=list)
 
-    def whole(self, node: Node, nest: Sequence[Loop]) -> list[Node]:
+    def whole(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
         """A sum, or a mean, over the dimensions of some loops."""
         if not isinstance(node.op, Mean):
             self.cut(node, nest)
@@ -128,14 +128,14 @@ class _Cutter:
         self.made.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
         return self.made
 
-    def cut(self, node: Node, nest: Sequence[Loop]) -> None:
+    def cut(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
         """One running sum through all loops: it goes on where the loop inside has ended."""
         each = self.each(node, nest)
         dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0
         empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
-        ways = [_Way.along(self.graph, loop) for loop in nest]
+        ways = [_LoopEnds.along(self.graph, loop) for loop in nest]
         now = replace(each, name=self.free(node, "now"))
         start = {w.dim: w.first for w in ways}
         targets = [_at(dims, start)]
@@ -153,7 +153,7 @@ class _Cutter:
         self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
         self.made.append(replace(node, op=Copy(), inputs=(total,)))
 
-    def each(self, node: Node, nest: Sequence[Loop]) -> Node:
+    def each(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
         """What is added at a point of all loops."""
         found = replace(node, name=self.free(node, "each"))
         for loop in nest:
@@ -163,7 +163,7 @@ class _Cutter:
             found = replace(found, op=term.op, inputs=term.inputs, domain=domain)
         return found
 
-    def carried(self, node: Node, now: Node, way: _Way, inner: Sequence[_Way]) -> Node:
+    def carried(self, node: Node, now: Node, way: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
         """The sum after the loops inside, where the loop around them goes on."""
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
@@ -194,7 +194,7 @@ class _Cutter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _LoopEnds:
     """A loop as expressions: its first and last point, the ones before and after a point."""
 
     dim: str
@@ -204,7 +204,7 @@ class _Way:
     after: Expr
 
     @classmethod
-    def along(cls, graph: Graph, loop: Loop) -> _Way:
+    def along(cls, graph: Graph, loop: DirectedLoop) -> _LoopEnds:
         """The way of a loop."""
         end, here = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
         down, up = sub(here, ONE), add(here, ONE)

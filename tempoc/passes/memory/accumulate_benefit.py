@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from tempoc.ops.control.control import Merge
-from tempoc.passes.analysis.summands import Term
+from tempoc.passes.analysis.summands import Summand
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import Use
+from tempoc.sdg.graph.query import OperandUse
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Entry, Slice, interval
 from tempoc.symbolic.walk import extent
 
 
 def is_worth(
-    graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+    graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
     """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
     return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
 
 
-def is_step_by_step(graph: Graph, term: Term, whole: Container[str]) -> bool:
+def is_step_by_step(graph: Graph, term: Summand, whole: Container[str]) -> bool:
     """Whether a loop over the term's dimension makes some of what is added, and forgets it.
 
     ``whole``: what is kept whole along the dimension.
@@ -41,7 +41,7 @@ def at_once(graph: Graph, name: str) -> tuple[str, ...]:
 
 
 def _is_kept(
-    graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+    graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
@@ -63,7 +63,9 @@ def _is_kept(
     return False
 
 
-def _stored_with(graph: Graph, name: str, uses: Mapping[str, tuple[Use, ...]]) -> Iterator[str]:
+def _stored_with(
+    graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
+) -> Iterator[str]:
     """A node and the merges that it is a branch of, directly or through others."""
     found = {name: None}
     waiting = [name]

@@ -119,9 +119,7 @@ class Course:
         found = (self.place[r] for r in self.readers[name])
         return max([self.place[name], *(p for p in found if p <= end)])
 
-    def crossing(
-        self, names: Collection[str], end: int, again: Collection[str] = ()
-    ) -> list[int]:
+    def crossing(self, names: Collection[str], end: int, again: Collection[str] = ()) -> list[int]:
         """How many bytes are kept behind each place, for readers up to ``end``.
 
         What is made ``again`` is there before the turn, and where it is read after it.
@@ -173,9 +171,7 @@ class Segments:
         return len(self.cuts) + 1
 
 
-def segmented(
-    course: Course, *, work: bool, count: int = 0
-) -> tuple[Course, Segments] | None:
+def segmented(course: Course, *, work: bool, count: int = 0) -> tuple[Course, Segments] | None:
     """The best turn and segments of a course, or so many of them; ``None`` if nothing is gained.
 
     Without ``work`` results of products and reductions are held, too: what is left costs little.

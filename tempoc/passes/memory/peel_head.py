@@ -22,7 +22,7 @@ from tempoc.passes.memory.serialize import walked
 from tempoc.passes.simplify.rules.pattern import fresh
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import Use, users
+from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import together
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.domain import Domain
@@ -78,7 +78,7 @@ class Pin:
         return graph
 
     def pinned(
-        self, graph: Graph, node: Node, dim: str, uses: tuple[Use, ...], context: PassContext
+        self, graph: Graph, node: Node, dim: str, uses: tuple[OperandUse, ...], context: PassContext
     ) -> Graph:
         """The graph with the first points of a node apart, if the others go in turn then."""
         space, place = context.space, node.domain.dims.index(dim)

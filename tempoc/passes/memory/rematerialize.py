@@ -60,9 +60,7 @@ from tempoc.symbolic.expr import Slice
 class Recompute:
     """Clones what would be kept across the peak."""
 
-    work: bool = field(
-        default=True, metadata={"help": "make products and reductions again, too"}
-    )
+    work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
     segments: int = field(
         default=0, metadata={"help": "into how many segments to cut, even in vain; 0: what is best"}
     )
@@ -229,9 +227,7 @@ class _Cloner:
         given = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
         return is_computed(node) and not (given or self.lazy[node.name] or turn(node) is not None)
 
-    def clone(
-        self, node: Node, clones: Mapping[str, str], gates: Sequence[str]
-    ) -> Node | None:
+    def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
         """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
         made = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
         if not any(e.source in clones for e in node.inputs):
@@ -287,8 +283,7 @@ class _Cloner:
             if self.depth[name] != number or self.course.is_early(name):
                 continue
             early = all(
-                e.source in self.graph.nodes and self.course.is_early(e.source)
-                for e in node.inputs
+                e.source in self.graph.nodes and self.course.is_early(e.source) for e in node.inputs
             )
             if early and self.may_repeat(node) and outside(node) == self.course.outer:
                 self.nodes[name] = self.waiting(node, gates) or node

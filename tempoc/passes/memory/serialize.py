@@ -24,7 +24,7 @@ from math import prod
 from typing import ClassVar
 
 from tempoc.passes.analysis.size_estimate import bytes_of, usual
-from tempoc.passes.analysis.summands import Term, terms
+from tempoc.passes.analysis.summands import Summand, terms
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate_benefit import at_once
 from tempoc.poly.relations.space import Space
@@ -40,7 +40,7 @@ PIECE = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class Serialize:
     """Takes the stars of large points, where others loop."""
 
     piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
@@ -100,14 +100,14 @@ def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterat
             yield prod(at[d] + 1 for d in others if d in named) * bytes_of(type_, at)
 
 
-def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Term]]:
+def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Summand]]:
     """Sums along dimensions that somebody loops over, of terms that take at least so much.
 
     If they are added up on the way, not all of them are needed at once.
     """
     at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
     lazy = together(graph)
-    found: dict[str, list[Term]] = {}
+    found: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in terms(graph, node) if t.dim in loops]
@@ -116,7 +116,7 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
     return found
 
 
-def _term(graph: Graph, node: Node, term: Term, at: Mapping[str, int]) -> int:
+def _term(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
     """The most bytes of what is added at a point, unless all points are made at once."""
     made = tuple(e for e in term.inputs if term.dim not in at_once(graph, e.source))
     return piece(graph, replace(node, inputs=made, types=()), term.dim, at)

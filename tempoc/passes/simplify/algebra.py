@@ -22,7 +22,7 @@ from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.passes.context import PassContext
 from tempoc.passes.simplify.copy_propagation import forward_copies
-from tempoc.passes.simplify.rules.pattern import Row, View
+from tempoc.passes.simplify.rules.pattern import Match, RewriteRule
 from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import users
@@ -84,7 +84,7 @@ def _concerned(before: Graph, after: Graph) -> list[str]:
 
 
 @cache
-def _rows(kind: type[Op], exact: bool) -> tuple[Row, ...]:
+def _rows(kind: type[Op], exact: bool) -> tuple[RewriteRule, ...]:
     """The rows that look at an operator."""
     return tuple(r for r in ROWS if issubclass(kind, r.ops) and (r.exact or not exact))
 
@@ -112,7 +112,7 @@ class _Work:
     def rewrite(self, name: str, exact: bool) -> list[str]:
         """Apply the first row that fits; the names of the nodes that this changed or made."""
         node = self.nodes[name]
-        view = View(self.graph, self.nodes, node, self.context.space, self.uses)
+        view = Match(self.graph, self.nodes, node, self.context.space, self.uses)
         for row in _rows(type(node.op), exact):
             found = row.attempt(view)
             if found is None:

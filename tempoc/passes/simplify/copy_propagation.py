@@ -53,9 +53,7 @@ def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
     while (copy := copies.get(edge.source)) is not None and copy.name not in met:
         met.add(copy.name)
         original = copy.inputs[0]
-        entries = compose(
-            edge.entries, copy.domain.dims, original.entries, graph.universe
-        )
+        entries = compose(edge.entries, copy.domain.dims, original.entries, graph.universe)
         if entries is None:
             break
         edge = replace(edge, source=original.source, out=original.out, entries=entries)

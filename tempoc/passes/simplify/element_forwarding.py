@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control.control import Merge
-from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import mentioned, operand_type
 from tempoc.sdg.statements.build import identity, is_computed
@@ -33,7 +33,7 @@ def forward_elements(graph: Graph) -> Graph:
     elements = {n.name: n for n in graph.nodes.values() if _is_element(graph, n)}
     if not elements:
         return graph
-    maker = _Maker(graph, elements)
+    maker = _ElementNodes(graph, elements)
     for name, node in graph.nodes.items():
         if is_computed(node) and not isinstance(node.op, Merge):
             inputs = tuple(maker.read(e, node) for e in node.inputs)
@@ -64,7 +64,7 @@ def _is_element(graph: Graph, node: Node) -> bool:
 
 
 @dataclass(slots=True)
-class _Maker:
+class _ElementNodes:
     """Makes the nodes that take elements out at the points of their readers."""
 
     graph: Graph
@@ -106,7 +106,7 @@ class _Maker:
         at = {d: e for d, e in points.items() if isinstance(e, Expr)}
         assert isinstance(node.op, SpatialIndex)
         (array,) = node.inputs
-        parts: list[Part] = []
+        parts: list[IndexPart] = []
         for part in node.op.entries:
             if isinstance(part, tuple):
                 parts.append((part[0], substitute(part[1], at), part[2]))

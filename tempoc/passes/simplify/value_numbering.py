@@ -25,10 +25,10 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.effect_order import turn
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import redirect
-from tempoc.sdg.statements.branches import Need, needs
+from tempoc.sdg.statements.branches import BranchCondition, needs
 from tempoc.symbolic.expr import Entry, Expr
 
-Key = tuple[object, ...]
+ValueKey = tuple[object, ...]
 
 
 def merge_duplicates(graph: Graph) -> Graph:
@@ -73,8 +73,8 @@ def _classes(graph: Graph) -> dict[str, int]:
 
     places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
 
-    def key(name: str) -> Key:
-        operands: Key = tuple(classes[e.source] for e in graph.nodes[name].inputs)
+    def key(name: str) -> ValueKey:
+        operands: ValueKey = tuple(classes[e.source] for e in graph.nodes[name].inputs)
         if name in places:
             operands = tuple(sorted(zip(operands, places[name], strict=True)))
         return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
@@ -85,7 +85,7 @@ def _classes(graph: Graph) -> dict[str, int]:
         for number in waiting:
             if len(members[number]) == 1:
                 continue
-            parts: dict[Key, list[str]] = {}
+            parts: dict[ValueKey, list[str]] = {}
             for name in members[number]:
                 parts.setdefault(key(name), []).append(name)
             members[number], *others = parts.values()
@@ -98,16 +98,16 @@ def _classes(graph: Graph) -> dict[str, int]:
     return classes
 
 
-def _sources(node: Node, needed: Sequence[Need]) -> list[str]:
+def _sources(node: Node, needed: Sequence[BranchCondition]) -> list[str]:
     return [e.source for e in node.inputs] + [n.condition.source for n in needed]
 
 
-def _about(need: Need) -> Key:
+def _about(need: BranchCondition) -> ValueKey:
     """What must agree besides the condition's source."""
     return need.condition.out, need.condition.entries, need.holds
 
 
-def _start(node: Node) -> Key:
+def _start(node: Node) -> ValueKey:
     """All that must agree besides the operands' sources."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
@@ -137,6 +137,6 @@ def _place(out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr
     return repr((out, entries, guard, target))
 
 
-def _numbered(keys: Mapping[str, Key]) -> dict[str, int]:
-    numbers: dict[Key, int] = {}
+def _numbered(keys: Mapping[str, ValueKey]) -> dict[str, int]:
+    numbers: dict[ValueKey, int] = {}
     return {name: numbers.setdefault(key, len(numbers)) for name, key in keys.items()}

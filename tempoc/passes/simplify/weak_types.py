@@ -52,9 +52,8 @@ def _is_as_before(before: Graph, after: Graph, node: Node, space: Space) -> bool
     try:
         facts = DomainFacts(space, node.domain)
         meeting = node.op.meeting(operands)
-        return (
-            node.op.infer(operands, facts) == node.types
-            and meeting is node.op.meeting(operand_types(before, node))
+        return node.op.infer(operands, facts) == node.types and meeting is node.op.meeting(
+            operand_types(before, node)
         )
     except OperandError:
         return False

@@ -18,7 +18,7 @@ from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import Use, operand_type, operand_types, topological, users
+from tempoc.sdg.graph.query import OperandUse, operand_type, operand_types, topological, users
 from tempoc.sdg.statements.branches import together
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
@@ -27,7 +27,7 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Star:
+class VectorDim:
     """A dimension of which a node computes all points at once."""
 
     dim: str
@@ -38,7 +38,7 @@ class Star:
         return False
 
 
-Way = Link | Star
+AxisFlow = Link | VectorDim
 
 
 class Column(NamedTuple):
@@ -48,7 +48,7 @@ class Column(NamedTuple):
     axis: int
 
 
-class Turn(NamedTuple):
+class AxisToDim(NamedTuple):
     """An axis that goes on as a dimension, where each point reads a column of it."""
 
     link: Link
@@ -65,11 +65,11 @@ def column(node: Node) -> Column | None:
     return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
 
 
-class Meeting(NamedTuple):
+class AxisAt(NamedTuple):
     """A node, and the axis on its way through it."""
 
     node: str
-    way: Way
+    way: AxisFlow
 
 
 def slices(edge: Edge) -> int:
@@ -84,10 +84,10 @@ class Ways:
         """Nothing is followed yet."""
         self.graph = graph
         self.space = space
-        self._ways: dict[str, tuple[Way, ...]] = {}
-        self._turns: dict[str, Turn | None] = {}
-        self._sources: dict[Meeting, tuple[Meeting, ...]] = {}
-        self._readers: dict[Meeting, tuple[Meeting | None, ...]] = {}
+        self._ways: dict[str, tuple[AxisFlow, ...]] = {}
+        self._turns: dict[str, AxisToDim | None] = {}
+        self._sources: dict[AxisAt, tuple[AxisAt, ...]] = {}
+        self._readers: dict[AxisAt, tuple[AxisAt | None, ...]] = {}
 
     @cached_property
     def lazy(self) -> Mapping[str, str]:
@@ -105,7 +105,7 @@ class Ways:
         return tuple(d for d in dependences(self.graph, self.space) if d.may_stay)
 
     @cached_property
-    def uses(self) -> Mapping[str, tuple[Use, ...]]:
+    def uses(self) -> Mapping[str, tuple[OperandUse, ...]]:
         """Who reads whom."""
         return users(self.graph)
 
@@ -122,14 +122,14 @@ class Ways:
                         found.append(dim)
         return frozenset(found)
 
-    def through(self, name: str) -> tuple[Way, ...]:
+    def through(self, name: str) -> tuple[AxisFlow, ...]:
         """The axes of a node that can be followed, or reduced part by part."""
         found = self._ways.get(name)
         if found is None:
             found = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
         return found
 
-    def _followed(self, node: Node) -> Iterator[Way]:
+    def _followed(self, node: Node) -> Iterator[AxisFlow]:
         if not is_computed(node) or node.name in self.lazy:
             return
         args = operand_types(self.graph, node)
@@ -142,18 +142,18 @@ class Ways:
             yield turn.link
         yield from self._stars(node)
 
-    def _stars(self, node: Node) -> Iterator[Star]:
+    def _stars(self, node: Node) -> Iterator[VectorDim]:
         for dim in node.vector:
             if dim not in symbols(node.domain.where):
-                yield Star(dim)
+                yield VectorDim(dim)
 
-    def turn(self, name: str) -> Turn | None:
+    def turn(self, name: str) -> AxisToDim | None:
         """How a padded axis goes on as a dimension, if all who read the node read it so."""
         if name not in self._turns:
             self._turns[name] = self._turned(self.graph.nodes[name])
         return self._turns[name]
 
-    def _turned(self, node: Node) -> Turn | None:
+    def _turned(self, node: Node) -> AxisToDim | None:
         if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
             return None
         padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
@@ -162,38 +162,38 @@ class Ways:
         if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(found) != 1:
             return None
         read = found.pop()
-        if read is None or not any(w == Star(read.dim) for w in self._stars(readers[0])):
+        if read is None or not any(w == VectorDim(read.dim) for w in self._stars(readers[0])):
             return None
         extent = node.types[0].shape[padded[0]]
         whole = extent == Sym(self.graph.universe.dim(read.dim).bound)
         same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
         link = Link((padded[0],), (padded[0],))
-        return Turn(link, read.dim) if whole and same else None
+        return AxisToDim(link, read.dim) if whole and same else None
 
-    def extent(self, at: Meeting) -> Expr:
+    def extent(self, at: AxisAt) -> Expr:
         """The extent of an axis, of a node that has it still."""
         node = self.graph.nodes[at.node]
-        if isinstance(at.way, Star):
+        if isinstance(at.way, VectorDim):
             return Sym(self.graph.universe.dim(at.way.dim).bound)
         out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
         return node.types[out].shape[axis]
 
-    def length(self, at: Meeting) -> Expr:
+    def length(self, at: AxisAt) -> Expr:
         """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
         turn = self.turn(at.node)
         padded = turn is not None and turn.link == at.way
-        if isinstance(at.way, Star) or not (at.way.is_reduced or padded):
+        if isinstance(at.way, VectorDim) or not (at.way.is_reduced or padded):
             return self.extent(at)
         slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
         return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
-    def places(self, at: Meeting) -> tuple[int | None, ...]:
+    def places(self, at: AxisAt) -> tuple[int | None, ...]:
         """In which axis of each operand a node has its axis from."""
-        if isinstance(at.way, Star):
+        if isinstance(at.way, VectorDim):
             return (None,) * len(self.graph.nodes[at.node].inputs)
         return at.way.operands
 
-    def sources(self, at: Meeting) -> tuple[Meeting, ...]:
+    def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
         """Where a node's operands have the axis from, as far as that can be followed."""
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
@@ -201,27 +201,27 @@ class Ways:
             self._sources[at] = tuple(m for m in found if m is not None)
         return self._sources[at]
 
-    def source(self, at: Meeting, edge: Edge, axis: int | None) -> Meeting | None:
+    def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
         """Where an operand has the axis from."""
-        if isinstance(at.way, Star):
+        if isinstance(at.way, VectorDim):
             turn = self.turn(edge.source)
             if turn is not None and turn.dim == at.way.dim:
-                return Meeting(edge.source, turn.link)
+                return AxisAt(edge.source, turn.link)
             same = at.way in self.through(edge.source) and self.is_own(edge, at.way.dim)
-            return Meeting(edge.source, at.way) if same else None
+            return AxisAt(edge.source, at.way) if same else None
         if axis is None:
             return None
         own = axis - slices(edge)
         if own >= 0:
             found = (k for k in self.through(edge.source) if isinstance(k, Link))
             link = next((k for k in found if k.results[edge.out] == own), None)
-            return None if link is None else Meeting(edge.source, link)
+            return None if link is None else AxisAt(edge.source, link)
         dim = self.sliced(edge, axis)
-        star = Star(dim)
+        star = VectorDim(dim)
         whole = self.is_whole(edge, dim) and star in self.through(edge.source)
-        return Meeting(edge.source, star) if whole else None
+        return AxisAt(edge.source, star) if whole else None
 
-    def readers(self, at: Meeting) -> tuple[Meeting | None, ...]:
+    def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
         """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
         if at not in self._readers:
             uses = self.uses[at.node]
@@ -230,22 +230,22 @@ class Ways:
             self._readers[at] = tuple(found)
         return self._readers[at]
 
-    def _onward(self, way: Way, edge: Edge, use: Use) -> Meeting | None:
-        if isinstance(way, Star):
+    def _onward(self, way: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
+        if isinstance(way, VectorDim):
             if way in self.through(use.reader) and self.is_own(edge, way.dim):
-                return Meeting(use.reader, way)
+                return AxisAt(use.reader, way)
             if not self.is_whole(edge, way.dim):
                 return None
             place: int | None = self.slice_of(edge, way.dim)
         else:
             turn = self.turn(edge.source)
             if turn is not None and turn.link == way:
-                return Meeting(use.reader, Star(turn.dim))
+                return AxisAt(use.reader, VectorDim(turn.dim))
             axis = way.results[edge.out]
             place = None if axis is None else axis + slices(edge)
         found = (k for k in self.through(use.reader) if isinstance(k, Link))
         link = next((k for k in found if place is not None and k.operands[use.slot] == place), None)
-        return None if link is None else Meeting(use.reader, link)
+        return None if link is None else AxisAt(use.reader, link)
 
     # ------------------------------------------------------------ accesses
 

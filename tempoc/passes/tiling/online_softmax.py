@@ -29,9 +29,9 @@ from tempoc.ops.tensor.elementwise import Cast, Exp, Negative
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.tiling.axis_flow import Meeting, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, Ways
 from tempoc.passes.tiling.partial_results import combination
-from tempoc.passes.tiling.region import Needs, Region, phases
+from tempoc.passes.tiling.region import OperandAxes, TileRegion, phases
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
@@ -46,7 +46,7 @@ _LINEAR = (Cast, Copy, StopGradient, Negative, ExpandDims, Squeeze, Transpose, S
 """What is linear in its only operand."""
 
 
-class Step(NamedTuple):
+class SoftmaxTerm(NamedTuple):
     """A node, and the operand by which the terms come in."""
 
     node: str
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 class Factor:
     """What terms are multiplied or divided by at a step: its other operand, with these axes."""
 
-    step: Step
+    step: SoftmaxTerm
     axes: Axes
 
     @property
@@ -67,7 +67,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningEnd:
     """An end that runs along with the maximum ``top``.
 
     ``steps`` lead from where ``top`` is subtracted to the end, ``moves`` from ``top`` to there.
@@ -76,7 +76,7 @@ class Running:
 
     top: str
     moves: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SoftmaxTerm, ...]
     axes: Axes
     factors: tuple[Factor, ...]
 
@@ -90,11 +90,11 @@ class Runners:
     """
 
     ways: Ways
-    region: Region
-    needs: Needs
+    region: TileRegion
+    needs: OperandAxes
     phases: Mapping[str, int]
 
-    def found(self) -> tuple[dict[str, Running], Mapping[str, int]]:
+    def found(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
         """Those ends, and the phases with them: each is in that of its maximum."""
         every = {name: self.running(name) for name in self.region.ends}
         found = {name: running for name, running in every.items() if running is not None}
@@ -107,7 +107,7 @@ class Runners:
             found = fine
         return {}, self.phases
 
-    def before(self, running: Running) -> Sequence[tuple[str, int]]:
+    def before(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
         """What an end waits for that runs along with its maximum."""
         left_out = {f.step for f in running.factors}
         found = [(running.top, 0)]
@@ -116,11 +116,11 @@ class Runners:
                 found += self.beside(step, before)
         return found
 
-    def beside(self, step: Step, before: Step) -> list[tuple[str, int]]:
+    def beside(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
         """What a step waits for besides the terms."""
         return [(s, later) for s, later in self.needs.get(step.node, ()) if s != before.node]
 
-    def is_soon(self, name: str, running: Running, order: Mapping[str, int]) -> bool:
+    def is_soon(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
         """Whether an end is in the loop of its maximum, and its factors are there after that."""
         left_out = {f.step for f in running.factors}
         pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
@@ -128,30 +128,30 @@ class Runners:
         late = max((order[source] + later for source, later in waits), default=0)
         return order[name] == order[running.top] and late <= order[name] + 1
 
-    def running(self, name: str) -> Running | None:
+    def running(self, name: str) -> RunningEnd | None:
         """How an end runs along with a maximum, if it can."""
         node = self.ways.graph.nodes[name]
         how = combination(node.op, operand_types(self.ways.graph, node), node.types[0].dtype)
         if how is None or not isinstance(how.more, Add):
             return None
-        every = (self.along(c) for c in self.chains(Meeting(name, self.region.ends[name])))
+        every = (self.along(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
         return next((running for running in every if running is not None), None)
 
     # ------------------------------------------------------------ from an end to its terms
 
-    def chains(self, at: Meeting) -> Iterator[tuple[Step, ...]]:
+    def chains(self, at: AxisAt) -> Iterator[tuple[SoftmaxTerm, ...]]:
         """The ways from a difference of which the exponential is taken, all linear after that."""
         node = self.ways.graph.nodes[at.node]
         for slot, source in self.kept(at):
             below = self.ways.graph.nodes[source.node]
             if isinstance(node.op, Exp):
                 if isinstance(below.op, Subtract):
-                    yield Step(source.node, 0), Step(at.node, slot)
+                    yield SoftmaxTerm(source.node, 0), SoftmaxTerm(at.node, slot)
             elif self.is_linear(node, slot):
                 for steps in self.chains(source):
-                    yield *steps, Step(at.node, slot)
+                    yield *steps, SoftmaxTerm(at.node, slot)
 
-    def kept(self, at: Meeting) -> Iterator[tuple[int, Meeting]]:
+    def kept(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
         """The operands of a node that are tiles at its own point, each read once."""
         node = self.ways.graph.nodes[at.node]
         for slot, (edge, axis) in enumerate(zip(node.inputs, self.ways.places(at), strict=True)):
@@ -175,7 +175,7 @@ class Runners:
 
     # ------------------------------------------------------------ along with a maximum
 
-    def along(self, steps: tuple[Step, ...]) -> Running | None:
+    def along(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
         """The end of these steps, if the first one subtracts the maximum of its operand."""
         first = self.ways.graph.nodes[steps[0].node]
         top, moves = self.origin(first.inputs[1])
@@ -193,7 +193,7 @@ class Runners:
                 if factor is None:
                     return None
                 factors.append(factor)
-        return Running(top=top.name, moves=moves, steps=steps, axes=axes, factors=tuple(factors))
+        return RunningEnd(top=top.name, moves=moves, steps=steps, axes=axes, factors=tuple(factors))
 
     def origin(self, edge: Edge) -> tuple[Node | None, tuple[str, ...]]:
         """The maximum that an operand is, and what gives it its axes."""
@@ -210,12 +210,12 @@ class Runners:
             (edge,) = node.inputs
         return None, ()
 
-    def factor(self, step: Step, onward: tuple[Step, ...]) -> Factor | None:
+    def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
         """What a node multiplies or divides its terms by, if that is the same along the axis."""
         node = self.ways.graph.nodes[step.node]
         if not onward or not isinstance(node.op, Multiply | Divide):
             return None
-        places = self.ways.places(Meeting(step.node, self.region.kept[step.node]))
+        places = self.ways.places(AxisAt(step.node, self.region.kept[step.node]))
         terms, factor = (
             operand_type(self.ways.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
         )
@@ -225,7 +225,7 @@ class Runners:
         axes = self.carried(factor.shape, terms.ndim, onward)
         return None if axes is None else Factor(step=step, axes=axes)
 
-    def carried(self, shape: Shape, rank: int, steps: tuple[Step, ...]) -> Axes | None:
+    def carried(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
         """Where the axes of what meets a tensor of this rank are after some steps.
 
         ``None`` if one of them ends on the way.
@@ -240,7 +240,7 @@ class Runners:
             found.append(place)
         return tuple(found)
 
-    def onward(self, step: Step, axis: int | None) -> int | None:
+    def onward(self, step: SoftmaxTerm, axis: int | None) -> int | None:
         """The axis of a node's result that an axis of its operand becomes."""
         links = (w for w in self.ways.through(step.node) if isinstance(w, Link))
         return next((w.results[0] for w in links if w.operands[step.slot] == axis), None)

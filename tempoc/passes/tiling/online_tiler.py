@@ -24,27 +24,27 @@ from tempoc.ops.tensor.elementwise import Cast, Exp
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import HALVES
 from tempoc.ops.tensor.source import Literal
-from tempoc.passes.tiling.axis_flow import Meeting
-from tempoc.passes.tiling.online_softmax import Axes, Factor, Running
+from tempoc.passes.tiling.axis_flow import AxisAt
+from tempoc.passes.tiling.online_softmax import Axes, Factor, RunningEnd
 from tempoc.passes.tiling.tile_nodes import read_of
-from tempoc.passes.tiling.tiler import Cutter, Version
+from tempoc.passes.tiling.tiler import Tiler, Version
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic.domain import Domain
 
 
 @dataclass(slots=True, kw_only=True)
-class RunningCutter(Cutter):
+class RunningCutter(Tiler):
     """Makes tiles; ends that are ``running`` are summed along with a maximum."""
 
-    running: Mapping[str, Running]
+    running: Mapping[str, RunningEnd]
     bases: dict[str, Node] = field(default_factory=dict)
     gaps: dict[str, Node] = field(default_factory=dict)
     scales: dict[tuple[str, DType], Node] = field(default_factory=dict)
 
     def own(self, name: str) -> Version:
         """A running end is in the phase of its maximum, and so are its terms."""
-        found = Cutter.own(self, name)
+        found = Tiler.own(self, name)
         return found._replace(top=self.running[name].top) if name in self.running else found
 
     def version(self, name: str, reader: Version, source: str) -> Version:
@@ -54,9 +54,9 @@ class RunningCutter(Cutter):
             outer = [d for d in reader.dims if d not in node.vector]
             dims = self.old.universe.sorted((*self.loops(source), *outer))
             return Version(reader.phase, dims, reader.top)
-        return Cutter.version(self, name, reader._replace(top=""), source)
+        return Tiler.version(self, name, reader._replace(top=""), source)
 
-    def along(self, top: str) -> list[Running]:
+    def along(self, top: str) -> list[RunningEnd]:
         """The ends that run along with a maximum."""
         return [r for r in self.running.values() if r.top == top]
 
@@ -66,7 +66,7 @@ class RunningCutter(Cutter):
 
     # ------------------------------------------------------------ terms
 
-    def tile(self, at: Meeting, version: Version) -> Node:
+    def tile(self, at: AxisAt, version: Version) -> Node:
         """Factors that are left out add nothing to what they are applied to."""
         for running in self.along(version.top):
             for step in (f.step for f in running.factors if f.step.node == at.node):
@@ -74,9 +74,9 @@ class RunningCutter(Cutter):
                 source = self.ways.source(at, edge, self.ways.places(at)[step.slot])
                 assert source is not None
                 return self.tile(source, self.version(at.node, version, source.node))
-        return Cutter.tile(self, at, version)
+        return Tiler.tile(self, at, version)
 
-    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
+    def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node; where a maximum is subtracted, the one so far."""
         for running in self.along(version.top):
             if running.steps[0].node == at.node:
@@ -84,7 +84,7 @@ class RunningCutter(Cutter):
                 base = self.base(running.top)
                 moved = self.moved(running, read_of(base), base.domain)
                 return [self.read(at, version, *terms), moved]
-        return Cutter.inputs(self, at, version)
+        return Tiler.inputs(self, at, version)
 
     def base(self, top: str) -> Node:
         """What the terms of a tile are measured from."""
@@ -103,7 +103,7 @@ class RunningCutter(Cutter):
     def end(self, node: Node) -> None:
         """A reduction; a maximum is there already if its terms are."""
         if node.name not in self.sums:
-            Cutter.end(self, node)
+            Tiler.end(self, node)
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
         """How much less a sum so far is when measured from the maximum with this tile."""
@@ -156,7 +156,7 @@ class RunningCutter(Cutter):
 
     # ------------------------------------------------------------ axes
 
-    def moved(self, running: Running, edge: Edge, domain: Domain) -> Edge:
+    def moved(self, running: RunningEnd, edge: Edge, domain: Domain) -> Edge:
         """What has the axes of a maximum, with those of what that is subtracted from."""
         for name in running.moves:
             key = ("moved", edge, name)

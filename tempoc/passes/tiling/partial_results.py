@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.scatter import ScatterAdd
@@ -39,7 +39,7 @@ class Combination:
 
     part: Op
     more: Op
-    start: Number
+    start: Scalar
     dtype: DType
     stacked: bool = False
     divided: bool = False
@@ -53,10 +53,10 @@ def combination(op: Op, args: tuple[TensorType, ...], dtype: DType) -> Combinati
             part = Sum(axes=axes, keepdims=kept)
             return Combination(part=part, more=Add(), start=0.0, dtype=wide, divided=True)
         case Prod():
-            one: Number = 1.0 if dtype.is_float else 1
+            one: Scalar = 1.0 if dtype.is_float else 1
             return Combination(part=op, more=Multiply(), start=one, dtype=wide)
         case Sum() | MatMul() | Einsum() | ScatterAdd():
-            zero: Number = 0.0 if dtype.is_float else 0
+            zero: Scalar = 0.0 if dtype.is_float else 0
             return Combination(part=op, more=Add(), start=zero, dtype=wide)
         case Min():
             return Combination(part=op, more=Minimum(), start=_last(dtype, 1), dtype=dtype)
@@ -73,7 +73,7 @@ def combination(op: Op, args: tuple[TensorType, ...], dtype: DType) -> Combinati
             return None
 
 
-def _last(dtype: DType, sign: int) -> Number:
+def _last(dtype: DType, sign: int) -> Scalar:
     """The greatest value of a dtype, or the least."""
     if dtype is DType.BOOL:
         return sign > 0

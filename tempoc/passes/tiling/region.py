@@ -20,14 +20,14 @@ from tempoc.ops.axis_links import Link
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.passes.analysis.dependence import Dependence
-from tempoc.passes.tiling.axis_flow import Meeting, Star, Way, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, VectorDim, Ways
 from tempoc.sdg.graph.query import components
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
+class TileRegion:
     """Nodes along an axis of this extent, each with its way.
 
     ``kept`` keep the axis, ``ends`` reduce it; both in topological order. ``whole`` are those of
@@ -35,8 +35,8 @@ class Region:
     """
 
     extent: Expr
-    kept: Mapping[str, Way]
-    ends: Mapping[str, Way]
+    kept: Mapping[str, AxisFlow]
+    ends: Mapping[str, AxisFlow]
     whole: tuple[str, ...]
 
 
@@ -46,11 +46,11 @@ class Finder:
 
     ways: Ways
     is_large: Callable[[str], bool]
-    kept: dict[str, Way] = field(default_factory=dict)
-    passed: dict[str, Way] = field(default_factory=dict)
+    kept: dict[str, AxisFlow] = field(default_factory=dict)
+    passed: dict[str, AxisFlow] = field(default_factory=dict)
     turned: set[str] = field(default_factory=set)
 
-    def region(self, start: Meeting) -> Region:
+    def region(self, start: AxisAt) -> TileRegion:
         """The region of a node's axis."""
         self.kept = {start.node: start.way}
         while self.add_large() or self.add_between():
@@ -60,15 +60,15 @@ class Finder:
         kept = self.sorted(self.kept)
         whole = tuple(n for n in kept if self.is_read_whole(n, ends))
         extent = self.ways.extent(start)
-        return Region(extent=extent, kept=kept, ends=self.sorted(ends), whole=whole)
+        return TileRegion(extent=extent, kept=kept, ends=self.sorted(ends), whole=whole)
 
-    def sorted(self, found: Mapping[str, Way]) -> dict[str, Way]:
+    def sorted(self, found: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
         """Operands first."""
         return {n: found[n] for n in sorted(found, key=self.ways.order.__getitem__)}
 
-    def reached(self, *, turned: bool = True) -> list[Meeting]:
+    def reached(self, *, turned: bool = True) -> list[AxisAt]:
         """Who reads the kept nodes along the axis and is none of them."""
-        kept = (Meeting(n, k) for n, k in self.kept.items() if turned or n not in self.turned)
+        kept = (AxisAt(n, k) for n, k in self.kept.items() if turned or n not in self.turned)
         every = (m for at in kept for m in self.ways.readers(at))
         return [m for m in every if m is not None and m.node not in self.kept]
 
@@ -77,26 +77,26 @@ class Finder:
         count = len(self.kept)
         waiting = list(self.kept.items())
         while waiting:
-            at = Meeting(*waiting.pop())
+            at = AxisAt(*waiting.pop())
             for name, way in self.near(at):
                 if name not in self.kept and not way.is_reduced and self.is_large(name):
                     self.kept[name] = way
                     waiting.append((name, way))
         return len(self.kept) > count
 
-    def near(self, at: Meeting) -> list[Meeting]:
+    def near(self, at: AxisAt) -> list[AxisAt]:
         """Where the axis of a node comes from and goes to; as a dimension, only in columns."""
         readers = [m for m in self.ways.readers(at) if m is not None]
         if at.node in self.turned:
             readers = [m for m in readers if m.way == at.way and self.has_columns(m)]
         turns = self.ways.turn(at.node) is not None and isinstance(at.way, Link)
         if turns or at.node in self.turned:
-            self.turned |= {m.node for m in readers if isinstance(m.way, Star)}
+            self.turned |= {m.node for m in readers if isinstance(m.way, VectorDim)}
         return readers if at.node in self.turned else [*self.ways.sources(at), *readers]
 
-    def has_columns(self, at: Meeting) -> bool:
+    def has_columns(self, at: AxisAt) -> bool:
         """Whether what a node makes at a point of a dimension is as long as that."""
-        assert isinstance(at.way, Star)
+        assert isinstance(at.way, VectorDim)
         long = {at.way.dim, self.ways.graph.universe.dim(at.way.dim).bound}
         shapes = (t.shape for t in self.ways.graph.nodes[at.node].types)
         return any(long & {*symbols(e)} for shape in shapes for e in shape)
@@ -107,19 +107,19 @@ class Finder:
         self.passed = {n: way for n, way in self.passed.items() if not way.is_reduced}
         waiting = list(self.passed.items())
         while waiting:
-            for m in self.ways.readers(Meeting(*waiting.pop())):
+            for m in self.ways.readers(AxisAt(*waiting.pop())):
                 if m is None or m.way.is_reduced or m.node in self.kept or m.node in self.passed:
                     continue
                 self.passed[m.node] = m.way
                 waiting.append((m.node, m.way))
         back = [n for n in self.passed if self.is_large(n)]
-        wanted = {m.node for n, k in self.kept.items() for m in self.ways.sources(Meeting(n, k))}
+        wanted = {m.node for n, k in self.kept.items() for m in self.ways.sources(AxisAt(n, k))}
         back += [n for n in self.passed if n in wanted and n not in back]
         while back:
             name = back.pop()
             if name not in self.kept:
                 self.kept[name] = self.passed[name]
-                sources = self.ways.sources(Meeting(name, self.passed[name]))
+                sources = self.ways.sources(AxisAt(name, self.passed[name]))
                 back += [m.node for m in sources if self.passed.get(m.node) == m.way]
         return any(n in self.kept for n in self.passed)
 
@@ -127,7 +127,7 @@ class Finder:
         """Add small results, and what is made of them where it comes to an end soon."""
         first = [m for m in self.reached() if not m.way.is_reduced]
         soon = self.ending()
-        large = [Meeting(n, k) for n, k in self.kept.items() if self.is_large(n)]
+        large = [AxisAt(n, k) for n, k in self.kept.items() if self.is_large(n)]
         near = {m.node for at in large for m in self.ways.readers(at) if m is not None}
         waiting = [m for m in first if m.node in near or m.node in soon]
         while waiting:
@@ -142,7 +142,7 @@ class Finder:
         found: set[str] = set()
         given = {o.source for o in self.ways.graph.outputs}
         for name in sorted(self.passed, key=self.ways.order.__getitem__, reverse=True):
-            readers = list(self.ways.readers(Meeting(name, self.passed[name])))
+            readers = list(self.ways.readers(AxisAt(name, self.passed[name])))
             product = isinstance(self.ways.graph.nodes[name].op, MatMul | Einsum | Conv)
             if product or name in given or not readers or None in readers:
                 continue
@@ -157,20 +157,20 @@ class Finder:
                 found.add(name)
         return found
 
-    def is_read_whole(self, name: str, ends: Mapping[str, Way]) -> bool:
+    def is_read_whole(self, name: str, ends: Mapping[str, AxisFlow]) -> bool:
         """Whether somebody reads all of a kept node, not its tiles."""
         if any(o.source == name for o in self.ways.graph.outputs):
             return True
         known = {**self.kept, **ends}
-        readers = self.ways.readers(Meeting(name, self.kept[name]))
+        readers = self.ways.readers(AxisAt(name, self.kept[name]))
         return any(m is None or known.get(m.node) != m.way for m in readers)
 
 
-Needs = Mapping[str, Sequence[tuple[str, int]]]
+OperandAxes = Mapping[str, Sequence[tuple[str, int]]]
 """For each node what it needs, and whether it waits for a loop over tiles to end (1, or 0)."""
 
 
-def needs(ways: Ways, region: Region) -> Needs:
+def needs(ways: Ways, region: TileRegion) -> OperandAxes:
     """What each node needs if the region is computed tile by tile."""
     found: dict[str, list[tuple[str, int]]] = {}
     for need in ways.needs:
@@ -180,7 +180,7 @@ def needs(ways: Ways, region: Region) -> Needs:
     return found
 
 
-def side_by_side(ways: Ways, region: Region, needs: Needs) -> Needs:
+def side_by_side(ways: Ways, region: TileRegion, needs: OperandAxes) -> OperandAxes:
     """The same, and what points read columns of is made in one loop: it is large, and kept there.
 
     Else readers that are put into one kernel may have to wait for each other's loops.
@@ -190,7 +190,7 @@ def side_by_side(ways: Ways, region: Region, needs: Needs) -> Needs:
     return {**needs, **dict.fromkeys(turned, every)}
 
 
-def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
+def phases(ways: Ways, region: TileRegion, needs: OperandAxes) -> dict[str, int] | None:
     """For each node after how many loops over tiles it can be computed.
 
     ``None`` if nodes of the region wait for themselves, or if their tiles are made of earlier ones
@@ -208,22 +208,22 @@ def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
     return found
 
 
-def _is_recurrent(ways: Ways, region: Region) -> bool:
+def _is_recurrent(ways: Ways, region: TileRegion) -> bool:
     """Whether the way of the axis leads back to where it was."""
     sources = {
-        name: [m.node for m in ways.sources(Meeting(name, way)) if region.kept.get(m.node) == m.way]
+        name: [m.node for m in ways.sources(AxisAt(name, way)) if region.kept.get(m.node) == m.way]
         for name, way in region.kept.items()
     }
     parts = components(list(sources), sources.__getitem__)
     return any(len(part) > 1 or part[0] in sources[part[0]] for part in parts)
 
 
-def _is_aligned(ways: Ways, region: Region, need: Dependence) -> bool:
+def _is_aligned(ways: Ways, region: TileRegion, need: Dependence) -> bool:
     """Whether all that a node of the region reads of another is the tile at hand."""
     way = region.kept.get(need.sink) or region.ends.get(need.sink)
     if way is None or need.source not in region.kept:
         return False
-    at, same = Meeting(need.sink, way), Meeting(need.source, region.kept[need.source])
+    at, same = AxisAt(need.sink, way), AxisAt(need.source, region.kept[need.source])
     pairs = zip(ways.graph.nodes[need.sink].inputs, ways.places(at), strict=True)
     found = [ways.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
     return bool(found) and all(found)

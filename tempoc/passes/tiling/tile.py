@@ -57,10 +57,10 @@ from tempoc.base.source import Span
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import bytes_of, formula, unknown, usual
 from tempoc.passes.context import PassContext
-from tempoc.passes.tiling.axis_flow import Meeting, Star, Ways, slices
+from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, Ways, slices
 from tempoc.passes.tiling.online_softmax import Runners
 from tempoc.passes.tiling.online_tiler import RunningCutter
-from tempoc.passes.tiling.region import Finder, Needs, Region, needs, phases, side_by_side
+from tempoc.passes.tiling.region import Finder, OperandAxes, TileRegion, needs, phases, side_by_side
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
@@ -96,17 +96,17 @@ class Tile:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops over tiles."""
-        tried: set[Meeting] = set()
+        tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(ROUNDS):
-            found = _Search(graph, context, self, tried, own).cut()
+            found = _TensorSearch(graph, context, self, tried, own).cut()
             if found is None:
                 break
             graph = drop_dead(found)
         return graph
 
 
-class _Search:
+class _TensorSearch:
     """Looks for something to cut, the largest tensor first; no ``own`` dimension is of tiles."""
 
     def __init__(
@@ -114,7 +114,7 @@ class _Search:
         graph: Graph,
         context: PassContext,
         options: Tile,
-        tried: set[Meeting],
+        tried: set[AxisAt],
         own: frozenset[str],
     ) -> None:
         self.graph = graph
@@ -134,7 +134,7 @@ class _Search:
             first = not any(m.node == start.node for m in self.tried)
             self.tried.add(start)
             region = Finder(ways=self.ways, is_large=self.is_large).region(start)
-            self.tried |= {Meeting(n, way) for n, way in region.kept.items()}
+            self.tried |= {AxisAt(n, way) for n, way in region.kept.items()}
             size = self.size(region)
             why = self.against(region, size)
             if not why:
@@ -188,12 +188,12 @@ class _Search:
         limit = self.options.limit * (PATIENCE if node.vector else 1)
         return self.bytes(name) > (0 if self.options.size else limit)
 
-    def axes(self, name: str) -> Iterator[Meeting]:
+    def axes(self, name: str) -> Iterator[AxisAt]:
         """The axes of a node along which it may be cut, and which were not tried."""
-        for at in (Meeting(name, way) for way in self.ways.through(name)):
+        for at in (AxisAt(name, way) for way in self.ways.through(name)):
             if not at.way.is_reduced and at not in self.tried:
                 extent = self.ways.extent(at)
-                summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
+                summed = not isinstance(at.way, VectorDim) or at.way.dim in self.ways.summed
                 if self.is_simple(extent) and summed:
                     yield at
 
@@ -210,7 +210,7 @@ class _Search:
 
     # ------------------------------------------------------------ whether it is worth it
 
-    def size(self, region: Region) -> int:
+    def size(self, region: TileRegion) -> int:
         """How many rows a tile has: a power of two, so that several of its tensors fit."""
         if self.options.size:
             return self.options.size
@@ -219,18 +219,18 @@ class _Search:
         least = LONG if self.is_ragged(region) else self.options.least
         return max(least, 1 << (fitting.bit_length() - 1))
 
-    def rows(self, region: Region, name: str) -> int:
+    def rows(self, region: TileRegion, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
-        extent = self.ways.extent(Meeting(name, region.kept[name]))
+        extent = self.ways.extent(AxisAt(name, region.kept[name]))
         most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
         return max(1, evaluate(most, self.at(name)))
 
-    def against(self, region: Region, size: int) -> str:
+    def against(self, region: TileRegion, size: int) -> str:
         """Why a region stays as it is; empty if it is worth cutting."""
-        if not any(self.is_temporal(Meeting(*item)) for item in region.kept.items()):
+        if not any(self.is_temporal(AxisAt(*item)) for item in region.kept.items()):
             return "the axis comes from no temporal slice"
         turned = any(self.ways.turn(n) is not None for n in region.kept)
-        stars = any(isinstance(way, Star) for way in region.kept.values())
+        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
         if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
         if why := self.in_batches(region):
@@ -253,7 +253,7 @@ class _Search:
             return f"`{most}`, which is as large, is needed as a whole"
         return ""
 
-    def in_batches(self, region: Region) -> str:
+    def in_batches(self, region: TileRegion) -> str:
         """Why ranges of points that are computed at once need no tiles; empty if they do.
 
         What one kernel makes for itself is made for some points at a time, if there are many
@@ -271,39 +271,41 @@ class _Search:
             return ""
         return "of each sequence it is small" if turned else "some points at a time are small"
 
-    def is_ragged(self, region: Region) -> bool:
+    def is_ragged(self, region: TileRegion) -> bool:
         """Whether points that are computed at once have axes of different lengths."""
         named = self.lengths(region)
         return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
 
-    def lengths(self, region: Region) -> dict[str, tuple[str, ...]]:
+    def lengths(self, region: TileRegion) -> dict[str, tuple[str, ...]]:
         """What the lengths of the axis depend on, at each node."""
         every = {**region.kept, **region.ends}
-        return {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
+        return {n: symbols(self.ways.length(AxisAt(n, way))) for n, way in every.items()}
 
-    def at_each(self, region: Region) -> str:
+    def at_each(self, region: TileRegion) -> str:
         """A node that reads all points of a dimension, which are cut, at each of its own points."""
         for name, way in {**region.kept, **region.ends}.items():
             node = self.graph.nodes[name]
-            for edge in node.inputs if not isinstance(way, Star) else ():
+            for edge in node.inputs if not isinstance(way, VectorDim) else ():
                 star = region.kept.get(edge.source)
-                if isinstance(star, Star) and star.dim in node.domain.dims:
+                if isinstance(star, VectorDim) and star.dim in node.domain.dims:
                     return name
         return ""
 
-    def is_temporal(self, at: Meeting) -> bool:
+    def is_temporal(self, at: AxisAt) -> bool:
         """Whether a node has its axis from time."""
-        if isinstance(at.way, Star):
+        if isinstance(at.way, VectorDim):
             return True
         pairs = zip(self.graph.nodes[at.node].inputs, at.way.operands, strict=True)
         return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
 
-    def outside(self, region: Region) -> Iterator[str]:
+    def outside(self, region: TileRegion) -> Iterator[str]:
         """The large tensors from which tiles are cut out, which must be there."""
         for name, way in region.kept.items():
-            at = Meeting(name, way)
+            at = AxisAt(name, way)
             for edge, axis in zip(self.graph.nodes[name].inputs, self.ways.places(at), strict=True):
-                star = isinstance(way, Star) and any(way.dim in symbols(e) for e in edge.entries)
+                star = isinstance(way, VectorDim) and any(
+                    way.dim in symbols(e) for e in edge.entries
+                )
                 inside = region.kept.get(edge.source) is not None
                 if (axis is not None or star) and not inside and self.is_large(edge.source):
                     yield edge.source
@@ -323,13 +325,13 @@ class _Search:
     # ------------------------------------------------------------ cutting
 
     def tiled(
-        self, name: str, region: Region, waits: Needs, order: Mapping[str, int], size: int
+        self, name: str, region: TileRegion, waits: OperandAxes, order: Mapping[str, int], size: int
     ) -> Graph:
         """The graph with the region in tiles."""
         finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
         running, order = finder.found()
         count = self.count(region, size)
-        stars = any(isinstance(way, Star) for way in region.kept.values())
+        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
         nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
         own = {d for n in nodes for d in n.domain.dims}
         universe, tiles = _declared(self.graph, "tile", count, own)
@@ -358,12 +360,12 @@ class _Search:
             self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
         return cutter.cut()
 
-    def count(self, region: Region, size: int) -> Expr:
+    def count(self, region: TileRegion, size: int) -> Expr:
         """The most tiles that an axis of the region takes, at least one."""
         space = self.context.space
         every = {**region.kept, **region.ends}
         longest = dict.fromkeys(
-            space.upper_bound(self.ways.length(Meeting(n, way)), self.graph.nodes[n].domain)
+            space.upper_bound(self.ways.length(AxisAt(n, way)), self.graph.nodes[n].domain)
             for n, way in every.items()
         )
         extent = maximum(*longest)
@@ -372,7 +374,7 @@ class _Search:
             count = maximum(ONE, count)
         return count
 
-    def is_partial(self, region: Region) -> bool:
+    def is_partial(self, region: TileRegion) -> bool:
         """Whether points of loops have axes of different lengths, and none is computed at once."""
         named = self.lengths(region)
         stars = {d for n in named for d in self.graph.nodes[n].vector}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tempoc.ops.axis_links import Link, Part, narrowed
+from tempoc.ops.axis_links import AxisPart, Link, narrowed
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad
-from tempoc.passes.tiling.axis_flow import Meeting, Ways
-from tempoc.passes.tiling.tile_nodes import Maker
+from tempoc.passes.tiling.axis_flow import AxisAt, Ways
+from tempoc.passes.tiling.tile_nodes import TileNodeBuilder
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -32,7 +32,7 @@ from tempoc.symbolic.walk import extent
 
 
 @dataclass(slots=True, kw_only=True)
-class Tiling(Maker):
+class Tiling(TileNodeBuilder):
     """Tiles of ``size``, one at each point of ``dim``, which ``space`` knows.
 
     ``partial``: a point has only as many tiles as its own axis takes, at least one.
@@ -47,12 +47,12 @@ class Tiling(Maker):
         """Where the tile at hand begins."""
         return mul(Sym(self.dim), Const(self.size))
 
-    def part(self, at: Meeting) -> Part:
+    def part(self, at: AxisAt) -> AxisPart:
         """The tile at hand: where it begins and how long it is; the last one may be shorter."""
         stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
-        return Part(self.start, extent(Slice(self.start, stop)))
+        return AxisPart(self.start, extent(Slice(self.start, stop)))
 
-    def domain(self, at: Meeting, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
+    def domain(self, at: AxisAt, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
         """The points at which tiles of a node are made, of these dimensions and that of tiles.
 
         ``needed``: only there.
@@ -63,13 +63,13 @@ class Tiling(Maker):
             where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
         return self.tiled(Domain(dims, where))
 
-    def last(self, at: Meeting) -> Expr:
+    def last(self, at: AxisAt) -> Expr:
         """The number of the last tile of a node's axis."""
         if not self.partial:
             return sub(self.bound, ONE)
         return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
 
-    def narrowed(self, op: Op, at: Meeting) -> Op:
+    def narrowed(self, op: Op, at: AxisAt) -> Op:
         """An operator on a tile; what is padded becomes a full one."""
         turn = self.ways.turn(at.node)
         if turn is None or turn.link != at.way:

@@ -25,7 +25,7 @@ from tempoc.symbolic.expr import ONE, ZERO, Expr, Sym, add, compare, product, su
 
 
 @dataclass(slots=True, kw_only=True)
-class Maker:
+class TileNodeBuilder:
     """Adds nodes to those of a graph, some of them at each point of a new dimension too.
 
     ``space`` knows that dimension. ``places`` has for each old node those that stand before it.

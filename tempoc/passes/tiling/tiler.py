@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tempoc.ops.axis_links import Link
 from tempoc.ops.control.control import Copy
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.arithmetic import Divide
@@ -17,9 +17,9 @@ from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.reduction import Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.passes.simplify.rules.pattern import moved
-from tempoc.passes.tiling.axis_flow import Meeting, Star, column, slices
+from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column, slices
 from tempoc.passes.tiling.partial_results import combination
-from tempoc.passes.tiling.region import Region
+from tempoc.passes.tiling.region import TileRegion
 from tempoc.passes.tiling.tile_index import Tiling
 from tempoc.passes.tiling.tile_nodes import at_point, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -65,13 +65,13 @@ class Version(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Cutter(Tiling):
+class Tiler(Tiling):
     """Makes tiles along the axis of a region.
 
     Large tensors are made again in each phase that reads them.
     """
 
-    region: Region
+    region: TileRegion
     phases: Mapping[str, int]
     row: str
     is_large: Callable[[str], bool]
@@ -85,7 +85,7 @@ class Cutter(Tiling):
         versions = self.versions()
         for name, way in self.region.kept.items():
             for version in versions[name]:
-                self.tile(Meeting(name, way), version)
+                self.tile(AxisAt(name, way), version)
         for name in self.region.ends:
             self.end(old.nodes[name])
         for name in self.region.whole:
@@ -108,7 +108,7 @@ class Cutter(Tiling):
         """The dimensions of a node without the one that is cut."""
         way = self.region.kept.get(name)
         dims = self.old.nodes[name].domain.dims
-        return tuple(d for d in dims if not (isinstance(way, Star) and d == way.dim))
+        return tuple(d for d in dims if not (isinstance(way, VectorDim) and d == way.dim))
 
     def versions(self) -> dict[str, dict[Version, None]]:
         """Which tiles of each kept node are read."""
@@ -116,13 +116,13 @@ class Cutter(Tiling):
         for name in self.region.whole:
             found[name][self.own(name)] = None
         for name, way in self.region.ends.items():
-            self.ask(Meeting(name, way), self.own(name), found)
+            self.ask(AxisAt(name, way), self.own(name), found)
         for name, way in reversed([*self.region.kept.items()]):
             for version in found[name]:
-                self.ask(Meeting(name, way), version, found)
+                self.ask(AxisAt(name, way), version, found)
         return found
 
-    def ask(self, at: Meeting, reader: Version, found: dict[str, dict[Version, None]]) -> None:
+    def ask(self, at: AxisAt, reader: Version, found: dict[str, dict[Version, None]]) -> None:
         """Note which tiles a node reads."""
         for m in self.ways.sources(at):
             if self.region.kept.get(m.node) == m.way:
@@ -161,21 +161,21 @@ class Cutter(Tiling):
 
     # ------------------------------------------------------------ tiles
 
-    def tile(self, at: Meeting, version: Version) -> Node:
+    def tile(self, at: AxisAt, version: Version) -> Node:
         """The node that makes the tiles of another one."""
         key = (at, version)
         if key not in self.made:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
             domain = self.domain(at, version.dims, version.where)
-            if isinstance(at.way, Star):
+            if isinstance(at.way, VectorDim):
                 self.made[key] = self.starred(node, at.way, inputs, domain).name
             else:
                 op = self.narrowed(node.op, at)
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
 
-    def starred(self, node: Node, star: Star, inputs: Iterable[Edge], domain: Domain) -> Node:
+    def starred(self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain) -> Node:
         """A node at the points of a tile; those beyond the last one are like the last one."""
         here = self.here(star)
         own = domain.dims
@@ -202,27 +202,27 @@ class Cutter(Tiling):
         self.add(node, found)
         return found
 
-    def here(self, star: Star) -> dict[str, Expr]:
+    def here(self, star: VectorDim) -> dict[str, Expr]:
         """Where a point of a tile stands along the dimension that is cut."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
         return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
-    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
+    def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
         pairs = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
         return [self.read(at, version, edge, axis) for edge, axis in pairs]
 
-    def read(self, reader: Meeting, version: Version, edge: Edge, axis: int | None) -> Edge:
+    def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
         """An operand cut along one of its axes, or along the dimension that is cut."""
         source = self.ways.source(reader, edge, axis)
         kept = source is not None and self.region.kept.get(source.node) == source.way
         if source is not None and (kept or self.is_cheap(source)):
             tile = self.tile(source, self.version(reader.node, version, source.node))
-            if isinstance(source.way, Star) and axis is not None:
+            if isinstance(source.way, VectorDim) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
-            turned = isinstance(reader.way, Star) and isinstance(source.way, Link)
+            turned = isinstance(reader.way, VectorDim) and isinstance(source.way, Link)
             return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
-        if isinstance(reader.way, Star):
+        if isinstance(reader.way, VectorDim):
             return self.at_row(reader, edge)
         if axis is None:
             return edge
@@ -230,16 +230,16 @@ class Cutter(Tiling):
             return self.cut_slice(edge, axis)
         return self.rows(reader, version, edge, axis)
 
-    def at_row(self, reader: Meeting, edge: Edge) -> Edge:
+    def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
         """A read at a point of a tile."""
-        assert isinstance(reader.way, Star)
+        assert isinstance(reader.way, VectorDim)
         here = self.here(reader.way)
         return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
 
-    def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
+    def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
         way = self.region.kept[edge.source]
-        assert isinstance(way, Star)
+        assert isinstance(way, VectorDim)
         at = {**self.ways.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
         entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         every = replace(edge, source=tile.name, entries=entries)
@@ -252,10 +252,10 @@ class Cutter(Tiling):
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
         return self.taken(reader, every, axis, ZERO, domain)
 
-    def is_cheap(self, at: Meeting) -> bool:
+    def is_cheap(self, at: AxisAt) -> bool:
         """Whether a node outside the region is made again, tile by tile."""
         node = self.old.nodes[at.node]
-        if isinstance(at.way, Star) or node.op.name not in CHEAP:
+        if isinstance(at.way, VectorDim) or node.op.name not in CHEAP:
             return False
         pairs = zip(node.inputs, at.way.operands, strict=True)
         inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
@@ -281,12 +281,12 @@ class Cutter(Tiling):
             edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         )
 
-    def rows(self, reader: Meeting, version: Version, edge: Edge, axis: int) -> Edge:
+    def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
         domain = self.domain(reader, version.dims, version.where)
         return self.taken(reader, edge, axis, self.start, domain)
 
-    def taken(self, at: Meeting, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+    def taken(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
@@ -303,7 +303,7 @@ class Cutter(Tiling):
 
     def end(self, node: Node) -> None:
         """A reduction: what is found for a tile, added to what was found before."""
-        at = Meeting(node.name, self.region.ends[node.name])
+        at = AxisAt(node.name, self.region.ends[node.name])
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
@@ -340,7 +340,7 @@ class Cutter(Tiling):
         """What is made of the sum of all tiles."""
         return total
 
-    def filled(self, at: Meeting, edge: Edge, value: Number, domain: Domain) -> Edge:
+    def filled(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
         """An operand without nothing in it: where a tile may be empty, it is filled up."""
         (axis,) = self.ways.places(at)
         assert axis is not None
@@ -356,9 +356,9 @@ class Cutter(Tiling):
     def join(self, node: Node) -> None:
         """A node that others read as a whole, put together from its tiles."""
         way = self.region.kept[node.name]
-        at = Meeting(node.name, way)
+        at = AxisAt(node.name, way)
         tile = self.tile(at, self.own(node.name))
-        if isinstance(way, Star):
+        if isinstance(way, VectorDim):
             point = Sym(way.dim)
             places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
             there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import users
@@ -19,7 +19,7 @@ from tempoc.symbolic.expr import Slice
 def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
     """Nodes between a loop along a dimension and an effect at its points."""
     nodes = [n for n in graph.nodes.values() if dim in n.domain.dims]
-    effects = [n.name for n in nodes if isinstance(n.op, Effect)]
+    effects = [n.name for n in nodes if isinstance(n.op, EffectOp)]
     if not effects:
         return set()
     uses = users(graph)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.dependence import Dependence, Reads, at_once, loops, stuck
 from tempoc.passes.context import PassContext, Starred
@@ -174,7 +174,7 @@ def _is_regular(
     into: dict[str, list[tuple[Node, int]]],
 ) -> bool:
     """Whether the points form ranges, and all that they touch can be stated and is there."""
-    if isinstance(node.op, Effect | ExternHost):
+    if isinstance(node.op, EffectOp | ExternHost):
         return False
     found = ranges(node.domain, vector, space)
     if found is None:

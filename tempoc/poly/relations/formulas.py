@@ -15,15 +15,15 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.interned import MEMORY
-from tempoc.poly.relations.sets import Frame
+from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    And,
-    Compare,
+    Conjunction,
     Const,
     Expr,
-    Sum,
+    IndexSum,
+    Relation,
     Sym,
     conjunction,
     sub,
@@ -61,7 +61,7 @@ class Formulas:
     """Answers about formulas; the ``bounds`` are at least 1, and ``facts`` hold of them."""
 
     def __init__(self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = STEPS) -> None:
-        self.frame = Frame(tuple(bounds))
+        self.frame = IslFrame(tuple(bounds))
         self.facts = conjunction(*facts)
         self.steps = steps
         self.asked = 0
@@ -170,7 +170,7 @@ class Formulas:
         """``e == 0`` or ``e >= 0``."""
         make = isl.Constraint.alloc_equality if equal else isl.Constraint.alloc_inequality
         row = make(local)
-        terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+        terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
         for c, x in terms:
             assert isinstance(x, Sym)
             row = row.set_coefficient_val(*where[x.name], self.frame.val(c))
@@ -181,7 +181,7 @@ def _affine(formula: Formula) -> Formula:
     """Without what has products of symbols; never less true."""
     kept: list[Expr] = []
     for p in formula.parts:
-        kept += p.args if isinstance(p, And) else (p,)
+        kept += p.args if isinstance(p, Conjunction) else (p,)
     kept = [p for p in dict.fromkeys(kept) if p != TRUE and is_affine(p)]
     return Formula(tuple(kept), formula.free)
 
@@ -189,10 +189,10 @@ def _affine(formula: Formula) -> Formula:
 @lru_cache(MEMORY)
 def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
     """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
-    if isinstance(part, And):
+    if isinstance(part, Conjunction):
         found = [_as_linear(p) for p in part.args]
         return None if None in found else tuple(e for some in found for e in some or ())
-    if not isinstance(part, Compare) or part.op == "!=":
+    if not isinstance(part, Relation) or part.op == "!=":
         return None
     left, right = part.left, part.right
     if part.op in (">", ">="):
@@ -200,7 +200,7 @@ def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
     gap = sub(right, left)
     if part.op in ("<", ">"):
         gap = gap - 1
-    terms = gap.terms if isinstance(gap, Sum) else ((1, gap),)
+    terms = gap.terms if isinstance(gap, IndexSum) else ((1, gap),)
     if isinstance(gap, Const) or not all(isinstance(x, Sym) for _, x in terms):
         return None
     return ((gap, part.op == "=="),)

@@ -24,9 +24,7 @@ class Inverse:
     exact: bool
 
 
-def covering(
-    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
-) -> Inverse:
+def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
     """Slices that hold all readers of each point of the source, as short as is plainly said.
 
     Remainders are left out of the limits: they save little and make for long conditions.
@@ -35,9 +33,7 @@ def covering(
     return space.known.once(key, lambda: _covering(space, sink, entries, source))
 
 
-def _covering(
-    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
-) -> Inverse:
+def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
     there = space.symbolic
     back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
     where = recover.condition(back.domain(), there.set(source))

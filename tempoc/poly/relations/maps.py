@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly.relations.sets import Coordinates, Frame
+from tempoc.poly.relations.sets import Coordinates, IslFrame
 from tempoc.symbolic.expr import Entry, Slice
 
 
 def access(
-    frame: Frame, sink: Coordinates, entries: Sequence[Entry], source: Coordinates
+    frame: IslFrame, sink: Coordinates, entries: Sequence[Entry], source: Coordinates
 ) -> isl.Map:
     """The access itself, restricted to nothing: an empty slice relates to no point."""
     universe = isl.Set.universe

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 R = TypeVar("R")
 
 
-class Known:
+class Memo:
     """Answers that are worked out once; a key must say all that its answer depends on."""
 
     def __init__(self) -> None:

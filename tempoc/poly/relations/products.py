@@ -9,11 +9,11 @@ from tempoc.symbolic.expr import (
     Const,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
     Mod,
-    Prod,
-    Sum,
     add,
     floordiv,
     maximum,
@@ -29,9 +29,9 @@ Limit = Callable[[Expr, bool], Expr]
 def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The polynomial with every factor changed."""
     match e:
-        case Sum(terms=terms, const=const):
+        case IndexSum(terms=terms, const=const):
             return add(*(mul(Const(c), rebuilt(x, change)) for c, x in terms), Const(const))
-        case Prod(factors=factors):
+        case IndexProduct(factors=factors):
             return product(change(f) for f in factors)
         case _:
             return change(e)
@@ -50,7 +50,7 @@ def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: 
 
     Raises ``ValueError`` where a factor may be negative (``is_positive`` allows 0).
     """
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     parts = [
         mul(Const(c), _product(x, of, is_positive, greatest=greatest == (c > 0))) for c, x in terms
     ]
@@ -64,11 +64,11 @@ def _product(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greates
     if is_affine(e):
         return of(e, greatest)
     match e:
-        case Prod(factors=factors) if all(is_positive(f) for f in factors):
+        case IndexProduct(factors=factors) if all(is_positive(f) for f in factors):
             return product(of(f, greatest) for f in factors)
-        case Max(args=args):
+        case IndexMax(args=args):
             return maximum(*map(inner, args))
-        case Min(args=args):
+        case IndexMin(args=args):
             return minimum(*map(inner, args))
         case FloorDiv(arg=arg, divisor=k):
             return floordiv(inner(arg), k)

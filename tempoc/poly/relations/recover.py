@@ -10,15 +10,15 @@ from tempoc.symbolic.comparisons import comparison
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
     FloorDiv,
+    IndexSum,
     Mod,
-    Or,
+    Relation,
     Slice,
-    Sum,
     Sym,
     add,
     conjunction,
@@ -60,7 +60,7 @@ def _atom(aff: isl.Aff, kind: D, k: int) -> Expr:
 
 def remainders(e: Expr) -> Expr:
     """`t - 4*(t//4)` as `t % 4`, wherever that leaves fewer terms."""
-    if not isinstance(e, Sum):
+    if not isinstance(e, IndexSum):
         return e
     for c, x in e.terms:
         if isinstance(x, FloorDiv) and c % x.divisor == 0:
@@ -73,7 +73,7 @@ def remainders(e: Expr) -> Expr:
 
 
 def _weight(e: Expr) -> int:
-    return len(e.terms) + bool(e.const) if isinstance(e, Sum) else 1
+    return len(e.terms) + bool(e.const) if isinstance(e, IndexSum) else 1
 
 
 def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
@@ -120,7 +120,7 @@ def condition(s: isl.Set, given: isl.Set) -> Expr:
     if outside.is_empty():
         return TRUE
     direct = _disjunction(inside, given)
-    if isinstance(direct, Compare) or (isinstance(direct, And) and len(direct.args) <= 2):
+    if isinstance(direct, Relation) or (isinstance(direct, Conjunction) and len(direct.args) <= 2):
         return direct
     opposite = negation(_disjunction(outside, given))
     return min(direct, opposite, key=length)
@@ -128,13 +128,13 @@ def condition(s: isl.Set, given: isl.Set) -> Expr:
 
 def length(c: Expr) -> int:
     """How many comparisons a condition has."""
-    return sum(length(a) for a in c.args) if isinstance(c, (And, Or)) else 1
+    return sum(length(a) for a in c.args) if isinstance(c, (Conjunction, Disjunction)) else 1
 
 
 def plainness(c: Expr) -> tuple[int, int]:
     """What makes a condition easy to read: few comparisons, and equalities among them."""
-    parts = c.args if isinstance(c, (And, Or)) else (c,)
-    vague = sum(isinstance(p, Compare) and p.op not in ("==", "!=") for p in parts)
+    parts = c.args if isinstance(c, (Conjunction, Disjunction)) else (c,)
+    vague = sum(isinstance(p, Relation) and p.op not in ("==", "!=") for p in parts)
     return length(c), vague
 
 
@@ -160,7 +160,7 @@ def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
 
 
 def _place(c: Expr, dims: tuple[str, ...]) -> tuple[int, bool, str]:
-    if not isinstance(c, Compare):
+    if not isinstance(c, Relation):
         return len(dims), False, repr(c)
     at = [dims.index(n) for n in symbols(c.left) if n in dims]
     return min(at, default=len(dims)), isinstance(c.left, Mod), repr(c)

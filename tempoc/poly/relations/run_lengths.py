@@ -220,7 +220,6 @@ class Unended(Space):
         n = len(self.ends)
         return ended.project_out(D.set, ended.dim(D.set) - n, n)
 
-
     def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
         """The extreme for all lengths, in terms of the largest ones."""
         affine = is_affine(e) and names_lengths(self.universe, domain, (e,))

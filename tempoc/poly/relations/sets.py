@@ -1,7 +1,8 @@
 """Index expressions as isl objects, built without strings.
 
-A `Frame` owns the one isl context of a compilation and its parameters (the bounds). Names are set
-with `set_dim_name`: ids made in Python carry a user pointer and would count as other parameters.
+A `IslFrame` owns the one isl context of a compilation and its parameters (the bounds). Names are
+set with `set_dim_name`: ids made in Python carry a user pointer and would count as other
+parameters.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.symbolic.expr import (
-    And,
-    Compare,
+    Conjunction,
     Const,
+    Disjunction,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexSum,
     Mod,
-    Not,
-    Or,
-    Sum,
+    Negation,
+    Relation,
     Sym,
     Truth,
 )
@@ -46,7 +47,7 @@ class Coordinates:
     env: Mapping[str, isl.PwAff]
 
 
-class Frame:
+class IslFrame:
     """One isl context with a fixed tuple of parameters; makes spaces, values and sets."""
 
     def __init__(self, params: tuple[str, ...]) -> None:
@@ -125,7 +126,7 @@ class Frame:
                 return at.zero.add_constant_val(self.val(v))
             case Sym(name=n):
                 return at.env[n]
-            case Sum(terms=terms, const=k):
+            case IndexSum(terms=terms, const=k):
                 total = at.zero.add_constant_val(self.val(k)) if k else None
                 for c, x in terms:
                     term = self.value(x, at)
@@ -137,11 +138,11 @@ class Frame:
                 return self.value(a, at).scale_down_val(self.val(k)).floor()
             case Mod(arg=a, divisor=k):
                 return self.value(a, at).mod_val(self.val(k))
-            case Min(args=args) | Max(args=args):
+            case IndexMin(args=args) | IndexMax(args=args):
                 parts = [self.value(a, at) for a in args]
                 best = parts[0]
                 for part in parts[1:]:
-                    best = best.min(part) if isinstance(e, Min) else best.max(part)
+                    best = best.min(part) if isinstance(e, IndexMin) else best.max(part)
                 return best
             case _:
                 raise ValueError(f"not a quasi-affine expression: {e!r}")
@@ -151,19 +152,19 @@ class Frame:
         match c:
             case Truth(value=v):
                 return isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
-            case Compare(op=op, left=left, right=right):
+            case Relation(op=op, left=left, right=right):
                 return _RELATIONS[op](self.value(left, at), self.value(right, at))
-            case And(args=args):
+            case Conjunction(args=args):
                 result = self.condition(args[0], at)
                 for a in args[1:]:
                     result = result.intersect(self.condition(a, at))
                 return result
-            case Or(args=args):
+            case Disjunction(args=args):
                 result = self.condition(args[0], at)
                 for a in args[1:]:
                     result = result.union(self.condition(a, at))
                 return result.coalesce()
-            case Not(arg=a):
+            case Negation(arg=a):
                 return self.condition(a, at).complement()
             case _:
                 raise ValueError(f"not a condition: {c!r}")

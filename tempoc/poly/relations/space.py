@@ -15,20 +15,20 @@ from islpy import dim_type as D
 
 from tempoc.poly.relations import maps, products, recover
 from tempoc.poly.relations import syntactic as fast
-from tempoc.poly.relations.memo import Known
-from tempoc.poly.relations.sets import Frame, least_point
+from tempoc.poly.relations.memo import Memo
+from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
     ZERO,
-    And,
+    Conjunction,
     Const,
+    Disjunction,
     Entry,
     Expr,
-    Max,
-    Min,
-    Or,
+    IndexMax,
+    IndexMin,
     Slice,
     Sym,
     compare,
@@ -41,7 +41,7 @@ from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class OutsideRead:
     """A read outside its source: at `point` (bounds and dimensions) it reads `index`.
 
     `dim` is the first dimension whose range `index` leaves; `None` if it falls into a hole.
@@ -55,10 +55,10 @@ class Outside:
 class Space:
     """Domains, conditions and accesses of one universe; one isl context, everything cached."""
 
-    def __init__(self, universe: Universe, frame: Frame | None = None) -> None:
+    def __init__(self, universe: Universe, frame: IslFrame | None = None) -> None:
         self.universe = universe
-        self.frame = frame or Frame(tuple(b.name for b in universe.bounds))
-        self.known = Known()
+        self.frame = frame or IslFrame(tuple(b.name for b in universe.bounds))
+        self.known = Memo()
         self._proofs: dict[tuple[Domain, Expr], bool] = {}
         self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
 
@@ -209,34 +209,34 @@ class Space:
 
     def _pruned(self, condition: Expr, given: Domain) -> Expr:
         """Drop the parts that the others and `given` decide already."""
-        if not isinstance(condition, (And, Or)):
+        if not isinstance(condition, (Conjunction, Disjunction)):
             return condition
         kept = [self._pruned(a, given) for a in condition.args]
         for part in tuple(kept):
             rest = [c for c in kept if c is not part]
-            if isinstance(condition, And):
+            if isinstance(condition, Conjunction):
                 decided = self.implies(replace(given, where=conjunction(given.where, *rest)), part)
             else:
                 here = replace(given, where=conjunction(given.where, part))
                 decided = self.implies(here, disjunction(*rest))
             if decided:
                 kept = rest
-        return conjunction(*kept) if isinstance(condition, And) else disjunction(*kept)
+        return conjunction(*kept) if isinstance(condition, Conjunction) else disjunction(*kept)
 
     def reduce(self, e: Expr, given: Domain) -> Expr:
         """A value expression without the `min` and `max` arguments that never win in `given`."""
-        if not isinstance(e, (Min, Max)) or not is_affine(e):
+        if not isinstance(e, (IndexMin, IndexMax)) or not is_affine(e):
             return e
         kept = list(e.args)
         for part in e.args:
             rest = [a for a in kept if a is not part]
-            small = isinstance(e, Min)
+            small = isinstance(e, IndexMin)
             if any(
                 self.implies(given, compare("<=", a, part) if small else compare(">=", a, part))
                 for a in rest
             ):
                 kept = rest
-        return minimum(*kept) if isinstance(e, Min) else maximum(*kept)
+        return minimum(*kept) if isinstance(e, IndexMin) else maximum(*kept)
 
     # Domains from domains
 
@@ -340,7 +340,9 @@ class Space:
             found = self._maps[key] = found.intersect_domain(self.set(sink))
         return found.intersect_range(self.set(source)) if clip else found
 
-    def outside(self, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Outside | None:
+    def outside(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    ) -> OutsideRead | None:
         """A read that leaves the source, the first by bounds and point; `None`: proved inside.
 
         An empty slice reads nothing.
@@ -350,7 +352,7 @@ class Space:
 
     def _find_outside(
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain
-    ) -> Outside | None:
+    ) -> OutsideRead | None:
         if fast.inside(sink, entries, source, self.universe):
             return None
         bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
@@ -362,7 +364,7 @@ class Space:
         limits = (point[self.universe.dim(d).bound] for d in source.dims)
         leaves = zip(source.dims, index, limits, strict=True)
         dim = next((d for d, i, limit in leaves if not 0 <= i < limit), None)
-        return Outside(point=point, index=index, dim=dim)
+        return OutsideRead(point=point, index=index, dim=dim)
 
     def signs(
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain

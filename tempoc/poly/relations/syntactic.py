@@ -6,17 +6,17 @@ from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
-    And,
-    Compare,
+    Conjunction,
     Const,
     Entry,
     Expr,
     FloorDiv,
-    Max,
-    Min,
-    Prod,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
+    Relation,
     Slice,
-    Sum,
     Sym,
     interval,
     maximum,
@@ -25,9 +25,7 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute, symbols
 
 
-def inside(
-    sink: Domain, entries: tuple[Entry, ...], source: Domain, universe: Universe
-) -> bool:
+def inside(sink: Domain, entries: tuple[Entry, ...], source: Domain, universe: Universe) -> bool:
     """Whether an access obviously stays in its source."""
     if source.where != TRUE and not _same_hole(sink, entries, source):
         return False
@@ -40,8 +38,8 @@ def inside(
 def _same_hole(sink: Domain, entries: tuple[Entry, ...], source: Domain) -> bool:
     if any(e != Sym(d) for d, e in zip(source.dims, entries, strict=True)):
         return False
-    conjuncts = sink.where.args if isinstance(sink.where, And) else (sink.where,)
-    needed = source.where.args if isinstance(source.where, And) else (source.where,)
+    conjuncts = sink.where.args if isinstance(sink.where, Conjunction) else (sink.where,)
+    needed = source.where.args if isinstance(source.where, Conjunction) else (source.where,)
     return all(c in conjuncts for c in needed)
 
 
@@ -75,7 +73,7 @@ def no_less(low: int, size: Expr, universe: Universe) -> Expr:
 
 def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
     """Whether `e <= bound` everywhere: by the extremes of the dimensions in it."""
-    if isinstance(e, Min) and any(at_most(a, bound, sink, universe) for a in e.args):
+    if isinstance(e, IndexMin) and any(at_most(a, bound, sink, universe) for a in e.args):
         return True
     if e in (bound, ONE):
         return True
@@ -85,12 +83,12 @@ def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
 
 def implies(domain: Domain, condition: Expr, universe: Universe) -> bool:
     """Whether a condition is one of the domain's own, or a comparison decided by the box."""
-    if isinstance(condition, And):
+    if isinstance(condition, Conjunction):
         return all(implies(domain, c, universe) for c in condition.args)
-    conjuncts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
+    conjuncts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)
     if condition in conjuncts:
         return True
-    if not isinstance(condition, Compare) or condition.op not in ("<", "<=", ">", ">="):
+    if not isinstance(condition, Relation) or condition.op not in ("<", "<=", ">", ">="):
         return False
     up = condition.op in (">", ">=")
     gap = sub(condition.left, condition.right) if up else sub(condition.right, condition.left)
@@ -104,7 +102,7 @@ def limit(e: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
 
     For products of non-negative factors this is a bound, attained when the factors are.
     """
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):
         return e
     total: Expr = Const(const)
@@ -122,7 +120,7 @@ def _limit_atom(x: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
             if not universe.is_dim(n):
                 return x
             return Sym(universe.dim(n).bound) - 1 if greatest else Const(0)
-        case Prod(factors=fs):
+        case IndexProduct(factors=fs):
             parts = [_limit_atom(f, universe, greatest=greatest) for f in fs]
             total: Expr = ONE
             for f, part in zip(fs, parts, strict=True):
@@ -130,7 +128,7 @@ def _limit_atom(x: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
                     return None
                 total = total * part
             return total
-        case FloorDiv() | Min() | Max():
+        case FloorDiv() | IndexMin() | IndexMax():
             free = not any(universe.is_dim(n) for n in symbols(x))
             return x if free else None
         case _:

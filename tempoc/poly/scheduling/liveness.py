@@ -47,7 +47,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class TensorUse:
     """A statement touches a tensor at `entries` (in its dimensions), where `where` holds.
 
     `late` reads come after the writes of the same instance.
@@ -64,13 +64,13 @@ class Stored:
     """A tensor: where it is defined, who writes it and reads it, which parts outputs take."""
 
     domain: Domain
-    writes: tuple[Use, ...]
-    reads: tuple[Use, ...] = ()
+    writes: tuple[TensorUse, ...]
+    reads: tuple[TensorUse, ...] = ()
     kept: tuple[tuple[Entry, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class CellDeath:
     """After `task`, where `where` holds, the cells at `entries` (in its dimensions) are dead."""
 
     task: str
@@ -178,7 +178,7 @@ class Liveness:
             return minimum(Const(most), Sym(universe.dim(dim).bound))
         return found
 
-    def releases(self, tensor: str) -> tuple[Release, ...]:
+    def releases(self, tensor: str) -> tuple[CellDeath, ...]:
         """Which cells die right after which statement, for all cells that die.
 
         A cell that is never read dies after its write. Deaths that cannot be stated as entries with
@@ -190,7 +190,7 @@ class Liveness:
         found = self._limited("releases", life, lambda: tuple(self._releases(life)))
         return tuple(replace(release, task=uses[k].task) for k, release in found or ())
 
-    def _releases(self, life: _Life) -> Iterator[tuple[int, Release]]:
+    def _releases(self, life: _Life) -> Iterator[tuple[int, CellDeath]]:
         """The releases after each of the reads and writes, by their place."""
         rest = self._deaths(life)
         if rest is None:
@@ -208,7 +208,7 @@ class Liveness:
         `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
         `FALSE`: never.
         """
-        here = Use(task=task, entries=entries)
+        here = TensorUse(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
         found = self._limited("last use", life, lambda: self._last_use(life))
         return FALSE if found is None else found
@@ -327,7 +327,7 @@ class Liveness:
         kept = self._kept(life)
         return last if kept is None else last.subtract_domain(kept)
 
-    def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
+    def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
         """A task's points to the cells that die there, as entries with conditions."""
         whole = list(self._release(domain, cells))
         if whole:
@@ -336,14 +336,14 @@ class Liveness:
         for part in cells.make_disjoint().get_basic_maps():
             yield from self._release(domain, isl.Map.from_basic_map(part))
 
-    def _release(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
+    def _release(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
         found = recover.entries(cells)
         if found is None or not found[1]:
             return
         points = self.timeline.space.set(domain)
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
-            yield Release(task="", entries=found[0], where=where)
+            yield CellDeath(task="", entries=found[0], where=where)
 
 
 def _most(size: isl.PwAff) -> int | None:

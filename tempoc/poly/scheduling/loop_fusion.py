@@ -11,7 +11,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.scheduling import cycles
-from tempoc.poly.scheduling.problem import Flow, Problem
+from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import Expr, Slice, Sym
@@ -25,7 +25,7 @@ Pins = Mapping[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class FlowEdge:
     """What is left of a flow: reader points to the writer points they need."""
 
     flow: Flow
@@ -33,7 +33,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class LoopGroup:
     """Tasks that share a loop along the first option; without options isl finds their order.
 
     `guest` are more options, with the pins that they need, along dimensions that some members lack
@@ -64,9 +64,9 @@ class Grouping:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SchedulingProblem,
         tasks: tuple[str, ...],
-        edges: Sequence[Edge],
+        edges: Sequence[FlowEdge],
         done: tuple[str, ...],
     ) -> None:
         self.problem = problem
@@ -78,7 +78,7 @@ class Grouping:
         self.home = {m: k for k, g in self.live.items() for m in g.members}
         self.paths = Paths(tuple(self.live), self.links())
 
-    def smallest(self) -> list[Group]:
+    def smallest(self) -> list[LoopGroup]:
         """The strongly connected components with their options, sources before sinks."""
         after: dict[str, list[str]] = {t: [] for t in self.tasks}
         for e in self.edges:
@@ -97,14 +97,14 @@ class Grouping:
             guest = dict(self.guest_options(members, inside))
             if inside and not options and guest:
                 option, pins = next(iter(guest.items()))
-                found.append(Group(members=members, options=(option,), pins=pins))
+                found.append(LoopGroup(members=members, options=(option,), pins=pins))
                 continue
             scalar = not inside and not options
-            found.append(Group(members=members, options=options, guest=guest, scalar=scalar))
+            found.append(LoopGroup(members=members, options=options, guest=guest, scalar=scalar))
         return found
 
     def guest_options(
-        self, members: tuple[str, ...], inside: Sequence[Edge]
+        self, members: tuple[str, ...], inside: Sequence[FlowEdge]
     ) -> Iterator[tuple[Option, Pins]]:
         """Options along dimensions that some members lack, but along which all stand."""
         tasks, universe = self.problem.tasks, self.problem.space.universe
@@ -117,7 +117,7 @@ class Grouping:
                     if all(self.forwards(e, (dim, sign), pins) for e in inside):
                         yield (dim, sign), pins
 
-    def merged(self) -> list[Group]:
+    def merged(self) -> list[LoopGroup]:
         """The groups, merged, in an order of execution."""
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
         # First where both get the loop that each wants most, even if one must wait for the other; a
@@ -193,7 +193,7 @@ class Grouping:
         """Put one group in the place of several."""
         for k in old[1:]:
             del self.live[k]
-        self.live[old[0]] = Group(members=members, options=options, pins=pins)
+        self.live[old[0]] = LoopGroup(members=members, options=options, pins=pins)
         self.home.update(dict.fromkeys(members, old[0]))
         self.paths.merge(old)
 
@@ -209,7 +209,7 @@ class Grouping:
         return {**own, **lent, **more}
 
     def delayed(
-        self, late: Sequence[str], inside: Sequence[Edge], option: Option, pins: Pins
+        self, late: Sequence[str], inside: Sequence[FlowEdge], option: Option, pins: Pins
     ) -> Pins | None:
         """The pins with some members as late as they must be; `None` if no constant will do."""
         dim, sign = option
@@ -224,7 +224,7 @@ class Grouping:
             return pins
         return {**pins, **{m: pins.get(m, Sym(dim)) + sign * steps for m in late}}
 
-    def gap(self, e: Edge, option: Option, pins: Pins) -> int | None:
+    def gap(self, e: FlowEdge, option: Option, pins: Pins) -> int | None:
         """How many steps a reader may come before what it needs; `None` if that has no limit."""
         dim, sign = option
         reader = coordinate(self.problem, e.flow.reader, dim, pins).as_map()
@@ -269,18 +269,18 @@ class Grouping:
                 links[a].append(b)
         return links
 
-    def forwards(self, e: Edge, option: Option, pins: Pins) -> bool:
+    def forwards(self, e: FlowEdge, option: Option, pins: Pins) -> bool:
         """Whether no reader comes before what it needs along the option."""
         return forwards(self.problem, e, option, pins)
 
 
-def within(members: tuple[str, ...], edges: Sequence[Edge]) -> list[Edge]:
+def within(members: tuple[str, ...], edges: Sequence[FlowEdge]) -> list[FlowEdge]:
     """The edges between members."""
     inside = frozenset(members)
     return [e for e in edges if e.flow.reader in inside and e.flow.writer in inside]
 
 
-def forwards(problem: Problem, e: Edge, option: Option, pins: Pins) -> bool:
+def forwards(problem: SchedulingProblem, e: FlowEdge, option: Option, pins: Pins) -> bool:
     """Whether no reader comes before what it needs along the option."""
     dim, sign = option
     if e.flow.reader in pins or e.flow.writer in pins:
@@ -293,22 +293,22 @@ def forwards(problem: Problem, e: Edge, option: Option, pins: Pins) -> bool:
     return bool(order(D.in_, first, D.out, second).is_empty())
 
 
-def inside_loop(problem: Problem, e: Edge, dim: str, pins: Pins) -> Edge:
+def inside_loop(problem: SchedulingProblem, e: FlowEdge, dim: str, pins: Pins) -> FlowEdge:
     """What a loop over the dimension leaves of an edge."""
     if e.flow.reader in pins or e.flow.writer in pins:
         reader = coordinate(problem, e.flow.reader, dim, pins)
         same = reader.eq_map(coordinate(problem, e.flow.writer, dim, pins))
-        return Edge(e.flow, e.needs.intersect(same))
+        return FlowEdge(e.flow, e.needs.intersect(same))
     first, second = _positions(problem, e, dim)
-    return Edge(e.flow, e.needs.equate(D.in_, first, D.out, second))
+    return FlowEdge(e.flow, e.needs.equate(D.in_, first, D.out, second))
 
 
-def coordinate(problem: Problem, task: str, dim: str, pins: Pins) -> isl.PwAff:
+def coordinate(problem: SchedulingProblem, task: str, dim: str, pins: Pins) -> isl.PwAff:
     """Where a task's points stand along a dimension."""
     at = problem.space.frame.coordinates(problem.tasks[task].dims, problem.labels[task])
     return problem.space.frame.value(pins.get(task, Sym(dim)), at)
 
 
-def _positions(problem: Problem, e: Edge, dim: str) -> tuple[int, int]:
+def _positions(problem: SchedulingProblem, e: FlowEdge, dim: str) -> tuple[int, int]:
     tasks = problem.tasks
     return tasks[e.flow.reader].dims.index(dim), tasks[e.flow.writer].dims.index(dim)

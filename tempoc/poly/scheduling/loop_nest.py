@@ -19,14 +19,14 @@ from functools import partial
 import islpy as isl
 
 from tempoc.poly.scheduling.loop_order import arrange
-from tempoc.poly.scheduling.problem import Problem
+from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    Compare,
     CompareOp,
     Const,
     Expr,
+    Relation,
     Sym,
     add,
     compare,
@@ -42,21 +42,21 @@ from tempoc.symbolic.expr import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class NestSequence:
     """One after the other."""
 
-    items: tuple[Nest, ...]
+    items: tuple[LoopNest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class For:
+class NestLoop:
     """`for var in range(lower, upper, step)`."""
 
     var: str
     lower: Expr
     upper: Expr
     step: int
-    body: Nest
+    body: LoopNest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Let:
 
     var: str
     value: Expr
-    body: Nest
+    body: LoopNest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,26 +73,26 @@ class When:
     """The body where the condition holds, else the other one."""
 
     condition: Expr
-    body: Nest
-    otherwise: Nest | None = None
+    body: LoopNest
+    otherwise: LoopNest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class NestLeaf:
     """A task at a point."""
 
     task: str
     point: tuple[Expr, ...]
 
 
-Nest = Block | For | Let | When | Leaf
+LoopNest = NestSequence | NestLoop | Let | When | NestLeaf
 
 
 class Piecewise(Exception):
     """The nest has a value that depends on a condition, which index expressions cannot state."""
 
 
-def build(problem: Problem) -> Nest:
+def build(problem: SchedulingProblem) -> LoopNest:
     """The loops of an order of execution; `Unschedulable` if there is none.
 
     Bands are separated, so that the steady state of a loop has no conditions, unless that makes the
@@ -100,19 +100,19 @@ def build(problem: Problem) -> Nest:
     within other bands are, which have the more steps, unless that does.
     """
     if not problem.tasks:
-        return Block(items=())
+        return NestSequence(items=())
     schedule = arrange(problem)
-    reader = _Reader(problem.space.frame.params, problem.names)
+    reader = _IslTreeReader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
 
-    def nest(outermost: int | None) -> Nest:
+    def nest(outermost: int | None) -> LoopNest:
         if outermost is None:
             return reader.nest(builder.node_from_schedule(schedule))
         separate = partial(_separated, problem=problem, outermost=outermost)
         found = schedule.map_schedule_node_bottom_up(separate)
         return reader.nest(builder.node_from_schedule(found))
 
-    plain: Nest | None = None
+    plain: LoopNest | None = None
     for outermost in (0, 1):
         try:
             peeled = nest(outermost)
@@ -127,7 +127,9 @@ def build(problem: Problem) -> Nest:
     return plain or nest(None)
 
 
-def _separated(node: isl.ScheduleNode, problem: Problem, outermost: int) -> isl.ScheduleNode:
+def _separated(
+    node: isl.ScheduleNode, problem: SchedulingProblem, outermost: int
+) -> isl.ScheduleNode:
     """The node, if it is a band within so many members of others, with all its loops separate."""
     if node.get_type() != isl.schedule_node_type.band or node.get_schedule_depth() < outermost:
         return node
@@ -137,7 +139,7 @@ def _separated(node: isl.ScheduleNode, problem: Problem, outermost: int) -> isl.
     return node
 
 
-def _may_end(node: isl.ScheduleNode, problem: Problem) -> bool:
+def _may_end(node: isl.ScheduleNode, problem: SchedulingProblem) -> bool:
     """Whether steps of the band may turn out not to be there: a last one is not peeled then."""
     universe = problem.space.universe
     if not universe.lengths:
@@ -148,18 +150,18 @@ def _may_end(node: isl.ScheduleNode, problem: Problem) -> bool:
     return any(universe.dim(d).bound in universe.lengths for d in dims)
 
 
-def _size(nest: Nest) -> int:
+def _size(nest: LoopNest) -> int:
     """How many lines it takes to write the loops down."""
     match nest:
-        case Block(items=items):
+        case NestSequence(items=items):
             return sum(_size(item) for item in items)
-        case For(body=body) | When(body=body, otherwise=None):
+        case NestLoop(body=body) | When(body=body, otherwise=None):
             return 1 + _size(body)
         case When(body=body, otherwise=other):
             return 2 + _size(body) + (_size(other) if other is not None else 0)
         case Let(body=body):
             return _size(body)
-        case Leaf():
+        case NestLeaf():
             return 1
 
 
@@ -204,20 +206,20 @@ _COMPARE: dict[int, CompareOp] = {
 }
 
 
-class _Reader:
+class _IslTreeReader:
     """Reads isl's tree."""
 
     def __init__(self, params: tuple[str, ...], names: Mapping[str, str]) -> None:
         self.params = params
         self.names = names
 
-    def nest(self, n: isl.AstNode) -> Nest:
+    def nest(self, n: isl.AstNode) -> LoopNest:
         """A node with all below it."""
         kind, types = n.get_type(), isl.ast_node_type
         if kind == types.block:
             children = n.block_get_children()
             items = (children.get_at(k) for k in range(n.block_get_children().n_ast_node()))
-            return Block(items=tuple(self.nest(c) for c in items))
+            return NestSequence(items=tuple(self.nest(c) for c in items))
         if kind == types.for_:
             return self.loop(n)
         if kind == types.if_:
@@ -229,9 +231,9 @@ class _Reader:
         call = n.user_get_expr()
         args = [self.expression(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())]
         label = call.get_op_arg(0).get_id().get_name()
-        return Leaf(task=self.names[label], point=tuple(args))
+        return NestLeaf(task=self.names[label], point=tuple(args))
 
-    def loop(self, n: isl.AstNode) -> Nest:
+    def loop(self, n: isl.AstNode) -> LoopNest:
         """A loop, or a name for the value of its single iteration."""
         var = n.for_get_iterator().get_id().get_name()
         lower = self.expression(n.for_get_init())
@@ -239,11 +241,11 @@ class _Reader:
             return Let(var=var, value=lower, body=self.nest(n.for_get_body()))
         limit = self.expression(n.for_get_cond())
         step = self.expression(n.for_get_inc())
-        assert isinstance(limit, Compare) and isinstance(step, Const)
+        assert isinstance(limit, Relation) and isinstance(step, Const)
         assert limit.left == variable(var) and limit.op in ("<", "<=")
         upper = limit.right if limit.op == "<" else limit.right + 1
         body = self.nest(n.for_get_body())
-        return For(var=var, lower=lower, upper=upper, step=step.value, body=body)
+        return NestLoop(var=var, lower=lower, upper=upper, step=step.value, body=body)
 
     def expression(self, e: isl.AstExpr) -> Expr:
         """An expression of isl's tree; `Piecewise` where it selects by a condition."""

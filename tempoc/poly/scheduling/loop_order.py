@@ -24,24 +24,24 @@ from functools import reduce
 import islpy as isl
 
 from tempoc.poly.scheduling.loop_fusion import (
-    Edge,
-    Group,
+    FlowEdge,
     Grouping,
+    LoopGroup,
     Option,
     Pins,
     coordinate,
     inside_loop,
     within,
 )
-from tempoc.poly.scheduling.problem import Problem, Unschedulable
+from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 
 
-def arrange(problem: Problem) -> isl.Schedule:
+def arrange(problem: SchedulingProblem) -> isl.Schedule:
     """An order of execution; `Unschedulable` if there is none."""
     return _Arrangement(problem).level(tuple(problem.tasks), _edges(problem), ())
 
 
-def check_order(problem: Problem) -> None:
+def check_order(problem: SchedulingProblem) -> None:
     """Raise `Unschedulable` if there is no order of execution.
 
     It takes the steps of `arrange` that decide, and none of those that share loops.
@@ -61,9 +61,9 @@ def check_order(problem: Problem) -> None:
                 waiting.append((group.members, left, (*done, dim)))
 
 
-def _edges(problem: Problem) -> list[Edge]:
+def _edges(problem: SchedulingProblem) -> list[FlowEdge]:
     """The dependences that there are; `Unschedulable` if a point needs itself."""
-    edges = [Edge(f, problem.dependence(f)) for f in problem.flows]
+    edges = [FlowEdge(f, problem.dependence(f)) for f in problem.flows]
     nonempty = [e for e in edges if not e.needs.is_empty()]
     for e in nonempty:
         # isl ignores dependences of a point on itself.
@@ -75,11 +75,11 @@ def _edges(problem: Problem) -> list[Edge]:
 
 
 class _Arrangement:
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SchedulingProblem) -> None:
         self.problem = problem
 
     def level(
-        self, tasks: tuple[str, ...], edges: Sequence[Edge], done: tuple[str, ...]
+        self, tasks: tuple[str, ...], edges: Sequence[FlowEdge], done: tuple[str, ...]
     ) -> isl.Schedule:
         """The schedule of some tasks inside loops over the dimensions `done`."""
         if len(tasks) == 1 and not edges:
@@ -108,7 +108,9 @@ class _Arrangement:
             total = total.union_add(isl.UnionPwAff.from_pw_aff(value))
         return isl.MultiUnionPwAff.from_union_pw_aff(total)
 
-    def group(self, group: Group, edges: Sequence[Edge], done: tuple[str, ...]) -> isl.Schedule:
+    def group(
+        self, group: LoopGroup, edges: Sequence[FlowEdge], done: tuple[str, ...]
+    ) -> isl.Schedule:
         """The schedule of a group: its loop around what is left."""
         if group.scalar:
             return self.level(group.members, (), done)

@@ -49,7 +49,7 @@ class Unschedulable(Exception):
         self.tasks = tasks
 
 
-class Problem:
+class SchedulingProblem:
     """Tasks and the flows between them, as isl relations in the symbolic space."""
 
     def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
@@ -122,9 +122,7 @@ class Problem:
         named = self.space.set(self.tasks[task]).set_tuple_name(self.labels[task])
         return named.to_union_set()
 
-    def schedule(
-        self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]
-    ) -> isl.Schedule:
+    def schedule(self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]) -> isl.Schedule:
         """isl's order of some tasks under some dependences (parts of those of the flows).
 
         `Unschedulable` if there is none, `TooSlow` if isl does not come to an end.

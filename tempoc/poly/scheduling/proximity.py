@@ -17,9 +17,9 @@ from tempoc.symbolic.expr import (
     Const,
     Entry,
     Expr,
-    Min,
+    IndexMin,
+    IndexSum,
     Slice,
-    Sum,
     Sym,
     compare,
     conjunction,
@@ -33,7 +33,7 @@ def last_element(entry: Entry, universe: Universe) -> Expr:
     if not isinstance(entry, Slice):
         return entry
     high = entry.hi
-    if isinstance(high, Min):
+    if isinstance(high, IndexMin):
         moving = [a for a in high.args if any(universe.is_dim(n) for n in symbols(a))]
         high = moving[0] if len(moving) == 1 else high
     return high - entry.step
@@ -66,7 +66,7 @@ def neighbours(
 
 def _shifted(e: Expr, writer: Domain) -> tuple[str, int] | None:
     """`t+c` as `(t, c)`."""
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     match terms:
         case ((1, Sym(name=n)),) if n in writer.dims:
             return n, const

@@ -12,7 +12,7 @@ from islpy import dim_type as D
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import Run
 from tempoc.poly.relations.space import Space
-from tempoc.poly.scheduling.problem import Problem
+from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym
 from tempoc.symbolic.walk import substitute
@@ -33,7 +33,7 @@ class Occurrence:
     time: tuple[Expr, ...]
 
 
-Places = tuple[Occurrence, ...]
+OccurrencePath = tuple[Occurrence, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Timeline:
 
     space: Space
     tasks: Mapping[str, Domain]
-    places: Mapping[str, Places]
+    places: Mapping[str, OccurrencePath]
     like: Mapping[str, str]
     exact: bool = False
 
@@ -107,12 +107,12 @@ class Timeline:
         return {task: self._moments(task, tuple(times), length) for task, times in found.items()}
 
 
-_Way = tuple[int, tuple[Expr, ...], bool]
+_TreePath = tuple[int, tuple[Expr, ...], bool]
 """The number of a place, the way down to it, and whether it is one of an anchor."""
 
 
 def _ranked(
-    ways: Sequence[_Way], before: tuple[Expr, ...]
+    ways: Sequence[_TreePath], before: tuple[Expr, ...]
 ) -> Iterator[tuple[int, tuple[Expr, ...]]]:
     """The least times that tell where ways part that go down from one place."""
     if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
@@ -121,7 +121,7 @@ def _ranked(
     heads = [time[0] if time else ZERO for _, time, _ in ways]
     among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, Const)}
     order = sorted(among)
-    parts: dict[Expr, list[_Way]] = {}
+    parts: dict[Expr, list[_TreePath]] = {}
     for head, (number, time, is_anchor) in zip(heads, ways, strict=True):
         rank = head
         if isinstance(head, Const):
@@ -193,7 +193,7 @@ def complete(found: Timeline, task: str) -> bool:
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 
-def violated(found: Timeline, problem: Problem) -> tuple[tuple[str, str], ...]:
+def violated(found: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
     """The pairs (writer, reader) of which some reader's point runs too early."""
     wrong: list[tuple[str, str]] = []
     for flow in problem.flows:

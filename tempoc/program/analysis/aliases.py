@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from tempoc.program.nodes.arithmetic import Arith, Operation
 from tempoc.program.nodes.nodes import Store
 
-Key = tuple[Arith, ...]
-_Line = dict[str, int]
+CellKey = tuple[Arith, ...]
+_LinearForm = dict[str, int]
 _CONSTANT = ""
 
 
-def slot(store: Store, key: Key) -> Key:
+def slot(store: Store, key: CellKey) -> CellKey:
     """A key without the parts that tell no cells apart: those with a single slot."""
     return tuple(e for e, k in zip(key, store.keys, strict=True) if k.modulo != 1)
 
 
-def are_apart(store: Store, a: Key, b: Key) -> bool:
+def are_apart(store: Store, a: CellKey, b: CellKey) -> bool:
     """Whether two keys (both in full) are those of different cells for sure."""
     for x, y, part in zip(a, b, store.keys, strict=True):
         gap = _difference(x, y)
@@ -30,7 +30,7 @@ def are_apart(store: Store, a: Key, b: Key) -> bool:
     return False
 
 
-def are_same(store: Store, a: Key, b: Key) -> bool:
+def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
     """Whether two keys (both in full) are those of one cell for sure."""
     return all(
         part.modulo == 1 or _difference(x, y) == 0
@@ -47,7 +47,7 @@ def _difference(a: Arith, b: Arith) -> int | None:
     return None if any(n for name, n in gap.items() if name) else gap.get(_CONSTANT, 0)
 
 
-def _line(e: Arith) -> _Line | None:
+def _line(e: Arith) -> _LinearForm | None:
     """An expression as multiples of names; ``None`` if it is none."""
     match e:
         case int():
@@ -55,14 +55,15 @@ def _line(e: Arith) -> _Line | None:
         case str():
             return {e: 1}
         case Operation(op="+" | "-" as op, args=args):
-            total: _Line = {}
+            total: _LinearForm = {}
             for k, part in enumerate(map(_line, args)):
                 if part is None:
                     return None
                 total = _sum(total, part, -1 if k and op == "-" else 1)
             return total
-        case Operation(op="*", args=(int() as factor, other)) | Operation(
-            op="*", args=(other, int() as factor)
+        case (
+            Operation(op="*", args=(int() as factor, other))
+            | Operation(op="*", args=(other, int() as factor))
         ):
             part = _line(other)
             return None if part is None else {name: factor * n for name, n in part.items()}
@@ -70,5 +71,5 @@ def _line(e: Arith) -> _Line | None:
             return None
 
 
-def _sum(a: Mapping[str, int], b: Mapping[str, int], sign: int) -> _Line:
+def _sum(a: Mapping[str, int], b: Mapping[str, int], sign: int) -> _LinearForm:
     return {name: a.get(name, 0) + sign * b.get(name, 0) for name in (*a, *b)}

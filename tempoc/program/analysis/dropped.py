@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from tempoc.program.analysis.live import Names, registers
+from tempoc.program.analysis.live import StoreNames, registers
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.errors import inconsistent
 
@@ -26,10 +26,10 @@ def verify_dropped(program: nodes.Program) -> None:
 class _Dropped:
     """Follows which stores of one array have lost what was in them; ``single`` are all of these."""
 
-    def __init__(self, single: Names) -> None:
+    def __init__(self, single: StoreNames) -> None:
         self.single = single
 
-    def after(self, s: nodes.Statement, lost: Names) -> Names:
+    def after(self, s: nodes.ProgramStatement, lost: StoreNames) -> StoreNames:
         """What is lost after a statement."""
         match s:
             case nodes.Sequence(items=items):
@@ -59,7 +59,7 @@ class _Dropped:
             case _:
                 assert_never(s)
 
-    def dropped(self, s: nodes.Evict, items: Sequence[nodes.Statement]) -> Names:
+    def dropped(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
         """What an eviction loses that is not given back by the statements that follow at once."""
         freed: list[nodes.Cell] = []
         for item in items:
@@ -76,13 +76,13 @@ class _Dropped:
         where: str,
         taken: Iterable[nodes.Cell],
         written: Iterable[nodes.Cell],
-        lost: Names,
-    ) -> Names:
+        lost: StoreNames,
+    ) -> StoreNames:
         """What is lost after something that takes some cells and writes others as a whole."""
         self.read(where, (c.store for c in taken), lost)
         return lost - {c.store for c in written if c.when is None}
 
-    def read(self, where: str, names: Iterable[str], lost: Names) -> None:
+    def read(self, where: str, names: Iterable[str], lost: StoreNames) -> None:
         """None of these stores is lost."""
         for name in names:
             if name in lost:

@@ -11,10 +11,10 @@ from typing import assert_never
 
 from tempoc.program.nodes import nodes
 
-Names = frozenset[str]
+StoreNames = frozenset[str]
 
 
-def registers(stores: Mapping[str, nodes.Store]) -> Names:
+def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
     """The stores that are one array, of one size."""
     return frozenset(
         name
@@ -23,7 +23,7 @@ def registers(stores: Mapping[str, nodes.Store]) -> Names:
     )
 
 
-def wanted(s: nodes.Statement, after: Names, single: Names) -> Names:
+def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
     """The stores whose contents matter before a statement, if those in ``after`` do after it."""
     match s:
         case nodes.Sequence(items=items):
@@ -48,14 +48,16 @@ def wanted(s: nodes.Statement, after: Names, single: Names) -> Names:
             assert_never(s)
 
 
-def wanted_within(body: nodes.Statement, after: Names, single: Names) -> Names:
+def wanted_within(
+    body: nodes.ProgramStatement, after: StoreNames, single: StoreNames
+) -> StoreNames:
     """The same before each step of a loop, and after it."""
     return after | wanted(body, frozenset(), single)
 
 
 def afterwards(
-    items: Sequence[nodes.Statement], after: Names, single: Names
-) -> Iterator[tuple[nodes.Statement, Names]]:
+    items: Sequence[nodes.ProgramStatement], after: StoreNames, single: StoreNames
+) -> Iterator[tuple[nodes.ProgramStatement, StoreNames]]:
     """Each of some statements with what is wanted after it."""
     found = [after]
     for item in reversed(items):
@@ -63,13 +65,13 @@ def afterwards(
     return zip(items, found[-2::-1], strict=True)
 
 
-def _anew(cells: Sequence[nodes.Cell], single: Names) -> Names:
+def _anew(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
     return frozenset(c.store for c in cells if c.when is None and c.store in single)
 
 
-def _others(cells: Sequence[nodes.Cell], single: Names) -> Names:
+def _others(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
     return _touched(cells) - _anew(cells, single)
 
 
-def _touched(cells: Sequence[nodes.Cell]) -> Names:
+def _touched(cells: Sequence[nodes.Cell]) -> StoreNames:
     return frozenset(c.store for c in cells)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from tempoc.program.analysis.aliases import Key, are_apart, slot
+from tempoc.program.analysis.aliases import CellKey, are_apart, slot
 from tempoc.program.analysis.traversal import cells_of, every
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.errors import inconsistent
@@ -28,13 +28,13 @@ from tempoc.program.nodes.nodes import (
     Load,
     Loop,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
     Store,
 )  # fmt: skip
 
-Here = Mapping[tuple[str, Key], frozenset[Arith | None]]
+Here = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
 """Cells that are on the device, each where one of these conditions holds (``None``: always)."""
 
 
@@ -47,7 +47,7 @@ def verify_places(program: Program) -> None:
         if any(axis.least for axis in store.axes):
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
-    checker = _Places(away=away, found_out=found_out(program), params=params)
+    checker = _HostPlaces(away=away, found_out=found_out(program), params=params)
     if checker.after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
@@ -64,12 +64,12 @@ def found_out(program: Program) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Places:
+class _HostPlaces:
     away: Mapping[str, Store]
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def after(self, s: Statement, here: Here) -> Here:
+    def after(self, s: ProgramStatement, here: Here) -> Here:
         """What is on the device after a statement."""
         match s:
             case Sequence(items=items):
@@ -129,7 +129,7 @@ class _Places:
                 if None not in conditions and not any(_covers(c, cell.when) for c in conditions):
                     raise inconsistent(where, f"{cell.store} is with the host there")
 
-    def place(self, cell: Cell) -> tuple[str, Key]:
+    def place(self, cell: Cell) -> tuple[str, CellKey]:
         """By what a cell is known."""
         fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
         if any(self.found_out & {*names(e)} for e in fixed):
@@ -157,7 +157,7 @@ class _Places:
                 left[place] = conditions
         return left
 
-    def may_be(self, store: Store, key: Key, other: Key) -> bool:
+    def may_be(self, store: Store, key: CellKey, other: CellKey) -> bool:
         """Whether a key may be that of a slot."""
         slots = iter(other)
         full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from tempoc.program.nodes.arithmetic import Arith
-from tempoc.program.nodes.bounds import Bound, Length, length_at
+from tempoc.program.nodes.bounds import FoundLength, ProgramBound, length_at
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -20,13 +20,13 @@ from tempoc.program.nodes.nodes import (
     Kernel,
     Load,
     Loop,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
 )  # fmt: skip
 
 
-def every(s: Statement) -> Iterator[Statement]:
+def every(s: ProgramStatement) -> Iterator[ProgramStatement]:
     """A statement and all within it, in order."""
     yield s
     match s:
@@ -43,22 +43,22 @@ def every(s: Statement) -> Iterator[Statement]:
             assert_never(s)
 
 
-def calls(s: Statement) -> Iterator[Call]:
+def calls(s: ProgramStatement) -> Iterator[Call]:
     """All calls in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Call))
 
 
-def variables(s: Statement) -> tuple[str, ...]:
+def variables(s: ProgramStatement) -> tuple[str, ...]:
     """The variables of all loops in a statement, in order."""
     return tuple(part.var for part in every(s) if isinstance(part, Loop))
 
 
-def regions(s: Statement) -> Iterator[Region]:
+def regions(s: ProgramStatement) -> Iterator[Region]:
     """All regions in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Region))
 
 
-def blocks(s: Statement) -> Iterator[Block]:
+def blocks(s: ProgramStatement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Block))
 
@@ -69,20 +69,20 @@ def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
 
 
 def lengths_of(
-    call: Call, kernel: Kernel, bounds: tuple[Bound, ...], lengths: tuple[Length, ...]
+    call: Call, kernel: Kernel, bounds: tuple[ProgramBound, ...], lengths: tuple[FoundLength, ...]
 ) -> Iterator[Arith]:
     """The lengths that a kernel takes, at the point of a call."""
     at = dict(zip(kernel.dims, call.point, strict=False))
     return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
 
 
-def written(s: Statement) -> tuple[str, ...]:
+def written(s: ProgramStatement) -> tuple[str, ...]:
     """The stores that calls in a statement write, in order."""
     found = (p.results for p in every(s) if isinstance(p, Call | Host))
     return tuple(dict.fromkeys(cell.store for results in found for cell in results))
 
 
-def touched(s: Statement) -> frozenset[str]:
+def touched(s: ProgramStatement) -> frozenset[str]:
     """The stores that a statement reads, writes or gives back."""
     found: set[str] = set()
     for part in every(s):
@@ -94,7 +94,7 @@ def touched(s: Statement) -> frozenset[str]:
     return frozenset(found)
 
 
-def starting_anew(s: Statement, stores: Iterable[str]) -> frozenset[str]:
+def starting_anew(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
     """Those of the stores all of which is written by the first that a part does with them."""
     found: set[str] = set()
     left = {*stores}
@@ -111,12 +111,12 @@ def starting_anew(s: Statement, stores: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
+def given_back(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list[ProgramStatement]:
     """What a part gives back for good: of a store that it does not touch afterwards.
 
     Those that are ``local`` to it are left out.
     """
-    found: list[Statement] = []
+    found: list[ProgramStatement] = []
     touched = {*local}
     for part in reversed(s.items if isinstance(s, Sequence) else (s,)):
         match part:
@@ -131,7 +131,7 @@ def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statem
     return found[::-1]
 
 
-def _freed(s: Statement) -> set[str]:
+def _freed(s: ProgramStatement) -> set[str]:
     match s:
         case Free(cells=cells):
             return {cell.store for cell in cells}

@@ -17,8 +17,10 @@ from tempoc.program.nodes.arithmetic import Arith, is_well_formed, names, text
 from tempoc.program.nodes.bounds import lengths_in
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
+    WORDS,
     Block,
     Call,
+    CapacityNeed,
     Cell,
     Cells,
     Effect,
@@ -26,18 +28,17 @@ from tempoc.program.nodes.nodes import (
     Free,
     Guard,
     Host,
-    Input,
     Kernel,
     Load,
     Loop,
-    Need,
-    Output,
-    Param,
+    OutputSpan,
     Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramParam,
+    ProgramStatement,
     Region,
     Sequence,
-    Span,
-    Statement,
     Store,
 )  # fmt: skip
 
@@ -49,7 +50,7 @@ DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 def verify(program: Program) -> None:
     """Check a program. Raises ``ProgramError`` for the first thing that cannot be."""
-    _Checker(
+    _ProgramChecker(
         program=program,
         bounds=tuple(_unique("bound", (b.name for b in program.bounds))),
         dims=dict(program.dims),
@@ -98,7 +99,7 @@ def _dims(store: Store) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Checker:
+class _ProgramChecker:
     program: Program
     bounds: tuple[str, ...]
     dims: Mapping[str, str]
@@ -126,7 +127,7 @@ class _Checker:
         for store in self.program.stores:
             self.store(store)
         program = self.program
-        outside: tuple[Input | Param | Output, ...]
+        outside: tuple[ProgramInput | ProgramParam | ProgramOutput, ...]
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
             self.outside(item)
@@ -179,8 +180,8 @@ class _Checker:
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
         self.require(fits, where, "its axes cannot stand in that order")
 
-    def outside(self, item: Input | Param | Output) -> None:
-        where = f"{type(item).__name__.lower()} {item.name}"
+    def outside(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
+        where = f"{WORDS[type(item)]} {item.name}"
         store = self.stores.get(item.store)
         if store is None:
             raise inconsistent(where, f"there is no store {item.store}")
@@ -188,16 +189,16 @@ class _Checker:
         self.require(held == sorted(item.dims), where, f"its store has dimensions {held}")
         self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
         self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
-        entries = item.entries if isinstance(item, Output) else ()
-        if isinstance(item, Output):
+        entries = item.entries if isinstance(item, ProgramOutput) else ()
+        if isinstance(item, ProgramOutput):
             self.require(len(entries) == len(item.dims), where, "one entry for each dimension")
         for entry in entries:
-            for e in (entry.lower, entry.upper) if isinstance(entry, Span) else (entry,):
+            for e in (entry.lower, entry.upper) if isinstance(entry, OutputSpan) else (entry,):
                 self.expression(where, e)
         for e in item.shape:
             self.expression(where, e)
 
-    def statement(self, s: Statement, scope: tuple[str, ...]) -> None:
+    def statement(self, s: ProgramStatement, scope: tuple[str, ...]) -> None:
         match s:
             case Sequence(items=items):
                 for item in items:
@@ -267,7 +268,7 @@ class _Checker:
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
-    def needs(self, where: str, needs: tuple[Need, ...], scope: tuple[str, ...]) -> None:
+    def needs(self, where: str, needs: tuple[CapacityNeed, ...], scope: tuple[str, ...]) -> None:
         """What stores must have grown to; there are such stores."""
         growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
         for need in needs:
@@ -335,8 +336,10 @@ class _Checker:
         self.require(not effect.call.results, where, "has results")
         dims = self.kernels[effect.call.kernel].dims
         for place in effect.places:
-            ends = [e for _, e in place.entries if not isinstance(e, Span)]
-            ends += [e for _, s in place.entries if isinstance(s, Span) for e in (s.lower, s.upper)]
+            ends = [e for _, e in place.entries if not isinstance(e, OutputSpan)]
+            ends += [
+                e for _, s in place.entries if isinstance(s, OutputSpan) for e in (s.lower, s.upper)
+            ]
             for e in (*ends, *place.shape):
                 self.expression(where, e, dims)
 

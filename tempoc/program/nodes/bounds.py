@@ -12,7 +12,7 @@ BUDGET = "memory_budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class ProgramBound:
     """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
 
     name: str
@@ -20,7 +20,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
+class FoundLength:
     """A bound that is found out during the run: its value is the largest length until it ends.
 
     ``largest`` is the name under which that stays known. There is one length for each point of
@@ -42,7 +42,7 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class PointRange:
     """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
 
     dim: str
@@ -51,7 +51,10 @@ class Range:
 
 
 def length_at(
-    bounds: Sequence[Bound], lengths: Sequence[Length], name: str, at: Mapping[str, Arith]
+    bounds: Sequence[ProgramBound],
+    lengths: Sequence[FoundLength],
+    name: str,
+    at: Mapping[str, Arith],
 ) -> Arith:
     """A length, or a bound derived from lengths, at a point."""
     for length in lengths:
@@ -63,7 +66,10 @@ def length_at(
 
 
 def _derived(
-    bounds: Sequence[Bound], lengths: Sequence[Length], e: Arith, at: Mapping[str, Arith]
+    bounds: Sequence[ProgramBound],
+    lengths: Sequence[FoundLength],
+    e: Arith,
+    at: Mapping[str, Arith],
 ) -> Arith:
     match e:
         case str():
@@ -74,7 +80,7 @@ def _derived(
             return e
 
 
-def lengths_in(e: Arith, lengths: Sequence[Length]) -> Iterator[Arith]:
+def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
     """The lengths that an expression means: `T`, or `T[i]` of those that vary with a point."""
     match e:
         case str():

@@ -21,11 +21,12 @@ Expressions are nodes of ``arithmetic.py``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.axis_order import axes_in_order
-from tempoc.program.nodes.bounds import Assumption, Bound, Length, Range
+from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, ProgramBound
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import Variant
 
@@ -33,7 +34,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
+class ProgramInput:
     """Data given at run time into ``store``: an axis for each dimension, then ``shape``."""
 
     name: str
@@ -44,7 +45,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Param:
+class ProgramParam:
     """Weights given at run time into ``store``.
 
     ``template`` names the tensors in the file (``layers.{l}.w``, one for each point of the
@@ -107,7 +108,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class CapacityNeed:
     """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
 
     dim: str
@@ -135,7 +136,7 @@ class Kernel:
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
-    vector: tuple[Range, ...] = ()
+    vector: tuple[PointRange, ...] = ()
     lengths: tuple[str, ...] = ()
 
 
@@ -173,11 +174,11 @@ class Call:
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
-    needs: tuple[Need, ...] = ()
+    needs: tuple[CapacityNeed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class OutputSpan:
     """``lower:upper:step`` of an output entry."""
 
     lower: Arith
@@ -186,7 +187,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class EffectTensor:
     """One tensor of an effect: its name, at which entries it was read, its true extents.
 
     ``{l}`` in the name of one that is saved is filled by the entry of that dimension; ``part`` is
@@ -194,7 +195,7 @@ class Place:
     """
 
     name: str
-    entries: tuple[tuple[str, Arith | Span], ...]
+    entries: tuple[tuple[str, Arith | OutputSpan], ...]
     shape: tuple[Arith, ...]
     part: str = ""
 
@@ -209,7 +210,7 @@ class Effect:
 
     kind: str
     call: Call
-    places: tuple[Place, ...]
+    places: tuple[EffectTensor, ...]
     path: str = ""
 
 
@@ -256,7 +257,7 @@ class Loop:
     lower: Arith
     upper: Arith
     step: int
-    body: Statement
+    body: ProgramStatement
     limit: Arith | None = None
     place: str = "host"
 
@@ -266,14 +267,14 @@ class Guard:
     """Run the body if the condition holds."""
 
     condition: Arith
-    body: Statement
+    body: ProgramStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
     """One after the other."""
 
-    items: tuple[Statement, ...]
+    items: tuple[ProgramStatement, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +328,7 @@ class Region:
     loop: Loop
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
-    needs: tuple[Need, ...] = ()
+    needs: tuple[CapacityNeed, ...] = ()
     lengths: tuple[Arith, ...] = ()
     endings: tuple[int, ...] = ()
     local: tuple[str, ...] = ()
@@ -344,7 +345,7 @@ class Block:
 
     kernel: str
     point: tuple[str, ...]
-    body: Statement
+    body: ProgramStatement
     carried: tuple[Cells, ...]
     made: tuple[Cells, ...]
     read: tuple[Cells, ...]
@@ -353,11 +354,13 @@ class Block:
     endings: tuple[int, ...] = ()
 
 
-Statement = Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block
+ProgramStatement = (
+    Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class ProgramOutput:
     """A result: ``store`` read at one entry for each dimension in domain order (point or span).
 
     ``shape`` are the true spatial extents, at most those of the store.
@@ -366,9 +369,13 @@ class Output:
     name: str
     store: str
     dims: tuple[str, ...]
-    entries: tuple[Arith | Span, ...]
+    entries: tuple[Arith | OutputSpan, ...]
     dtype: str
     shape: tuple[Arith, ...]
+
+
+WORDS: Mapping[type, str] = {ProgramInput: "input", ProgramParam: "param", ProgramOutput: "output"}
+"""How texts and messages call what goes in and comes out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,18 +391,18 @@ class Program:
     doc: str = ""
     compiler: str = ""
     x64: bool = False
-    bounds: tuple[Bound, ...] = ()
-    lengths: tuple[Length, ...] = ()
+    bounds: tuple[ProgramBound, ...] = ()
+    lengths: tuple[FoundLength, ...] = ()
     dims: tuple[tuple[str, str], ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    inputs: tuple[Input, ...] = ()
-    params: tuple[Param, ...] = ()
+    inputs: tuple[ProgramInput, ...] = ()
+    params: tuple[ProgramParam, ...] = ()
     seed: str = ""
     stores: tuple[Store, ...] = ()
     externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()
-    tree: Statement = Sequence(items=())
-    outputs: tuple[Output, ...] = ()
+    tree: ProgramStatement = Sequence(items=())
+    outputs: tuple[ProgramOutput, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     variants: tuple[Variant, ...] = ()

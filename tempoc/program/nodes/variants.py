@@ -31,7 +31,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class TunedChoice:
     """The program in the folder ``name`` was faster than the one ``instead`` of which it is taken.
 
     That was so on a ``device``, with a version of ``jax``, a ``precision`` and these values of all
@@ -50,11 +50,9 @@ class Choice:
     nanoseconds: int
     before: int
 
-    def applies(self, other: Choice) -> bool:
+    def applies(self, other: TunedChoice) -> bool:
         """Whether another one is about the same runs."""
-        mine, others = (
-            (c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other)
-        )
+        mine, others = ((c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other))
         return mine == others
 
 
@@ -64,4 +62,4 @@ class Choices:
 
     version: int = VERSION
     program: str
-    choices: tuple[Choice, ...]
+    choices: tuple[TunedChoice, ...]

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, read_metadata, write_safetensors
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import (
@@ -34,7 +34,7 @@ FORMAT = 2
 _PART = ".part"
 _WIDTH = 20
 
-Key = tuple[int, ...]
+ArrayKey = tuple[int, ...]
 Identity = dict[str, dict[str, str]]
 """What tells runs apart, by kind and name: digests of the program and of data, values of bounds."""
 
@@ -66,11 +66,11 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class RestoredCheckpoint:
     """A checkpoint that was read: the state, its arrays, and how many lines were printed by now."""
 
     state: State
-    arrays: Mapping[str, Callable[[], Array]]
+    arrays: Mapping[str, Callable[[], HostArray]]
     printed: int
 
 
@@ -80,7 +80,7 @@ def check_free(directory: Path) -> None:
         raise RunError(checkpoint_exists(str(directory)))
 
 
-def write_state(directory: Path, state: State, arrays: Mapping[str, Array]) -> None:
+def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) -> None:
     """Replace the checkpoint of a directory; it is on the disk afterwards. Raises ``RunError``."""
     text = json.dumps(asdict(state), ensure_ascii=False)
     path = directory / STATE
@@ -102,7 +102,7 @@ def write_state(directory: Path, state: State, arrays: Mapping[str, Array]) -> N
         raise RunError(errors.unwritable(str(path), error.strerror or str(error))) from None
 
 
-def read_state(directory: Path, identity: Identity) -> Held:
+def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
     """The checkpoint of a directory, if it is one of this run. Raises ``RunError``."""
     path = directory / STATE
     if not path.is_file():
@@ -124,7 +124,7 @@ def read_state(directory: Path, identity: Identity) -> Held:
         raise RunError(broken_checkpoint(str(path), reason or str(error))) from None
     if differing := [*_differing(state.identity, identity)]:
         raise RunError(other_run(str(directory), differing))
-    return Held(state=state, arrays=arrays, printed=printed)
+    return RestoredCheckpoint(state=state, arrays=arrays, printed=printed)
 
 
 def variant_of(directory: Path) -> str:
@@ -163,13 +163,13 @@ def _differing(held: Identity, now: Identity) -> Iterator[str]:
                 yield f"{kind} {name}".rstrip() + (" was {}, is {}".format(*values) if told else "")
 
 
-def _described(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+def _described(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:
     for name, array in arrays.items():
         yield f"{name} {array.dtype} {array.shape}".encode()
         yield bytes_of(array)
 
 
-def bytes_of(array: Array) -> bytes:
+def bytes_of(array: HostArray) -> bytes:
     """The elements of an array as they follow each other."""
     return array.tobytes()
 

@@ -28,8 +28,8 @@ from tempoc.program.nodes.nodes import Host, Program
 from tempoc.runtime.checkpoint.state import (
     VARIANT,
     Counter,
-    Held,
     Identity,
+    RestoredCheckpoint,
     State,
     bytes_of,
     check_free,
@@ -37,16 +37,16 @@ from tempoc.runtime.checkpoint.state import (
     write_state,
 )
 from tempoc.runtime.data.bindings import Bindings
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import check_writable
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.backend import OnHost
-from tempoc.runtime.device.stores import Cells, Layout
-from tempoc.runtime.device.transfers import Moving
+from tempoc.runtime.device.stores import CellArrays, Layout
+from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.host.effects import Show, Shown
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
 from tempoc.runtime.messages.problem import RunError
@@ -89,7 +89,7 @@ class Stopped(KeyboardInterrupt):
     """The run was asked to stop, and is held."""
 
 
-class Running(Protocol):
+class SuspendedRun(Protocol):
     """What is held of a machine."""
 
     program: Program
@@ -100,7 +100,7 @@ class Running(Protocol):
     rooms: Any
     done: list[int]
     ledger: Ledger
-    moving: Moving
+    moving: Transfers
 
     def check(self) -> None:
         """Look at all checks so far."""
@@ -113,7 +113,7 @@ class Keeper:
         self.keep = keep
         self.identity = identity
         self.outside = show
-        self.held: Held | None = None
+        self.held: RestoredCheckpoint | None = None
         self.printed = self.shown = 0
         self.saved: list[str] = []
         self.counter: Counter | None = None
@@ -130,7 +130,7 @@ class Keeper:
 
     # -------------------------------------------------------------- the outside
 
-    def show(self, shown: Shown, values: Many[Array]) -> None:
+    def show(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform an effect, unless it is a line that was printed before the run went on."""
         if shown.path:
             path = os.path.normpath(shown.path)
@@ -154,7 +154,7 @@ class Keeper:
 
     # -------------------------------------------------------------- the walk
 
-    def names(self, machine: Running, given: Mapping[str, Cells]) -> dict[str, Any]:
+    def names(self, machine: SuspendedRun, given: Mapping[str, CellArrays]) -> dict[str, Any]:
         """The names in a walk that may be held."""
         self.machine = machine
         self.given = {name: {_bare(k): c for k, c in cs.items()} for name, cs in given.items()}
@@ -170,7 +170,7 @@ class Keeper:
 
     def hold(self, position: int, found: dict[str, Any]) -> None:
         """Write a checkpoint; ``found`` are the variables of the walk."""
-        machine, arrays = self.machine, dict[str, Array]()
+        machine, arrays = self.machine, dict[str, HostArray]()
         machine.check()
         assert self.keep.directory is not None
         state = State(
@@ -197,20 +197,20 @@ class Keeper:
         if self.keep.stop.is_set():
             raise Stopped
 
-    def _local(self, found: Mapping[str, Any], arrays: dict[str, Array]) -> Any:
+    def _local(self, found: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
         for name, cell in found.items():
             if match := _CELL.fullmatch(name):
                 store = self.machine.layouts[int(match[1])].name
                 yield store, None, *self._put(store, (), cell, arrays)
 
-    def _keyed(self, arrays: dict[str, Array]) -> Any:
+    def _keyed(self, arrays: dict[str, HostArray]) -> Any:
         for store, cells in self.machine.keyed.items():
             for key, cell in cells.items():
                 point = [key] if isinstance(key, int) else [*key]
                 yield store, point, *self._put(store, key, cell, arrays)
 
     def _put(
-        self, store: str, key: Any, cell: Any, arrays: dict[str, Array]
+        self, store: str, key: Any, cell: Any, arrays: dict[str, HostArray]
     ) -> tuple[str, str]:
         """Where the value of a cell is, and the cell; an array is put with the others."""
         if cell is None or backend.is_gone(cell):
@@ -316,7 +316,7 @@ def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
     return [e.name for e in program.externs if e.alias in found]
 
 
-def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
+def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
     """What must be the same for a run to go on."""
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
@@ -335,7 +335,7 @@ def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
     }
 
 
-def _parts(source: Source) -> tuple[bytes, bytes]:
+def _parts(source: TensorSource) -> tuple[bytes, bytes]:
     plain = np.asarray(source.read())
     return f"{plain.dtype.newbyteorder('=')} {plain.shape}".encode(), bytes_of(plain)
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tempoc.program.nodes.arithmetic import Arith, text
-from tempoc.program.nodes.nodes import Input, Param, Program
-from tempoc.runtime.data.bounds import Bounds, Claim, resolve, straight
+from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
+from tempoc.runtime.data.bounds import BoundValues, Claim, resolve, straight
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
-Point = tuple[int, ...]
+PointIndex = tuple[int, ...]
 SEEDS = range(2**63)
 """What ``--seed`` may be."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -31,8 +31,8 @@ class Bindings(NamedTuple):
     """
 
     bounds: Mapping[str, int]
-    inputs: Mapping[str, Source]
-    params: Mapping[str, Mapping[Point, Source]]
+    inputs: Mapping[str, TensorSource]
+    params: Mapping[str, Mapping[PointIndex, TensorSource]]
     seed: int = 0
 
 
@@ -43,33 +43,33 @@ class Given(NamedTuple):
     """
 
     bounds: Mapping[str, object]
-    inputs: Mapping[str, Source]
-    params: Mapping[str, Source]
+    inputs: Mapping[str, TensorSource]
+    params: Mapping[str, TensorSource]
     params_origin: str = ""
     extra: frozenset[str] = frozenset()
     cast_params: bool = False
     seed: int = 0
 
 
-def template_dims(param: Param) -> tuple[str, ...]:
+def template_dims(param: ProgramParam) -> tuple[str, ...]:
     """The dimensions that the param's template mentions, in domain order."""
     mentioned = _PLACEHOLDER.findall(param.template)
     return tuple(d for d in param.dims if d in mentioned)
 
 
-def leading_dims(param: Param) -> tuple[str, ...]:
+def leading_dims(param: ProgramParam) -> tuple[str, ...]:
     """The other dimensions: leading axes of each tensor in the file."""
     inside = template_dims(param)
     return tuple(d for d in param.dims if d not in inside)
 
 
-def tensor_name(param: Param, point: Point) -> str:
+def tensor_name(param: ProgramParam, point: PointIndex) -> str:
     """The name in the file of the param's tensor at a point of its template's dimensions."""
     where = dict(zip(template_dims(param), point, strict=True))
     return _PLACEHOLDER.sub(lambda m: str(where.get(m[1], m[0])), param.template)
 
 
-def points(param: Param, program: Program, bounds: Mapping[str, int]) -> list[Point]:
+def points(param: ProgramParam, program: Program, bounds: Mapping[str, int]) -> list[PointIndex]:
     """All points of the template's dimensions; only the first where a bound is unknown."""
     dims = dict(program.dims)
     ranges = [range(bounds.get(dims[d], 1)) for d in template_dims(param)]
@@ -87,7 +87,7 @@ class _Binder:
         self.given = given
         self.dims = dict(program.dims)
         self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
-        self.found = Bounds()
+        self.found = BoundValues()
         self.awaited: dict[str, None] = {}
 
     def bind(self) -> Bindings:
@@ -116,7 +116,7 @@ class _Binder:
         """The extents of a given array: one for each dimension, then the spatial ones."""
         return (*(self.dims[d] for d in dims), *shape)
 
-    def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], Source]]:
+    def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], TensorSource]]:
         """All given arrays that bounds can be read off."""
         for i in self.program.inputs:
             if i.name in self.given.inputs:
@@ -126,7 +126,7 @@ class _Binder:
             if name in self.given.params:
                 yield name, self.sizes(leading_dims(p), p.shape), self.given.params[name]
 
-    def claims(self, name: str, sizes: tuple[Arith, ...], source: Source) -> Iterator[Claim]:
+    def claims(self, name: str, sizes: tuple[Arith, ...], source: TensorSource) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
                 line = straight(e, self.settled)
@@ -148,7 +148,7 @@ class _Binder:
 
     # -------------------------------------------------------------- arrays
 
-    def input(self, i: Input) -> Source | None:
+    def input(self, i: ProgramInput) -> TensorSource | None:
         source = self.given.inputs.get(i.name)
         sizes = self.sizes(i.dims, i.shape)
         if source is None or len(source.shape) != len(sizes):
@@ -172,7 +172,7 @@ class _Binder:
         self.shape(f"the input {i.name}", sizes, source)
         return source
 
-    def param(self, p: Param) -> dict[Point, Source] | None:
+    def param(self, p: ProgramParam) -> dict[PointIndex, TensorSource] | None:
         names = {
             point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
         }
@@ -195,7 +195,7 @@ class _Binder:
                 break
         return found
 
-    def param_tensor(self, p: Param, name: str, source: Source) -> None:
+    def param_tensor(self, p: ProgramParam, name: str, source: TensorSource) -> None:
         what = f"the param {name}"
         wanted, found = NUMPY[p.dtype], source.dtype.newbyteorder("=")
         castable = found.kind != "c"
@@ -206,7 +206,7 @@ class _Binder:
             self.found.problems.append(problem)
         self.shape(what, self.sizes(leading_dims(p), p.shape), source)
 
-    def shape(self, what: str, sizes: tuple[Arith, ...], source: Source) -> None:
+    def shape(self, what: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
             wanted = [self.extent(e) for e in sizes]

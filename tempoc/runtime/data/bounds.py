@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes.bounds import Bound
+from tempoc.program.nodes.bounds import ProgramBound
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import Problem
@@ -26,7 +26,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AffineBound:
     """``start + slope * name`` with a positive slope."""
 
     name: str
@@ -34,7 +34,7 @@ class Line:
     start: int
 
 
-def straight(e: Arith, settled: Mapping[str, Arith]) -> Line | None:
+def straight(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
     """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
     full = _unfolded(e, settled)
     free = names(full)
@@ -42,7 +42,7 @@ def straight(e: Arith, settled: Mapping[str, Arith]) -> Line | None:
         return None
     start, next, last = (evaluate(full, {free[0]: k}) for k in range(3))
     slope = next - start
-    return Line(free[0], slope, start) if slope > 0 and last - next == slope else None
+    return AffineBound(free[0], slope, start) if slope > 0 and last - next == slope else None
 
 
 def _unfolded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
@@ -62,7 +62,7 @@ def _is_linear(e: Arith) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bounds:
+class BoundValues:
     """Values of bounds; those in dispute or unknown have none. ``problems`` says what is wrong."""
 
     values: dict[str, int] = field(default_factory=dict)
@@ -78,13 +78,13 @@ def resolve(
     given: Mapping[str, object],
     claims: Sequence[Claim],
     hints: Mapping[str, Sequence[str]],
-) -> Bounds:
+) -> BoundValues:
     """All bounds of a program.
 
     ``given`` by the user, ``claims`` read off shapes, ``hints``: for each bound, descriptions of
     what it could have been read off.
     """
-    found = Bounds()
+    found = BoundValues()
     by_name = {b.name: b for b in program.bounds}
     free = [b.name for b in program.bounds if b.value is None]
     wanted = _given(by_name, free, given, found)
@@ -101,7 +101,10 @@ def resolve(
 
 
 def _given(
-    by_name: Mapping[str, Bound], free: list[str], given: Mapping[str, object], found: Bounds
+    by_name: Mapping[str, ProgramBound],
+    free: list[str],
+    given: Mapping[str, object],
+    found: BoundValues,
 ) -> dict[str, Claim]:
     """What the user says, as claims."""
     claims = {}
@@ -131,7 +134,9 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def _settle(name: str, said: list[Claim], given: bool, hints: Sequence[str], found: Bounds) -> None:
+def _settle(
+    name: str, said: list[Claim], given: bool, hints: Sequence[str], found: BoundValues
+) -> None:
     """One value from all claims about a run-time bound."""
     first: dict[int, str] = {}
     for claim in said:
@@ -149,7 +154,7 @@ def _settle(name: str, said: list[Claim], given: bool, hints: Sequence[str], fou
             found.values[name] = value
 
 
-def _derive(bound: Bound, found: Bounds) -> None:
+def _derive(bound: ProgramBound, found: BoundValues) -> None:
     if bound.value is None:
         return
     value = found.value(bound.value)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 
 TOLERANCE = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative and absolute tolerance by the size of a float in bytes."""
 
 
-def differences(found: Mapping[str, Array], expected: Mapping[str, Array]) -> list[str]:
+def differences(found: Mapping[str, HostArray], expected: Mapping[str, HostArray]) -> list[str]:
     """A line for each output that differs: in shape, in dtype, or where and how much."""
     lines = []
     for name, want in expected.items():
@@ -25,7 +25,7 @@ def differences(found: Mapping[str, Array], expected: Mapping[str, Array]) -> li
     return lines
 
 
-def _worst(name: str, got: Array, want: Array) -> str:
+def _worst(name: str, got: HostArray, want: HostArray) -> str:
     if got.dtype.kind in "iub":
         wrong = got != want
         distance = np.asarray(wrong, np.float64)

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+HostArray = np.ndarray[Any, Any]
 
 # Language name, numpy type, name in safetensors.
 _TABLE: tuple[tuple[str, Any, str], ...] = (

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
@@ -38,12 +38,12 @@ _DAMAGE = (
 )
 
 
-def open_bundle(path: str | Path) -> dict[str, Source]:
+def open_bundle(path: str | Path) -> dict[str, TensorSource]:
     """All tensors of an ``.npz`` or ``.safetensors`` file by name. Raises ``RunError``."""
     return _opened(Path(path), {".npz": _open_npz, ".safetensors": open_safetensors})
 
 
-def open_tensor(name: str, path: str | Path) -> Source:
+def open_tensor(name: str, path: str | Path) -> TensorSource:
     """The tensor ``name`` of a file, or the file's only tensor. Raises ``RunError``."""
     found = _opened(
         Path(path), {".npy": _open_npy, ".npz": _open_npz, ".safetensors": open_safetensors}
@@ -56,8 +56,8 @@ def open_tensor(name: str, path: str | Path) -> Source:
 
 
 def _opened(
-    path: Path, readers: Mapping[str, Callable[[Path], dict[str, Source]]]
-) -> dict[str, Source]:
+    path: Path, readers: Mapping[str, Callable[[Path], dict[str, TensorSource]]]
+) -> dict[str, TensorSource]:
     if path.suffix not in readers:
         raise RunError(errors.unknown_suffix(str(path), list(readers), path.suffix in SUFFIXES))
     if not path.exists():
@@ -79,10 +79,10 @@ def _reason(error: Exception) -> str:
     return (text or type(error).__name__).rstrip(".").split("\n")[0]
 
 
-def _guarded(path: Path, read: Callable[[], Array]) -> Callable[[], Array]:
+def _guarded(path: Path, read: Callable[[], HostArray]) -> Callable[[], HostArray]:
     """Data that turns out to be damaged when it is read."""
 
-    def guarded() -> Array:
+    def guarded() -> HostArray:
         try:
             return _as_bfloat(read())
         except _DAMAGE as error:
@@ -91,20 +91,20 @@ def _guarded(path: Path, read: Callable[[], Array]) -> Callable[[], Array]:
     return guarded
 
 
-def _as_bfloat(array: Array) -> Array:
+def _as_bfloat(array: HostArray) -> HostArray:
     """numpy files know no bfloat16: its two bytes come back as a nameless type."""
     return array.view(NUMPY["bf16"]) if array.dtype == np.dtype("V2") else array
 
 
-def _open_npy(path: Path) -> dict[str, Source]:
+def _open_npy(path: Path) -> dict[str, TensorSource]:
     with path.open("rb") as file:
         shape, dtype = _npy_header(file)
         needed = file.tell() + math.prod(shape) * dtype.itemsize
     if path.stat().st_size < needed:
         raise ValueError(f"it is truncated: {needed} bytes are announced")
-    array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    array: HostArray = np.load(path, mmap_mode="r", allow_pickle=False)
     read = _guarded(path, lambda: array)
-    source = Source(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
+    source = TensorSource(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
     return {path.stem: source}
 
 
@@ -125,8 +125,8 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, NUMPY["bf16"] if dtype == np.dtype("V2") else dtype
 
 
-def _open_npz(path: Path) -> dict[str, Source]:
-    found: dict[str, Source] = {}
+def _open_npz(path: Path) -> dict[str, TensorSource]:
+    found: dict[str, TensorSource] = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             if member.endswith(".npy"):
@@ -134,15 +134,15 @@ def _open_npz(path: Path) -> dict[str, Source]:
                     shape, dtype = _npy_header(file)
                 name = member.removesuffix(".npy")
                 read = _guarded(path, lambda member=member: _npz_member(path, member))  # type: ignore[misc]
-                found[name] = Source(
+                found[name] = TensorSource(
                     name=name, dtype=dtype, shape=shape, origin=str(path), read=read
                 )
     return found
 
 
-def _npz_member(path: Path, member: str) -> Array:
+def _npz_member(path: Path, member: str) -> HostArray:
     with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        array: Array = npy.read_array(file, allow_pickle=False)
+        array: HostArray = npy.read_array(file, allow_pickle=False)
         return array
 
 
@@ -168,7 +168,7 @@ def check_file(path: str | Path) -> None:
     check_writable(Path(path).parent, create=False)
 
 
-def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
+def write_arrays(path: str | Path, arrays: Mapping[str, HostArray]) -> None:
     """Write all arrays to an ``.npz`` or ``.safetensors`` file."""
     path = Path(path)
     if path.suffix not in BUNDLES:
@@ -177,14 +177,14 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     _atomically(path, lambda file: writer(file, arrays))
 
 
-def write_below(directory: Path, path: str, arrays: Mapping[str, Array]) -> None:
+def write_below(directory: Path, path: str, arrays: Mapping[str, HostArray]) -> None:
     """Write arrays to a file below a directory, making directories on the way."""
     target = directory / path
     check_writable(target.parent, create=True)
     write_arrays(target, arrays)
 
 
-def write_array(path: str | Path, array: Array) -> None:
+def write_array(path: str | Path, array: HostArray) -> None:
     """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
     _atomically(
         Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
@@ -196,11 +196,11 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     _atomically(Path(path), lambda file: file.write(content))
 
 
-def _storable(array: Array) -> Array:
+def _storable(array: HostArray) -> HostArray:
     return array.astype(np.float32) if array.dtype == NUMPY["bf16"] else array
 
 
-def _write_npz(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
+def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
     # Not np.savez, whose own parameter names (`file`) are not available for arrays.
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():

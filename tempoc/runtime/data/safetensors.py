@@ -16,19 +16,19 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import SAFETENSORS, Array, safetensors_tag
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.dtypes import SAFETENSORS, HostArray, safetensors_tag
+from tempoc.runtime.data.source import TensorSource
 
 _LENGTH = 8
 _HEADER_LIMIT = 100 << 20
 
 
-def open_safetensors(path: Path) -> dict[str, Source]:
+def open_safetensors(path: Path) -> dict[str, TensorSource]:
     """All tensors of a file. Raises ``ValueError`` with the reason if it is damaged."""
     size = path.stat().st_size
     if size < _LENGTH:
         raise ValueError(f"it has {size} bytes, too few for a safetensors file")
-    data: Array = np.memmap(path, np.uint8, "r")
+    data: HostArray = np.memmap(path, np.uint8, "r")
     length = int.from_bytes(data[:_LENGTH].tobytes(), "little")
     if length > _HEADER_LIMIT or data[_LENGTH : _LENGTH + 1].tobytes() != b"{":
         raise ValueError("it is not a safetensors file")
@@ -99,7 +99,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     return header
 
 
-def _source(name: str, entry: Any, body: Array, path: Path) -> Source:
+def _source(name: str, entry: Any, body: HostArray, path: Path) -> TensorSource:
     match entry:
         case {"dtype": str(tag), "shape": list(shape), "data_offsets": [int(start), int(end)]}:
             pass
@@ -118,17 +118,17 @@ def _source(name: str, entry: Any, body: Array, path: Path) -> Source:
     if end > body.size:
         raise ValueError(f"it is truncated: {name} ends at byte {end} of {body.size}")
 
-    def read() -> Array:
+    def read() -> HostArray:
         # Offsets need not be aligned; a view of bytes does not care, a copy follows anyway.
-        array: Array = body[start:end].view(dtype).reshape(shape)
+        array: HostArray = body[start:end].view(dtype).reshape(shape)
         return array
 
-    return Source(name=name, dtype=dtype, shape=tuple(shape), origin=str(path), read=read)
+    return TensorSource(name=name, dtype=dtype, shape=tuple(shape), origin=str(path), read=read)
 
 
 def write_safetensors(
     file: BinaryIO,
-    tensors: Mapping[str, Array],
+    tensors: Mapping[str, HostArray],
     metadata: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write tensors, in the order given, and texts beside them.

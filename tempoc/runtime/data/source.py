@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 
 
-class Source(NamedTuple):
+class TensorSource(NamedTuple):
     """A tensor somewhere; ``origin`` is the file it comes from, empty for arrays in memory."""
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     origin: str
-    read: Callable[[], Array]
+    read: Callable[[], HostArray]
 
 
-def in_memory(name: str, value: object) -> Source:
+def in_memory(name: str, value: object) -> TensorSource:
     """An array (or anything numpy makes one of) as a source."""
     array = np.asarray(value)
-    return Source(name, array.dtype, array.shape, "", lambda: array)
+    return TensorSource(name, array.dtype, array.shape, "", lambda: array)
 
 
-def as_sources(values: Mapping[str, object]) -> dict[str, Source]:
+def as_sources(values: Mapping[str, object]) -> dict[str, TensorSource]:
     """Arrays by name as sources; what is a source already stays."""
     return {
-        name: value if isinstance(value, Source) else in_memory(name, value)
+        name: value if isinstance(value, TensorSource) else in_memory(name, value)
         for name, value in values.items()
     }

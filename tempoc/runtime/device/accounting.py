@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tempoc.runtime.device.stores import Layout
 
-Place = tuple[int, object]
+LedgerEntry = tuple[int, object]
 """A store by its number, and a key."""
 
 
@@ -18,7 +18,7 @@ Place = tuple[int, object]
 class Account:
     """Bytes in one place: now, at most, and by store when there were most."""
 
-    cells: dict[Place, int] = field(default_factory=dict)
+    cells: dict[LedgerEntry, int] = field(default_factory=dict)
     now: int = 0
     peak: int = 0
     held: list[int] = field(default_factory=list)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 
 _ALIGNMENT = 64
 
 
-def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
+def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
     """A copy of an array such that a CPU device uses its memory."""
     wanted = dtype or array.dtype
     nbytes = array.size * wanted.itemsize
@@ -25,8 +25,8 @@ def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
 
 
 def unaligned(
-    shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., Array] = np.empty
-) -> Array:
+    shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., HostArray] = np.empty
+) -> HostArray:
     """An array with the host that the device copies, however it likes to take over memory.
 
     Only what XLA has itself can be updated in place; it takes over what is aligned.

@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
 
 DeviceArray = Any
-Kernel = Callable[..., tuple[DeviceArray, ...]]
+CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
 _COMPILED = 20_000
 HIGHEST = "highest"
@@ -122,7 +122,7 @@ def compile_kernel(
     donated: tuple[int, ...],
     precision: str = HIGHEST,
     commands: str = COMMON,
-) -> Kernel:
+) -> CompiledKernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
     return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
 
@@ -146,7 +146,7 @@ def compile_region(
     donated: tuple[int, ...],
     precision: str = HIGHEST,
     commands: str = COMMON,
-) -> Kernel:
+) -> CompiledKernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
     A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
@@ -206,7 +206,7 @@ def steps_within(count: int) -> int:
     return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
 
 
-def put(array: Array, dtype: str) -> DeviceArray:
+def put(array: HostArray, dtype: str) -> DeviceArray:
     """A copy of a host array on the device, converted if its dtype differs.
 
     The copy is private: the device may read host memory at any later time, so nobody else may
@@ -215,7 +215,7 @@ def put(array: Array, dtype: str) -> DeviceArray:
     return jax.device_put(aligned(array, NUMPY[dtype]))
 
 
-def put_all(arrays: Iterable[Array], dtype: str) -> list[DeviceArray]:
+def put_all(arrays: Iterable[HostArray], dtype: str) -> list[DeviceArray]:
     """The same of many arrays, at the price of one call."""
     return list(jax.device_put([aligned(array, NUMPY[dtype]) for array in arrays]))
 
@@ -314,12 +314,12 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
 
 
-def host(array: DeviceArray) -> Array:
+def host(array: DeviceArray) -> HostArray:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
     return np.asarray(array.array if isinstance(array, OnHost) else array)
 
 
-def hosts(arrays: Sequence[DeviceArray]) -> list[Array]:
+def hosts(arrays: Sequence[DeviceArray]) -> list[HostArray]:
     """The same for several arrays; copies from another device are under way all at once."""
     late = len(arrays) > 1 and jax.default_backend() != "cpu"
     for array in (a for a in arrays if late and isinstance(a, jax.Array)):
@@ -341,7 +341,7 @@ class OnHost:
         return self
 
 
-def put_on_host(array: Array, dtype: str, *, as_it_is: bool = False) -> OnHost:
+def put_on_host(array: HostArray, dtype: str, *, as_it_is: bool = False) -> OnHost:
     """A NumPy array (also read-only or mapped) as one that stays with the host.
 
     ``as_it_is``: nobody changes it, so it need not be copied where NumPy's memory will do.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.program.nodes.arithmetic import Arith, evaluate, names
-from tempoc.program.nodes.nodes import Need, Program
+from tempoc.program.nodes.nodes import CapacityNeed, Program
 
 BUCKETS = 5
 """How many sizes stores have at most, where the run is sure to get to its end.
@@ -21,19 +21,19 @@ each size is another compilation of the loop.
 """
 _GRAIN = 64
 
-Group = tuple[str, Arith]
+CapacityGroup = tuple[str, Arith]
 """A dimension and the last size: what tells growing stores apart."""
 MANY = 1 << 62
 """More steps than any loop has."""
 
 
-def groups(program: Program) -> tuple[Group, ...]:
+def groups(program: Program) -> tuple[CapacityGroup, ...]:
     """The groups of stores of a program, in order."""
     found = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
     return tuple(dict.fromkeys(found))
 
 
-def group_of(need: Need) -> Group:
+def group_of(need: CapacityNeed) -> CapacityGroup:
     """The stores that a need is about."""
     return need.dim, need.size
 
@@ -79,9 +79,7 @@ class Rooms:
     def of(cls, program: Program, bounds: Mapping[str, int]) -> Rooms:
         """The first sizes."""
         largest = _largest(program)
-        least = {
-            (a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least
-        }
+        least = {(a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least}
         sizes = tuple(
             buckets(
                 max(1, evaluate(size, bounds)),

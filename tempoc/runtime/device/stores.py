@@ -12,18 +12,18 @@ import numpy as np
 
 from tempoc.program.analysis.traversal import blocks, every, regions
 from tempoc.program.nodes.arithmetic import evaluate
-from tempoc.program.nodes.nodes import Effect, Host, Input, Param, Program, Store
-from tempoc.runtime.data.bindings import Bindings, Point, leading_dims, template_dims
-from tempoc.runtime.data.dtypes import NUMPY, Array
-from tempoc.runtime.data.source import Source
+from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam, Store
+from tempoc.runtime.data.bindings import Bindings, PointIndex, leading_dims, template_dims
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import Group
+from tempoc.runtime.device.capacity import CapacityGroup
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
-Cells = dict[Point, DeviceArray]
+CellArrays = dict[PointIndex, DeviceArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +59,14 @@ class Layout:
         shape = self.shaped(now) if now else self.shape
         return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
-    def slot(self, key: Point) -> Point:
+    def slot(self, key: PointIndex) -> PointIndex:
         """The cell in which a key lives."""
         return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
 
 
-def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = ()) -> Layout:
+def layout(
+    store: Store, bounds: Mapping[str, int], growing: Sequence[CapacityGroup] = ()
+) -> Layout:
     """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
     every = (*sizes, *(evaluate(e, bounds) for e in store.shape))
@@ -90,7 +92,7 @@ def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
     return backend.zeros(store.shaped(now), store.dtype)
 
 
-class KeyedCells(dict[Point | int, DeviceArray]):
+class KeyedCells(dict[PointIndex | int, DeviceArray]):
     """Cells of a store by key (a bare integer where there is one key dimension).
 
     With ``filled``, cells start as zeros when first touched, which ``wrote`` is told; else a
@@ -101,7 +103,7 @@ class KeyedCells(dict[Point | int, DeviceArray]):
         self,
         store: Layout,
         filled: bool,
-        given: Cells,
+        given: CellArrays,
         now: Sequence[int] = (),
         wrote: Callable[[object], None] | None = None,
     ) -> None:
@@ -111,14 +113,14 @@ class KeyedCells(dict[Point | int, DeviceArray]):
         self.now = now
         self.wrote = wrote
 
-    def __missing__(self, key: Point | int) -> DeviceArray:
+    def __missing__(self, key: PointIndex | int) -> DeviceArray:
         """The first touch of a cell."""
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
         return self.touch(key)
 
-    def touch(self, key: Point | int) -> DeviceArray:
+    def touch(self, key: PointIndex | int) -> DeviceArray:
         """Let a cell start as zeros."""
         self[key] = allocate(self.store, self.now)
         if self.wrote is not None:
@@ -137,7 +139,7 @@ def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Held:
+class SharedCells:
     """Cells that runs with the same params and the same seed have in common, on the device.
 
     Those of ``stores``, for the bounds of the last run.
@@ -145,10 +147,10 @@ class Held:
 
     stores: frozenset[str]
     bounds: Mapping[str, int] = field(default_factory=dict)
-    cells: dict[str, Cells] = field(default_factory=dict)
+    cells: dict[str, CellArrays] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program) -> Held:
+    def of(cls, program: Program) -> SharedCells:
         """Params and the seed; no call of a kernel is given them for good."""
         tree = program.tree
         gone = {cells.store for region in regions(tree) for cells in region.carried}
@@ -156,7 +158,9 @@ class Held:
         gone |= {store.name for store in program.stores if store.away}
         return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - gone)
 
-    def cells_of(self, store: str, bounds: Mapping[str, int], make: Callable[[], Cells]) -> Cells:
+    def cells_of(
+        self, store: str, bounds: Mapping[str, int], make: Callable[[], CellArrays]
+    ) -> CellArrays:
         """The cells of a store; made if there are none for these bounds."""
         if self.bounds != bounds:
             self.bounds, self.cells = dict(bounds), {}
@@ -170,8 +174,8 @@ def place_given(
     bindings: Bindings,
     layouts: Mapping[str, Layout],
     straight: Collection[str] = (),
-    held: Held | None = None,
-) -> dict[str, Cells]:
+    held: SharedCells | None = None,
+) -> dict[str, CellArrays]:
     """Inputs, params and the seed on the device, by store.
 
     Those that go ``straight`` to one call stay with the host: the call brings them over. A param
@@ -180,14 +184,15 @@ def place_given(
     """
     still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
-    placed: dict[str, Cells] = {}
+    placed: dict[str, CellArrays] = {}
     for i in program.inputs:
         source = bindings.inputs[i.name]
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
             placed[i.store] = {(): array}
         else:
             placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
-    def param(p: Param) -> Cells:
+
+    def param(p: ProgramParam) -> CellArrays:
         sources = bindings.params[p.name]
         passed = p.store in straight and (held is None or p.store not in held.stores)
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
@@ -195,12 +200,12 @@ def place_given(
         reads = {point: source.read for point, source in sources.items()}
         return _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
 
-    def seed() -> Cells:
+    def seed() -> CellArrays:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
         own = program.seed in straight and held is None
         return {(): words if own else backend.put(words, "key")}
 
-    makers: dict[str, Callable[[], Cells]] = {
+    makers: dict[str, Callable[[], CellArrays]] = {
         p.store: partial(param, p) for p in program.params if p.name in bindings.params
     }
     if program.seed:
@@ -213,7 +218,7 @@ def place_given(
     return placed
 
 
-def _as_it_is(source: Source | None, item: Input | Param) -> Array | None:
+def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:
     """The array of a source, if the device can take it without any change."""
     if source is None:
         return None
@@ -226,29 +231,29 @@ _TOGETHER = 256
 
 
 def _cells(
-    item: Input | Param,
+    item: ProgramInput | ProgramParam,
     outer: tuple[str, ...],
-    reads: Mapping[Point, Callable[[], Array]],
+    reads: Mapping[PointIndex, Callable[[], HostArray]],
     store: Layout,
     sizes: Mapping[str, int],
     still: bool,
-) -> Cells:
+) -> CellArrays:
     """One array for each key, cut and stacked from one array for each ``outer`` point.
 
     ``still``: nobody changes these while the program runs.
     """
-    latest: dict[Point, Array] = {}
+    latest: dict[PointIndex, HostArray] = {}
 
-    def read(point: Point) -> Array:
+    def read(point: PointIndex) -> HostArray:
         if point not in latest:
             latest.clear()
             latest[point] = reads[point]()
         return latest[point]
 
-    inner = leading_dims(item) if isinstance(item, Param) else item.dims
+    inner = leading_dims(item) if isinstance(item, ProgramParam) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
-    cells: Cells = {}
-    waiting: dict[Point, Array] = {}
+    cells: CellArrays = {}
+    waiting: dict[PointIndex, HostArray] = {}
     for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
         where = dict(zip(store.keys, key, strict=True))
         cut = tuple(where.get(d, slice(None)) for d in inner)
@@ -269,7 +274,7 @@ def _cells(
     return cells | _put(waiting, store.dtype)
 
 
-def _put(waiting: dict[Point, Array], dtype: str) -> Cells:
+def _put(waiting: dict[PointIndex, HostArray], dtype: str) -> CellArrays:
     """Arrays on the device, none of which wait any more."""
     found = dict(zip(waiting, backend.put_all(waiting.values(), dtype), strict=True))
     waiting.clear()

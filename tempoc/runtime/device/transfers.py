@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.accounting import Ledger, Place
+from tempoc.runtime.device.accounting import Ledger, LedgerEntry
 from tempoc.runtime.device.backend import DeviceArray, OnHost
 from tempoc.runtime.device.stores import KeyedCells, Layout
 
-Cell = DeviceArray | OnHost | None
+MovedCell = DeviceArray | OnHost | None
 
 
 @dataclass(slots=True)
-class Moving:
+class Transfers:
     """The cells of a run that move. ``filled`` are the stores whose cells start as zeros."""
 
     layouts: tuple[Layout, ...]
     keyed: Mapping[str, KeyedCells]
     filled: Collection[str]
     ledger: Ledger
-    aside: dict[Place, OnHost] = field(default_factory=dict)
+    aside: dict[LedgerEntry, OnHost] = field(default_factory=dict)
 
     def names(self) -> dict[str, Callable[..., Any]]:
         """The names in a walk."""
@@ -51,7 +51,7 @@ class Moving:
         if key in cells:
             cells[key] = self.evicted(number, cells[key], key)
 
-    def loaded(self, number: int, cell: Cell, key: Any = ()) -> Cell:
+    def loaded(self, number: int, cell: MovedCell, key: Any = ()) -> MovedCell:
         """A cell on the device."""
         store = self.layouts[number]
         if isinstance(cell, OnHost):
@@ -63,7 +63,7 @@ class Moving:
             return backend.zeros(store.shape, store.dtype)
         return cell
 
-    def evicted(self, number: int, cell: Cell, key: Any = ()) -> Cell:
+    def evicted(self, number: int, cell: MovedCell, key: Any = ()) -> MovedCell:
         """A cell with the host."""
         if cell is None or isinstance(cell, OnHost):
             return cell

@@ -18,28 +18,28 @@ from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
 from tempoc.program.nodes.nodes import Call, Kernel, Program
 from tempoc.runtime.checkpoint.suspend import Keeper
+from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.capacity import Rooms
-from tempoc.runtime.device.stores import Cells, KeyedCells, Layout, allocate
-from tempoc.runtime.device.transfers import Moving
+from tempoc.runtime.device.stores import CellArrays, KeyedCells, Layout, allocate
+from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.execution.specialize import Prepared, called
 from tempoc.runtime.host.effects import Show, perform
 from tempoc.runtime.host.externs import Failed, blamed, failure, place
-from tempoc.runtime.host.host_calls import Caller, Hosted, Record
+from tempoc.runtime.host.host_calls import Caller, Hosted, RecordedCalls
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import count_calls
 from tempoc.runtime.walk.region_calls import Pace, Turns
-from tempoc.runtime.walk.walk import FILE, Walk, Wishes, is_local
+from tempoc.runtime.walk.walk import FILE, WalkText, Wishes, is_local
 
-Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
 
 
-class Lengths(dict[tuple[int, ...] | int, int]):
+class RunLengths(dict[tuple[int, ...] | int, int]):
     """The lengths of a bound that are known, by point; elsewhere it may still be the largest.
 
     A point of one dimension is an integer here; in ``found`` all are tuples.
@@ -73,7 +73,7 @@ def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
 
 
 def walked(
-    walk: Walk, scope: dict[str, Any], check: Callable[[], None] | None = None
+    walk: WalkText, scope: dict[str, Any], check: Callable[[], None] | None = None
 ) -> dict[int, DeviceArray]:
     """Run a walk with all that it names; its cells when they are there, after a last check."""
     linecache.cache[FILE] = walk.lines
@@ -94,14 +94,14 @@ class Machine:
     def __init__(
         self,
         prepared: Prepared,
-        walk: Walk,
+        walk: WalkText,
         kernels: Sequence[Callable[..., Any]],
-        given: Mapping[str, Cells],
+        given: Mapping[str, CellArrays],
         wishes: Wishes,
         show: Show,
         own: Mapping[str, Hosted] = MappingProxyType({}),
         trace: Trace | None = None,
-        record: Record | None = None,
+        record: RecordedCalls | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
@@ -113,13 +113,13 @@ class Machine:
         self.layouts = prepared.stores
         self.ledger = Ledger(self.layouts, self.rooms.now)
         self.faults: list[Fault] = []
-        self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
+        self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
         self.regions = prepared.regions
         self.paces = prepared.paces
         self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
-        self.moving = Moving(self.layouts, self.keyed, prepared.wanted, self.ledger)
+        self.moving = Transfers(self.layouts, self.keyed, prepared.wanted, self.ledger)
         self.scope: dict[str, Any] = {
             **prepared.names(walk), "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
@@ -149,7 +149,9 @@ class Machine:
         if keeper is not None:
             self.scope |= keeper.names(self, given)
 
-    def _add_stores(self, prepared: Prepared, given: Mapping[str, Cells], account: bool) -> None:
+    def _add_stores(
+        self, prepared: Prepared, given: Mapping[str, CellArrays], account: bool
+    ) -> None:
         for name, cells in given.items():
             if name in prepared.filled:
                 self.scope[prepared.filled[name]] = cells[()]
@@ -169,7 +171,7 @@ class Machine:
                 self.ledger.wrote(numbers[store], name)
 
     def _add_store(
-        self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
+        self, i: int, store: Layout, wanted: frozenset[str], given: CellArrays | None
     ) -> None:
         now = self.rooms.now
         if not is_local(store):
@@ -240,7 +242,11 @@ class Machine:
         return backend.longer(cell, store.growing, size)
 
     def turns(
-        self, number: int, steps: range, outer: Point, left: Callable[[int], int] | None = None
+        self,
+        number: int,
+        steps: range,
+        outer: PointIndex,
+        left: Callable[[int], int] | None = None,
     ) -> Turns:
         """The calls of a region."""
         region = self.regions[self.program.kernels[number].name]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.program.nodes.arithmetic import evaluate
-from tempoc.program.nodes.nodes import Output, Span
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.program.nodes.nodes import OutputSpan, ProgramOutput
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import KeyedCells, Layout
@@ -35,7 +35,7 @@ class Taking:
     dropped: tuple[int, ...]
     whole: bool
 
-    def __call__(self, cells: KeyedCells | DeviceArray) -> Array:
+    def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
         """The output's array: an axis for each span among its entries, then the spatial axes."""
         if self.whole:
             return backend.host(cells)
@@ -59,7 +59,7 @@ class Taking:
             result[target] = self.part(backend.host(cells[key[0] if len(key) == 1 else key]))
         return result
 
-    def part(self, array: Array) -> Array:
+    def part(self, array: HostArray) -> HostArray:
         """What one array contributes: its axes cut to the entries, padding dropped."""
         order = self.layout.order
         if order != (*range(len(order)),):
@@ -72,7 +72,7 @@ class Taking:
         return array.squeeze(self.dropped) if self.dropped else array
 
 
-def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
+def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> Taking:
     """How to take an output."""
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
@@ -85,14 +85,14 @@ def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
         else:
             cuts.append(slice(found.start, found.stop, found.step))
     cuts += [slice(0, n, 1) for n in shape]
-    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span))
+    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
     every = [slice(0, n, 1) for n in layout.shape]
     return Taking(
         layout=layout,
         dtype=output.dtype,
         points=points,
-        spans=tuple(d for d, e in entries.items() if isinstance(e, Span)),
+        spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
         shape=shape,
         cuts=tuple(cuts),
         dropped=dropped,
@@ -102,7 +102,7 @@ def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
 
 def _indices(entry: object, bounds: Mapping[str, int]) -> range:
     """The points that an entry reads."""
-    if isinstance(entry, Span):
+    if isinstance(entry, OutputSpan):
         lower, upper = evaluate(entry.lower, bounds), evaluate(entry.upper, bounds)
         return range(lower, max(lower, upper), entry.step)
     point = evaluate(entry, bounds)  # type: ignore[arg-type]

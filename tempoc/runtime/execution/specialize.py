@@ -17,21 +17,28 @@ import numpy as np
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import commands_of
-from tempoc.program.nodes.nodes import Input, Kernel, Output, Param, Program, Region
+from tempoc.program.nodes.nodes import (
+    Kernel,
+    Program,
+    ProgramInput,
+    ProgramOutput,
+    ProgramParam,
+    Region,
+)
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
-from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
+from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, PointIndex, bind, tensor_name
 from tempoc.runtime.data.dtypes import NUMPY
-from tempoc.runtime.data.source import Source
+from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.capacity import Rooms, groups
-from tempoc.runtime.device.stores import Cells, Layout, allocate, given_stores, layout
+from tempoc.runtime.device.stores import CellArrays, Layout, allocate, given_stores, layout
 from tempoc.runtime.execution.outputs import Taking, taking
 from tempoc.runtime.forecast.budget import check_budget
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk.region_calls import Pace
-from tempoc.runtime.walk.walk import Walk, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
 from tempoc.runtime.walk.write_walk import write_walk
 
 
@@ -59,10 +66,10 @@ class Prepared:
     scope: Mapping[str, Any]
     is_limited: bool
     precision: str
-    walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
-    scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
-    constants: dict[Point, DeviceArray] = field(default_factory=dict)
-    sizes: dict[Walk, int] = field(default_factory=dict)
+    walks: dict[tuple[frozenset[str], Wishes], WalkText] = field(default_factory=dict)
+    scopes: dict[WalkText, Mapping[str, Any]] = field(default_factory=dict)
+    constants: dict[PointIndex, DeviceArray] = field(default_factory=dict)
+    sizes: dict[WalkText, int] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
@@ -73,13 +80,13 @@ class Prepared:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
 
-    def constant(self, point: Point) -> DeviceArray:
+    def constant(self, point: PointIndex) -> DeviceArray:
         """A point that is the same in every run, on the device."""
         if point not in self.constants:
             self.constants[point] = backend.put(np.array(point, np.int32), "i32")
         return self.constants[point]
 
-    def names(self, walk: Walk) -> Mapping[str, Any]:
+    def names(self, walk: WalkText) -> Mapping[str, Any]:
         """The names in a walk that mean the same in every run."""
         if walk not in self.scopes:
             points = {name: self.constant(p) for name, p in walk.constants.items()}
@@ -88,7 +95,7 @@ class Prepared:
             self.scopes[walk] = scope | points
         return self.scopes[walk]
 
-    def is_plain(self, walk: Walk) -> bool:
+    def is_plain(self, walk: WalkText) -> bool:
         """Whether runs that were checked need nothing of their own for a walk but what is given."""
         if self.several or self.is_limited or backend.compiles_late():
             return False
@@ -103,7 +110,7 @@ class Prepared:
         return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
 
     def given_bytes(
-        self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int] = ()
+        self, walk: WalkText, placed: Mapping[str, CellArrays], now: Sequence[int] = ()
     ) -> int:
         """How much room what is given takes; the same in every run."""
         if walk not in self.sizes:
@@ -111,7 +118,7 @@ class Prepared:
             self.sizes[walk] = sum(sizes)
         return self.sizes[walk]
 
-    def take(self, output: Output) -> Taking:
+    def take(self, output: ProgramOutput) -> Taking:
         """How to take an output where all bounds are known before the run."""
         if output.name not in self.takings:
             layout = self.layouts[output.store]
@@ -122,7 +129,7 @@ class Prepared:
         """Whether all kernels are compiled that a run calls."""
         return (given, wishes) in self.walks and not backend.compiles_late()
 
-    def walk(self, given: frozenset[str], wishes: Wishes) -> Walk:
+    def walk(self, given: frozenset[str], wishes: Wishes) -> WalkText:
         """The walk where these stores are given."""
         key = given, wishes
         if key not in self.walks:
@@ -131,7 +138,7 @@ class Prepared:
 
 
 def prepare(
-    loaded: Loaded, bounds: Mapping[str, int], precision: str | None = None
+    loaded: LoadedProgram, bounds: Mapping[str, int], precision: str | None = None
 ) -> Prepared:
     """All that runs with these bounds need; tracing kernels again would take long.
 
@@ -199,7 +206,7 @@ class Plain(NamedTuple):
     """
 
     prepared: Prepared
-    walk: Walk
+    walk: WalkText
     names: Mapping[str, Any]
     is_straight: bool
     inputs: tuple[tuple[str, str], ...]
@@ -207,7 +214,7 @@ class Plain(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Known:
+class Specialization:
     """What follows from names, types and shapes of what is given; no data is kept alive here.
 
     ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
@@ -215,17 +222,17 @@ class Known:
     """
 
     bounds: Mapping[str, int]
-    params: Mapping[str, Mapping[Point, str]]
+    params: Mapping[str, Mapping[PointIndex, str]]
     stores: frozenset[str]
     plain: Plain | None = None
 
-    def repeat(self, prepared: Prepared, walk: Walk, given: Bindings) -> None:
+    def repeat(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
         """From now on runs are plain if nothing is seen of them but their outputs."""
         program = prepared.program
-        items: dict[str, tuple[Input | Param, Source | None]] = {
+        items: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
             i.name: (i, given.inputs[i.name]) for i in program.inputs
         }
-        tensors: dict[str, tuple[Input | Param, Source | None]] = {
+        tensors: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
             self.params[p.name].get((), ""): (p, given.params[p.name].get(()))
             for p in program.params
             if p.name in given.params
@@ -241,13 +248,15 @@ class Known:
         self.plain = Plain(prepared, walk, names, alone and fits, inputs, params)
 
 
-def known_by(loaded: Loaded, given: Given) -> Known | None:
+def known_by(loaded: LoadedProgram, given: Given) -> Specialization | None:
     """What is known already of what is given."""
     found = loaded.known.get(signature(given))
-    return found if isinstance(found, Known) else None
+    return found if isinstance(found, Specialization) else None
 
 
-def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bindings, Known]:
+def bound(
+    loaded: LoadedProgram, given: Given, found: Specialization | None = None
+) -> tuple[Bindings, Specialization]:
     """What is given, checked unless it is ``found``, and what follows from its kind.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
@@ -262,7 +271,7 @@ def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bin
             if p.name in made.params
         }
         stores = given_stores(program, made)
-        known = Known(bounds=made.bounds, params=names, stores=stores)
+        known = Specialization(bounds=made.bounds, params=names, stores=stores)
         loaded.known[signature(given)] = known
         return made, known
     inputs = given.inputs

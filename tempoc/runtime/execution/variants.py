@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.precision import precision_of
-from tempoc.program.nodes.variants import Choice
+from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.bounds import resolve
@@ -23,18 +23,18 @@ from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execution.specialize import bound, signature
 from tempoc.runtime.forecast.budget import Wanted, budget_of, needed, refused
 from tempoc.runtime.load.directory import load_program
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import other_interface
 
 
 def picked(
-    loaded: Loaded,
+    loaded: LoadedProgram,
     given: Given,
     budget: int | None = None,
     precision: str | None = None,
     resume: Path | None = None,
-) -> Loaded:
+) -> LoadedProgram:
     """The program that is to be run; the others of ``loaded`` are looked at if there are some.
 
     Raises ``RunError`` for what is wrong with what is given, or if none keeps to the budget.
@@ -53,19 +53,19 @@ def picked(
     return variant(loaded, found)
 
 
-def names(loaded: Loaded) -> list[str]:
+def names(loaded: LoadedProgram) -> list[str]:
     """The folders of all programs that compute the same; this one's is empty."""
     found = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
     return [*found, *(c.name for c in loaded.choices)]
 
 
-def variant(loaded: Loaded, name: str) -> Loaded:
+def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     """One of them, ready to run. Raises ``RunError``."""
     if not name or loaded.place is None:
         return loaded
     key = "variant", name
     found = loaded.known.get(key)
-    if not isinstance(found, Loaded):
+    if not isinstance(found, LoadedProgram):
         other = load(loaded.place / name, loaded.extern_path)
         _check(loaded.program, other.program, name)
         found = replace(other, variant=name, about=about(loaded, name))
@@ -73,7 +73,7 @@ def variant(loaded: Loaded, name: str) -> Loaded:
     return found
 
 
-def about(loaded: Loaded, name: str) -> str:
+def about(loaded: LoadedProgram, name: str) -> str:
     """What is different about one of them, in words."""
     said = {v.name: v.about for v in loaded.program.variants}
     return (said | {c.name: c.about for c in loaded.choices}).get(name, "")
@@ -81,13 +81,13 @@ def about(loaded: Loaded, name: str) -> str:
 
 def condition(
     program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
-) -> Choice:
+) -> TunedChoice:
     """A choice as it would apply to a run here: only its conditions count.
 
     ``instead`` is the folder of the program that is run if there is no choice.
     """
     free = tuple((b.name, bounds[b.name]) for b in program.bounds if b.value is None)
-    return Choice(
+    return TunedChoice(
         name="",
         about="",
         digest="",
@@ -102,7 +102,7 @@ def condition(
 
 
 def _pick(
-    loaded: Loaded, bindings: Bindings, budget: int | None, precision: str | None
+    loaded: LoadedProgram, bindings: Bindings, budget: int | None, precision: str | None
 ) -> str:
     """The folder of the program for a run."""
     limit = budget_of(loaded.program, budget)
@@ -115,7 +115,7 @@ def _pick(
     return name
 
 
-def _first(loaded: Loaded, bindings: Bindings, limit: int) -> str:
+def _first(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
     """The folder of the first variant that keeps to a budget."""
     others: list[Wanted] = []
     for name in (v.name for v in loaded.program.variants):
@@ -127,7 +127,7 @@ def _first(loaded: Loaded, bindings: Bindings, limit: int) -> str:
     return ""
 
 
-def _wanted(loaded: Loaded, bindings: Bindings, name: str) -> Wanted:
+def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
     """One of the programs with all bounds, also those that only it has, and what is given."""
     program = loaded.program
     if name and loaded.place is not None:

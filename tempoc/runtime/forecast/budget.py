@@ -96,7 +96,7 @@ def largest_bound(
     Raises ``RunError`` if none does. What a run takes is taken to rise with the bound. Only values
     ``below`` one are looked at.
     """
-    search = _Search(program, bounds, name, given)
+    search = _BoundSearch(program, bounds, name, given)
     least = search.least()
     if least is None or least >= below:
         raise RunError(no_value(name))
@@ -116,7 +116,7 @@ def largest_bound(
     return fits
 
 
-class _Search:
+class _BoundSearch:
     """What runs take, by the value of one bound."""
 
     def __init__(

@@ -23,7 +23,7 @@ from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Rooms, groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.walk.sample_steps import some
-from tempoc.runtime.walk.walk import Walk, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
 from tempoc.runtime.walk.write_walk import write_walk
 
 
@@ -153,7 +153,7 @@ class _Rehearsal:
             evicted=ledger.evicted,
         )
 
-    def _scope(self, walk: Walk) -> dict[str, Any]:
+    def _scope(self, walk: WalkText) -> dict[str, Any]:
         numbers = {store.name: i for i, store in enumerate(self.layouts)}
         for name, store in walk.zeros.items():
             self.ledger.wrote(numbers[store], name)

@@ -14,8 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.program.nodes.arithmetic import Arith, evaluate
-from tempoc.program.nodes.nodes import Effect, Guard, Loop, Place, Sequence, Span, Statement
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.program.nodes.nodes import (
+    Effect,
+    EffectTensor,
+    Guard,
+    Loop,
+    OutputSpan,
+    ProgramStatement,
+    Sequence,
+)
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import write_below
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
@@ -35,10 +43,10 @@ class Shown:
     path: str = ""
 
 
-Show = Callable[[Shown, Many[Array]], None]
+Show = Callable[[Shown, Many[HostArray]], None]
 
 
-def perform(effect: Effect, at: Mapping[str, int], values: Many[Array], show: Show) -> None:
+def perform(effect: Effect, at: Mapping[str, int], values: Many[HostArray], show: Show) -> None:
     """Show the tensors of an effect at a point; ``at`` holds bounds and coordinates."""
     pairs = [(place, v) for place, v in zip(effect.places, values, strict=True)]
     if not effect.path:
@@ -50,7 +58,7 @@ def perform(effect: Effect, at: Mapping[str, int], values: Many[Array], show: Sh
     show(Shown(tuple(named), (), filled(effect.path, at)), tuple(named.values()))
 
 
-def saves(s: Statement) -> bool:
+def saves(s: ProgramStatement) -> bool:
     """Whether a file is written somewhere in a statement."""
     match s:
         case Sequence(items=items):
@@ -63,15 +71,17 @@ def saves(s: Statement) -> bool:
             return False
 
 
-def _label(place: Place, at: Mapping[str, int]) -> str:
+def _label(place: EffectTensor, at: Mapping[str, int]) -> str:
     inside = ", ".join(f"{dim}={_entry(e, at)}" for dim, e in place.entries)
     return place.name + (f"[{inside}]" if inside else "") + place.part
 
 
-def _tensors(place: Place, at: Mapping[str, int], value: Array) -> Iterator[tuple[str, Array]]:
+def _tensors(
+    place: EffectTensor, at: Mapping[str, int], value: HostArray
+) -> Iterator[tuple[str, HostArray]]:
     """A tensor under its name in the file, or one for each index that a slice fills in there."""
     holes = _HOLE.findall(place.name)
-    spans = [dim for dim, e in place.entries if isinstance(e, Span)]
+    spans = [dim for dim, e in place.entries if isinstance(e, OutputSpan)]
     indices = {dim: _indices(e, at) for dim, e in place.entries if dim in holes}
     for chosen in product(*(enumerate(indices[dim]) for dim in indices)):
         point = {dim: k for dim, (_, k) in zip(indices, chosen, strict=True)}
@@ -80,8 +90,8 @@ def _tensors(place: Place, at: Mapping[str, int], value: Array) -> Iterator[tupl
         yield filled(place.name, point), value[cut]
 
 
-def _indices(entry: Arith | Span, at: Mapping[str, int]) -> Many[int]:
-    if isinstance(entry, Span):
+def _indices(entry: Arith | OutputSpan, at: Mapping[str, int]) -> Many[int]:
+    if isinstance(entry, OutputSpan):
         return range(evaluate(entry.lower, at), evaluate(entry.upper, at), entry.step)
     return (evaluate(entry, at),)
 
@@ -91,14 +101,14 @@ def filled(path: str, at: Mapping[str, int]) -> str:
     return _HOLE.sub(lambda hole: str(at[hole[1]]), path)
 
 
-def _entry(entry: Arith | Span, at: Mapping[str, int]) -> str:
-    if not isinstance(entry, Span):
+def _entry(entry: Arith | OutputSpan, at: Mapping[str, int]) -> str:
+    if not isinstance(entry, OutputSpan):
         return str(evaluate(entry, at))
     step = f":{entry.step}" if entry.step != 1 else ""
     return f"{evaluate(entry.lower, at)}:{evaluate(entry.upper, at)}{step}"
 
 
-class Outside:
+class EffectSink:
     """Prints to standard error and writes below a directory. Raises ``RunError``."""
 
     def __init__(self, directory: str | Path = ".", taken: Many[str | Path] = ()) -> None:
@@ -107,7 +117,7 @@ class Outside:
         self.taken = [Path(path).resolve() for path in taken]
         self.written: dict[str, None] = {}
 
-    def __call__(self, shown: Shown, values: Many[Array]) -> None:
+    def __call__(self, shown: Shown, values: Many[HostArray]) -> None:
         """Perform one effect."""
         if not shown.path:
             for label, value in zip(shown.labels, values, strict=True):
@@ -123,7 +133,7 @@ class Outside:
         write_below(self.directory, path, dict(zip(shown.names, values, strict=True)))
 
 
-def text(value: Array, label: str = "") -> str:
+def text(value: HostArray, label: str = "") -> str:
     """A tensor as NumPy prints it, rows below each other; bools as in the language."""
     if value.dtype == NUMPY["bf16"]:
         value = value.astype(np.float32)

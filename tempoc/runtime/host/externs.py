@@ -15,10 +15,10 @@ import numpy as np
 
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
-from tempoc.runtime.data.dtypes import NUMPY, Array, described
+from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
 from tempoc.runtime.device import backend
-from tempoc.runtime.host.imports import Function, report, told
-from tempoc.runtime.host.trees import Unfit, heads, packed, unpacked
+from tempoc.runtime.host.imports import HostFunction, report, told
+from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
@@ -49,7 +49,7 @@ class Traced:
     """
 
     extern: Extern
-    function: Function
+    function: HostFunction
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, *args: Any) -> Any:
@@ -64,7 +64,7 @@ class Traced:
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
+def evaluated(function: Traced, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
     """The results for host arrays, as host arrays. Raises `Failed`."""
     types = (*function.extern.arguments, *function.extern.results)
     with backend.session(any(t.dtype in WIDE for t in types)):
@@ -75,8 +75,8 @@ def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def evaluated_back(
-    function: Traced, counts: Sequence[int], args: Sequence[Array]
-) -> tuple[Array, ...]:
+    function: Traced, counts: Sequence[int], args: Sequence[HostArray]
+) -> tuple[HostArray, ...]:
     """The cotangents of float operands, for all operands and the cotangents of float results.
 
     ``counts`` says how many operands the function has, then its derivatives before this one.
@@ -89,7 +89,7 @@ def evaluated_back(
         operands, results = operands + results, [d for d in operands if d in FLOATS]
     with backend.session(any(dtype in WIDE for dtype in operands)):
         arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
-        derived: Function = function
+        derived: HostFunction = function
         for count in counts:
             derived = backend.pulled_back(derived, count)
         try:
@@ -153,7 +153,7 @@ def which(extern: Extern, type_: ArrayType) -> str:
     return f"result {type_.name} of {extern.name}"
 
 
-def invoke(extern: Extern, function: Function, args: Sequence[Any]) -> list[Any]:
+def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[Any]:
     """Call the user's function; the leaves of as many results as it promises. Raises `Failed`."""
     given = packed(extern.arguments, args)
     try:
@@ -173,7 +173,7 @@ def invoke(extern: Extern, function: Function, args: Sequence[Any]) -> list[Any]
         raise Failed(extern.name, f"{extern.name} gives {len(found)} results, expected {count}")
     try:
         return unpacked(extern.results, found)
-    except Unfit as error:
+    except TreeMismatch as error:
         what = f"result {error.name} of {extern.name} {error.why}"
         raise Failed(extern.name, what) from None
 
@@ -190,9 +190,7 @@ def expected(
     return [(t.dtype, tuple(evaluate(e, values) for e in t.shape)) for t in extern.results]
 
 
-def check(
-    extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]
-) -> None:
+def check(extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]) -> None:
     """Whether a result is of the type promised. Raises `Failed`."""
     one = which(extern, type_)
     if tuple(array.shape) != shape:

@@ -16,7 +16,7 @@ import numpy as np
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.program.nodes.nodes import Host
-from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.externs import (
     FLOATS,
@@ -28,7 +28,7 @@ from tempoc.runtime.host.externs import (
     not_an_array,
     which,
 )
-from tempoc.runtime.host.imports import Function
+from tempoc.runtime.host.imports import HostFunction
 from tempoc.runtime.report.profile import Trace
 
 _NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
@@ -41,11 +41,11 @@ class Made:
 
     extern: str
     point: tuple[int, ...]
-    args: tuple[Array, ...]
-    results: tuple[Array, ...]
+    args: tuple[HostArray, ...]
+    results: tuple[HostArray, ...]
 
 
-Record = dict[str, list[Made]]
+RecordedCalls = dict[str, list[Made]]
 """The calls into each module, in order."""
 
 
@@ -54,14 +54,14 @@ class Hosted:
     """A host function that was found."""
 
     extern: Extern
-    function: Function
+    function: HostFunction
 
-    def given(self, args: Sequence[Array], known: Mapping[str, int]) -> tuple[Array, ...]:
+    def given(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
         """Call with arrays of other precision, or that others have too. Raises `Failed`."""
         pairs = zip(self.extern.arguments, args, strict=True)
         return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], known)
 
-    def call(self, args: Sequence[Array], known: Mapping[str, int]) -> tuple[Array, ...]:
+    def call(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
         """The results for arguments that the function may keep; ``known`` are the values of bounds
         and dimensions. Raises `Failed`."""
         wanted = expected(self.extern, [a.shape for a in args], known)
@@ -86,7 +86,7 @@ class Caller:
     bounds: Mapping[str, int]
     rooms: Sequence[tuple[int, ...]]
     trace: Trace | None = None
-    record: Record | None = None
+    record: RecordedCalls | None = None
     unwanted: bool = False
     count: int = 0
     seconds: float = 0.0
@@ -131,7 +131,7 @@ def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
     return found
 
 
-def _roomy(array: Array, room: tuple[int, ...]) -> Array:
+def _roomy(array: HostArray, room: tuple[int, ...]) -> HostArray:
     """The array with zeros behind it, where its cell is larger."""
     if array.shape == room:
         return array
@@ -140,7 +140,7 @@ def _roomy(array: Array, room: tuple[int, ...]) -> Array:
     return larger
 
 
-def _array(extern: Extern, type_: ArrayType, value: Any) -> Array:
+def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
     """A copy of a result, in the byte order of this machine. Raises `Failed`.
 
     Python's own numbers, and lists of them, take the dtype that is wanted.

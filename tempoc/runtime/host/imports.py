@@ -19,12 +19,12 @@ from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import Problem, RunError
 
-Function = Callable[..., Any]
+HostFunction = Callable[..., Any]
 
 
 def find(
     externs: Sequence[Extern], paths: Sequence[str | Path], beside: Sequence[str | Path] = ()
-) -> dict[Extern, Function]:
+) -> dict[Extern, HostFunction]:
     """The functions, whose modules are imported once.
 
     ``paths`` are the folders that were named, ``beside`` those of the program's own files. Raises
@@ -36,7 +36,7 @@ def find(
     folders = list(dict.fromkeys((*named, *own)))
     sys.path[:] = [*folders, *(p for p in sys.path if p not in folders)]
     importlib.invalidate_caches()
-    found: dict[Extern, Function] = {}
+    found: dict[Extern, HostFunction] = {}
     problems: list[Problem] = []
     broken: dict[str, None] = {}
     for extern in (e for e in externs if e.module not in broken):
@@ -85,12 +85,10 @@ def _import(extern: Extern, folders: Sequence[str]) -> ModuleType:
 
 
 def _broken(extern: Extern, error: BaseException) -> RunError:
-    return RunError(
-        errors.broken_module(extern.name, extern.module, told(error), report(error))
-    )
+    return RunError(errors.broken_module(extern.name, extern.module, told(error), report(error)))
 
 
-def _function(extern: Extern, module: ModuleType) -> Function:
+def _function(extern: Extern, module: ModuleType) -> HostFunction:
     """The function, or the method of a class."""
     found: Any = module
     for name in extern.function.split("."):

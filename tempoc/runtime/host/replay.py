@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.data.compare import differences
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.host.externs import place
-from tempoc.runtime.host.host_calls import Record
+from tempoc.runtime.host.host_calls import RecordedCalls
 
 
 class Diverged(Exception):
@@ -21,13 +21,13 @@ class Diverged(Exception):
 class Replayed:
     """The calls of a run, each module's in order; ``found`` collects arguments that differ."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: RecordedCalls) -> None:
         self.left = {module: list(reversed(calls)) for module, calls in record.items()}
         self.found: list[str] = []
 
     def call(
-        self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[Array]
-    ) -> tuple[Array, ...]:
+        self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[HostArray]
+    ) -> tuple[HostArray, ...]:
         """The results of the next call into the module. Raises `Diverged`."""
         calls = self.left.get(extern.module, [])
         shown = _shown(extern.name, place(dims, point))

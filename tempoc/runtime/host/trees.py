@@ -9,7 +9,7 @@ from tempoc.program.nodes.functions import ArrayType
 from tempoc.runtime.messages import run as errors
 
 
-class Unfit(Exception):
+class TreeMismatch(Exception):
     """The result, or part of one, of this name is no tree of the form that was promised."""
 
     def __init__(self, name: str, why: str) -> None:
@@ -36,7 +36,7 @@ def packed(types: Sequence[ArrayType], values: Sequence[Any]) -> list[Any]:
 
 
 def unpacked(types: Sequence[ArrayType], values: Sequence[Any]) -> list[Any]:
-    """Results as the program takes them. Raises `Unfit`."""
+    """Results as the program takes them. Raises `TreeMismatch`."""
     root = dict(zip(heads(types), values, strict=True))
     fields: dict[str, dict[str, None]] = {}
     for type_ in types:
@@ -57,8 +57,8 @@ def unpacked(types: Sequence[ArrayType], values: Sequence[Any]) -> list[Any]:
 def _fields(name: str, value: Any, wanted: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         kind = type(value).__name__
-        raise Unfit(name, f"is {kind}, expected a dict with {errors.listed(wanted)}")
+        raise TreeMismatch(name, f"is {kind}, expected a dict with {errors.listed(wanted)}")
     if sorted(map(str, value)) != sorted(wanted):
         has = errors.listed([str(k) for k in value]) or "nothing"
-        raise Unfit(name, f"is a dict with {has}, expected {errors.listed(wanted)}")
+        raise TreeMismatch(name, f"is a dict with {has}, expected {errors.listed(wanted)}")
     return value

@@ -11,7 +11,7 @@ from tempoc.program.codec import load as decode
 from tempoc.program.codec import load_choices as decode_choices
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import Program
-from tempoc.program.nodes.variants import FILE, FOLDER, Choice, Choices
+from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import damaged_choices
@@ -42,7 +42,7 @@ def load_program(directory: str | Path) -> Program:
     return program
 
 
-def load_choices(directory: str | Path) -> tuple[Choice, ...]:
+def load_choices(directory: str | Path) -> tuple[TunedChoice, ...]:
     """The choices beside a program that were measured. Raises ``RunError`` if they are damaged."""
     directory = Path(directory)
     path = directory / FOLDER / FILE

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tempoc.program.nodes.nodes import Program
-from tempoc.program.nodes.variants import Choice
+from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.host.externs import Traced
 from tempoc.runtime.host.host_calls import Hosted
 from tempoc.runtime.host.imports import find
@@ -21,7 +21,7 @@ KERNELS = "kernels.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedProgram:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
@@ -41,10 +41,10 @@ class Loaded:
     extern_path: tuple[str | Path, ...] = ()
     variant: str = ""
     about: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[TunedChoice, ...] = ()
 
 
-def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:
+def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
     """Read, check and import a compiled program and the Python functions that it calls.
 
     These are looked for in ``extern_path``, then beside the program's source. Raises ``RunError``.
@@ -59,7 +59,7 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
-    return Loaded(
+    return LoadedProgram(
         program=program,
         functions=functions,
         traced=traced,

@@ -26,9 +26,9 @@ _STYLE = (
     ".said{stroke:#c44e52;stroke-width:1.2;stroke-dasharray:5 4}.told{fill:#c44e52}"
 )
 
-Point = tuple[float, int]
+PlotPoint = tuple[float, int]
 """Seconds since the beginning, and the bytes from then on."""
-Span = tuple[float, float]
+PlotSpan = tuple[float, float]
 """From when to when, in seconds since the beginning."""
 
 
@@ -37,8 +37,8 @@ class Curve:
     """The bytes by time, as the ledger tells them; when kernels were ``compiling``."""
 
     start: float = field(default_factory=time.perf_counter)
-    points: list[Point] = field(default_factory=list)
-    compiling: list[Span] = field(default_factory=list)
+    points: list[PlotPoint] = field(default_factory=list)
+    compiling: list[PlotSpan] = field(default_factory=list)
 
     def note(self, size: int) -> None:
         """So many bytes from now on."""
@@ -64,7 +64,7 @@ class Curve:
         return drawn(points, title, predicted, sum(b - a for a, b in self.compiling))
 
 
-def without(points: Sequence[Point], spans: Sequence[Span]) -> Iterator[Point]:
+def without(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
     """The points on a clock that stands still during some spans, which follow each other."""
     lost, k = 0.0, 0
     for t, size in points:
@@ -75,7 +75,7 @@ def without(points: Sequence[Point], spans: Sequence[Span]) -> Iterator[Point]:
         yield t - lost - now, size
 
 
-def thinned(points: Sequence[Point]) -> Iterator[Point]:
+def thinned(points: Sequence[PlotPoint]) -> Iterator[PlotPoint]:
     """Half of the points, the least and the greatest among them."""
     for k in range(0, len(points), 4):
         some = points[k : k + 4]
@@ -83,9 +83,7 @@ def thinned(points: Sequence[Point]) -> Iterator[Point]:
         yield from (some[i] for i in dict.fromkeys(sorted((low, high))))
 
 
-def drawn(
-    points: Sequence[Point], title: str, predicted: int, compiling: float = 0.0
-) -> str:
+def drawn(points: Sequence[PlotPoint], title: str, predicted: int, compiling: float = 0.0) -> str:
     """Steps from point to point, and a dashed line at what was predicted for the peak."""
     most = max([size for _, size in points], default=0)
     step, unit = _marks(max(most, predicted, 1))
@@ -117,9 +115,7 @@ def drawn(
     seconds = "seconds"
     if compiling >= _SHORT:
         seconds += f", without {compiling:.3g} in which kernels were compiled"
-    lines.append(
-        f'<text x="{x(last / 2)}" y="{_HEIGHT - 8}" text-anchor="middle">{seconds}</text>'
-    )
+    lines.append(f'<text x="{x(last / 2)}" y="{_HEIGHT - 8}" text-anchor="middle">{seconds}</text>')
     if points:
         path, before = "", ""
         for t, size in points:
@@ -131,9 +127,7 @@ def drawn(
         lines.append(f'<path class="line" d="{begin}{path}"/>')
     said = f"predicted peak {size_text(predicted)}"
     lines.append(f'<path class="said" d="M{_LEFT} {y(predicted)}H{_WIDTH - _RIGHT}"/>')
-    lines.append(
-        f'<text class="told" x="{_WIDTH - _RIGHT}" y="20" text-anchor="end">{said}</text>'
-    )
+    lines.append(f'<text class="told" x="{_WIDTH - _RIGHT}" y="20" text-anchor="end">{said}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 

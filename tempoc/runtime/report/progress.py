@@ -20,9 +20,9 @@ from tempoc.program.nodes.nodes import (
     Load,
     Loop,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
 )  # fmt: skip
 
 _DELAY, _INTERVAL, _WIDTH = 1.0, 0.2, 30
@@ -64,7 +64,7 @@ def bar(done: int, total: int, seconds: float) -> str:
 
 
 def count_calls(
-    s: Statement, env: Mapping[str, int], weigh: Callable[[Call], int] = lambda call: 1
+    s: ProgramStatement, env: Mapping[str, int], weigh: Callable[[Call], int] = lambda call: 1
 ) -> int:
     """How many kernels are called. Loops whose body does not depend on the variable are not run.
 
@@ -77,7 +77,7 @@ def count_calls(
 _Counter = Callable[[Mapping[str, int]], int]
 
 
-def _counter(s: Statement, weigh: Callable[[Call], int]) -> int | _Counter:
+def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counter:
     """What is called in a statement, or how to find that out."""
     match s:
         case Sequence(items=items):
@@ -128,7 +128,7 @@ def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
     return count
 
 
-def _needs(s: Statement) -> frozenset[str]:
+def _needs(s: ProgramStatement) -> frozenset[str]:
     """Names that decide how often something in the statement happens."""
     match s:
         case Sequence(items=items):

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import NUMPY, Array, language_name
+from tempoc.runtime.data.dtypes import NUMPY, HostArray, language_name
 
 _SHOWN = 4
 
 
-def outputs_table(outputs: Mapping[str, Array]) -> str:
+def outputs_table(outputs: Mapping[str, HostArray]) -> str:
     """Name, type and first values of each output."""
     return table(
         ("output", "type", "values"),
@@ -26,13 +26,13 @@ def lengths_text(lengths: Mapping[str, int]) -> str:
     return "".join(lines if more <= 0 else [*lines[: 2 * _SHOWN], f"and {more} more\n"])
 
 
-def type_text(array: Array) -> str:
+def type_text(array: HostArray) -> str:
     """``f32[3, 4]``."""
     name = language_name(array.dtype) or str(array.dtype)
     return name + (f"[{', '.join(map(str, array.shape))}]" if array.shape else "")
 
 
-def preview(array: Array) -> str:
+def preview(array: HostArray) -> str:
     """The first and the last values in the order of memory."""
     flat = array.reshape(-1)
     if flat.dtype == NUMPY["bf16"]:

@@ -20,9 +20,9 @@ from tempoc.program.nodes.nodes import (
     Load,
     Loop,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
 )  # fmt: skip
 from tempoc.runtime.device.capacity import may_stay_small
 from tempoc.runtime.device.stores import Layout
@@ -50,19 +50,19 @@ def whole_blocks(
     is ``given``, or have stores that they would have to make larger than the run may turn out to
     need; nor, in long loops, those of which XLA would copy a large store.
     """
-    found = _Whole(given, layouts, may_stay_small(program, bounds))
+    found = _WholeBlocks(given, layouts, may_stay_small(program, bounds))
     found.look(program.tree, bounds)
     return found.counts
 
 
 @dataclass(slots=True)
-class _Whole:
+class _WholeBlocks:
     given: Collection[str]
     layouts: Mapping[str, Layout]
     small: frozenset[str]
     counts: dict[str, int] = field(default_factory=dict)
 
-    def look(self, s: Statement, env: Mapping[str, int], times: int = 1) -> None:
+    def look(self, s: ProgramStatement, env: Mapping[str, int], times: int = 1) -> None:
         """Find blocks in a statement that is executed so many times at most."""
         match s:
             case Sequence(items=items):
@@ -86,7 +86,7 @@ class _Whole:
             case _:
                 pass
 
-    def copies(self, body: Statement) -> bool:
+    def copies(self, body: ProgramStatement) -> bool:
         """Whether a large store with an axis of length 1 is updated, then read outside of loops.
 
         XLA for CPUs copies such a store, unless the two are functions of their own.
@@ -108,7 +108,7 @@ class _Whole:
 
 
 def _microseconds(
-    s: Statement, env: Mapping[str, int], layouts: Mapping[str, Layout]
+    s: ProgramStatement, env: Mapping[str, int], layouts: Mapping[str, Layout]
 ) -> int:
     """What the calls in a statement take on a device that is slow, one byte in a nanosecond."""
 
@@ -118,7 +118,7 @@ def _microseconds(
     return count_calls(s, env, weigh)
 
 
-def late(s: Statement, whole: Collection[str]) -> Iterator[str]:
+def late(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
     """The stores of which a block that is one call wants a cell, be it written or not."""
     match s:
         case Sequence(items=items):
@@ -132,7 +132,7 @@ def late(s: Statement, whole: Collection[str]) -> Iterator[str]:
             pass
 
 
-def needed(s: Statement, whole: Collection[str]) -> Iterator[str]:
+def needed(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
     """The stores that a statement uses."""
     match s:
         case Sequence(items=items):
@@ -173,7 +173,7 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
     return frozenset(alone) - bad
 
 
-def _in_order(s: Statement, whole: Collection[str]) -> Iterator[Statement]:
+def _in_order(s: ProgramStatement, whole: Collection[str]) -> Iterator[ProgramStatement]:
     """What is executed one after the other; of blocks that are no single call, their parts."""
     match s:
         case Sequence(items=items):

@@ -15,29 +15,29 @@ from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
+    CapacityNeed,
     Effect,
     Loop,
-    Need,
-    Output,
+    OutputSpan,
+    ProgramOutput,
+    ProgramStatement,
     Region,
-    Span,
-    Statement,
 )
 from tempoc.program.nodes.nodes import Sequence as Several
-from tempoc.runtime.device.capacity import Group, group_of
+from tempoc.runtime.device.capacity import CapacityGroup, group_of
 
-Text = Callable[[Arith], str]
+ArithText = Callable[[Arith], str]
 
 
 @dataclass(slots=True)
-class Growing:
+class GrowthLines:
     """Lines that let stores grow. ``local`` are the cells that the walk has itself, by group."""
 
-    groups: Sequence[Group]
+    groups: Sequence[CapacityGroup]
     known: set[tuple[int, str]] = field(default_factory=set)
     local: dict[int, list[int]] = field(default_factory=dict)
 
-    def lines(self, needs: Sequence[Need], text: Text) -> Iterator[str]:
+    def lines(self, needs: Sequence[CapacityNeed], text: ArithText) -> Iterator[str]:
         """Let stores grow as far as is needed, if they have not."""
         for need in needs:
             number = self.groups.index(group_of(need))
@@ -57,7 +57,7 @@ class Growing:
         yield
         self.known = before
 
-    def left(self, region: Region, text: Text) -> str:
+    def left(self, region: Region, text: ArithText) -> str:
         """How many steps of a region may follow each other, as arguments of ``turns``."""
         var = region.loop.var
         parts = [
@@ -72,12 +72,12 @@ class Growing:
         return f", lambda v_{var}: {least}"
 
 
-def ahead(loop: Loop) -> tuple[Need, ...]:
+def ahead(loop: Loop) -> tuple[CapacityNeed, ...]:
     """What a loop is sure to need whatever its variable is."""
     return tuple(_ahead(loop.body, (loop.var,)))
 
 
-def _ahead(s: Statement, inner: tuple[str, ...]) -> Iterator[Need]:
+def _ahead(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
     match s:
         case Several(items=items):
             for item in items:
@@ -88,18 +88,18 @@ def _ahead(s: Statement, inner: tuple[str, ...]) -> Iterator[Need]:
             for n in needs:
                 rows = tuple(e for e in n.rows if not any(v in names(e) for v in inner))
                 if rows:
-                    yield Need(dim=n.dim, size=n.size, rows=rows)
+                    yield CapacityNeed(dim=n.dim, size=n.size, rows=rows)
         case _:
             pass
 
 
-def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
+def of_block(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
     """What the kernel of a block needs, which is not called again for more.
 
     Stores that are made in it have all rows, and those that it takes beside them must, too.
     """
     inner = {*variables(block.body)}
-    found: dict[Group, dict[Arith, None]] = {}
+    found: dict[CapacityGroup, dict[Arith, None]] = {}
     for call in calls(block.body):
         for need in call.needs:
             for e in need.rows:
@@ -108,16 +108,20 @@ def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
     for name in (*(cells.store for cells in block.made), *block.local):
         if name in grows:
             found.setdefault(grows[name], {})[grows[name][1]] = None
-    return tuple(Need(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items())
+    return tuple(
+        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items()
+    )
 
 
-def at_the_end(outputs: Sequence[Output], grows: Mapping[str, Group]) -> tuple[Need, ...]:
+def at_the_end(
+    outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
+) -> tuple[CapacityNeed, ...]:
     """What is read when all is done."""
     found = []
     for o in outputs:
         if o.store in grows:
             dim, size = grows[o.store]
             entry = dict(zip(o.dims, o.entries, strict=True))[dim]
-            rows = entry.upper if isinstance(entry, Span) else Operation("+", (entry, 1))
-            found.append(Need(dim=dim, size=size, rows=(rows,)))
+            rows = entry.upper if isinstance(entry, OutputSpan) else Operation("+", (entry, 1))
+            found.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
     return tuple(found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 
@@ -55,7 +55,7 @@ class Turns:
         self.count = 0
         self.started = 0.0
 
-    def __iter__(self) -> Iterator[tuple[Array, Callable[..., None]]]:
+    def __iter__(self) -> Iterator[tuple[HostArray, Callable[..., None]]]:
         while self.left:
             self.count = min(self.pace.steps, len(self.left))
             if self.most is not None:

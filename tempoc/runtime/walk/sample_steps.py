@@ -17,6 +17,7 @@ from tempoc.program.analysis.traversal import every, variables
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.nodes import (
     Call,
+    CapacityNeed,
     Cell,
     Effect,
     Evict,
@@ -25,11 +26,10 @@ from tempoc.program.nodes.nodes import (
     Host,
     Load,
     Loop,
-    Need,
+    ProgramStatement,
     Region,
-    Statement,
 )
-from tempoc.runtime.device.capacity import Group, group_of
+from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.runtime.device.stores import Layout
 
 _CASES = 64
@@ -57,7 +57,7 @@ class _Unclear(Exception):
 
 
 def telling(
-    loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[Group]
+    loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[CapacityGroup]
 ) -> Telling | None:
     """What to know about the loop; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
@@ -85,7 +85,7 @@ def chosen(
     steps: str,
     rehearse: bool,
     layouts: Mapping[str, Layout],
-    groups: Sequence[Group],
+    groups: Sequence[CapacityGroup],
     text: Callable[[Arith], str],
 ) -> str:
     """The text of a loop's steps; when rehearsing, of those that tell about all."""
@@ -120,7 +120,7 @@ def some(
     return [steps[k] for k in sorted(wanted) if 0 <= k < len(steps)]
 
 
-def _cells(s: Statement) -> Iterator[Cell]:
+def _cells(s: ProgramStatement) -> Iterator[Cell]:
     match s:
         case Call(args=args, results=results) | Host(args=args, results=results):
             yield from (*args, *results)
@@ -141,7 +141,7 @@ def _turns(cell: Cell, store: Layout, var: str) -> int:
     return count
 
 
-def _conditions(s: Statement) -> Iterator[Arith]:
+def _conditions(s: ProgramStatement) -> Iterator[Arith]:
     match s:
         case Guard(condition=condition):
             yield condition
@@ -151,7 +151,7 @@ def _conditions(s: Statement) -> Iterator[Arith]:
             yield from (cell.when for cell in _cells(s) if cell.when is not None)
 
 
-def _needs(s: Statement) -> tuple[Need, ...]:
+def _needs(s: ProgramStatement) -> tuple[CapacityNeed, ...]:
     match s:
         case Call(needs=needs) | Region(needs=needs) | Effect(call=Call(needs=needs)):
             return needs

@@ -12,7 +12,7 @@ from tempoc.runtime.walk.walk import is_local
 
 
 @dataclass(slots=True, kw_only=True)
-class Spelled:
+class WalkNames:
     """Names in a walk; ``constants`` are points without variables that it met.
 
     ``zeros`` are the stores of which a cell of zeros is passed, by its name.

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tempoc.program.nodes.nodes import Block, Guard, Loop, Region, Sequence, Statement
+from tempoc.program.nodes.nodes import Block, Guard, Loop, ProgramStatement, Region, Sequence
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Boundaries:
     count: int = 0
     variables: dict[str, None] = field(default_factory=dict)
 
-    def within(self, s: Statement) -> bool:
+    def within(self, s: ProgramStatement) -> bool:
         """Whether there is a boundary within a statement."""
         match s:
             case Loop() | Region():
@@ -111,7 +111,7 @@ class Boundaries:
         return f"p or ({condition})" if self.on else condition
 
     @contextmanager
-    def part(self, s: Statement, depth: int) -> Iterator[int]:
+    def part(self, s: ProgramStatement, depth: int) -> Iterator[int]:
         """A statement of a sequence and all that it needs, which may lie behind: its depth."""
         if not self.on:
             yield depth

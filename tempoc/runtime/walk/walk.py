@@ -16,7 +16,7 @@ FILE = "<walk>"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Walk:
+class WalkText:
     """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which

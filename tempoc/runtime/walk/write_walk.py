@@ -19,6 +19,7 @@ from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
+    CapacityNeed,
     Cell,
     Cells,
     Effect,
@@ -28,20 +29,19 @@ from tempoc.program.nodes.nodes import (
     Host,
     Load,
     Loop,
-    Need,
     Program,
+    ProgramStatement,
     Region,
     Sequence,
-    Statement,
 )  # fmt: skip
-from tempoc.runtime.device.capacity import Group, groups
+from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import late, needed, straight, whole_blocks
-from tempoc.runtime.walk.growth import Growing, ahead, at_the_end, of_block
+from tempoc.runtime.walk.growth import GrowthLines, ahead, at_the_end, of_block
 from tempoc.runtime.walk.sample_steps import chosen
-from tempoc.runtime.walk.spelling import Spelled, tables
+from tempoc.runtime.walk.spelling import WalkNames, tables
 from tempoc.runtime.walk.suspend_points import Boundaries
-from tempoc.runtime.walk.walk import Walk, Wishes, filled_stores, is_local
+from tempoc.runtime.walk.walk import WalkText, Wishes, filled_stores, is_local
 
 
 def write_walk(
@@ -50,9 +50,9 @@ def write_walk(
     bounds: Mapping[str, int],
     given: frozenset[str],
     wishes: Wishes,
-) -> Walk:
+) -> WalkText:
     """The function for a program; ``given`` are the stores that were filled before."""
-    writer = _Writer(
+    writer = _WalkWriter(
         program=program,
         layouts=layouts,
         given=given,
@@ -62,7 +62,7 @@ def write_walk(
         bounds=bounds,
         filled=filled_stores(program),
         rename={name: str(value) for name, value in bounds.items()} | tables(program),
-        growing=Growing(groups(program)),
+        growing=GrowthLines(groups(program)),
     )
     if wishes.hold:
         alike = whole_blocks(program, bounds, given, layouts)
@@ -71,7 +71,7 @@ def write_walk(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Writer(Spelled):
+class _WalkWriter(WalkNames):
     program: Program
     given: frozenset[str]
     wishes: Wishes
@@ -82,10 +82,10 @@ class _Writer(Spelled):
     whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
-    growing: Growing = field(default_factory=lambda: Growing(()))
+    growing: GrowthLines = field(default_factory=lambda: GrowthLines(()))
     held: Boundaries = field(default_factory=lambda: Boundaries([]))
 
-    def write(self) -> Walk:
+    def write(self) -> WalkText:
         self.line(0, "def walk():")
         for name, i in self.numbers.items():
             if name in self.given and is_local(self.layouts[name]):
@@ -119,7 +119,7 @@ class _Writer(Spelled):
                 results.append(f"{i}: s{i}")
         self.grow(at_the_end(self.program.outputs, self.grows()), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
-        return Walk(
+        return WalkText(
             text="\n".join(self.lines) + "\n",
             calls=self.calls,
             constants=self.constants,
@@ -131,7 +131,7 @@ class _Writer(Spelled):
 
     # -------------------------------------------------------------- allocation
 
-    def allocate(self, item: Statement, depth: int) -> None:
+    def allocate(self, item: ProgramStatement, depth: int) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
         if isinstance(item, Block) and item.kernel in self.whole:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
@@ -155,7 +155,7 @@ class _Writer(Spelled):
 
     # -------------------------------------------------------------- statements
 
-    def statement(self, s: Statement, depth: int) -> None:
+    def statement(self, s: ProgramStatement, depth: int) -> None:
         match s:
             case Sequence(items=items):
                 held = self.held.within(s)
@@ -300,12 +300,12 @@ class _Writer(Spelled):
             if self.wishes.account:
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
 
-    def grows(self) -> dict[str, Group]:
+    def grows(self) -> dict[str, CapacityGroup]:
         """The stores that grow, with their groups."""
         found = self.growing.groups
         return {s: found[x.group] for s, x in self.layouts.items() if x.group >= 0}
 
-    def grow(self, needs: tuple[Need, ...], depth: int) -> None:
+    def grow(self, needs: tuple[CapacityNeed, ...], depth: int) -> None:
         """Let stores grow before a call that needs more."""
         for content in self.growing.lines(needs, self.expression):
             self.line(depth, content)

@@ -13,9 +13,9 @@ from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.effect_order import turn
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import parts_of
+from tempoc.symbolic.domain import Point
 from tempoc.symbolic.walk import evaluate, symbols
 
-Point = tuple[int, ...]
 Question = tuple[str, Point]
 
 

@@ -12,35 +12,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from tempoc.base.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
-from tempoc.ops.control.effects import Effect
-from tempoc.ops.control.externs import Extern
+from tempoc.ops.control.effects import EffectOp
+from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype
-from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.operator import Array, OperandError
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random import threefry
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.evaluation.given_data import all_bounds, call_order, given, in_turn
-from tempoc.sdg.evaluation.run_lengths import Lengths, Place, Undecided
+from tempoc.sdg.evaluation.given_data import Question, all_bounds, call_order, given, in_turn
+from tempoc.sdg.evaluation.run_lengths import KnownLengths, PointValues, UnknownLength
 from tempoc.sdg.evaluation.widen_floats import widen
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import mentioned
+from tempoc.symbolic.domain import Point
 from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Point = tuple[int, ...]
-Question = tuple[str, Point]
-"""A node at a point; or the length of a bound, for which the name says so."""
 _LENGTH = "length "
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 Externs = Callable[[Node, Mapping[str, int], tuple[Array, ...]], tuple[Array, ...]]
 """Calls the Python function of a node, where dimensions and bounds have these values."""
 
@@ -52,11 +49,11 @@ def unknown_externs(
     raise OperandError("its Python function is not known here")
 
 
-Perform = Callable[[Effect, Mapping[str, int], tuple[Array, ...]], None]
+Perform = Callable[[EffectOp, Mapping[str, int], tuple[Array, ...]], None]
 """What becomes of an effect: its operator, the values of bounds and dimensions, its operands."""
 
 
-def nothing(op: Effect, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
+def nothing(op: EffectOp, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
     """Effects are left out."""
 
 
@@ -85,7 +82,9 @@ def evaluate(
     if float64:
         graph = widen(graph)
     known = all_bounds(graph, bounds)
-    machine = _Machine(graph=graph, bounds=known, lengths=Lengths(graph, known), externs=externs)
+    machine = _Machine(
+        graph=graph, bounds=known, lengths=KnownLengths(graph, known), externs=externs
+    )
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
         machine.given |= given(graph, known, kind, arrays)
@@ -100,7 +99,7 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Access:
+class _PointAccess:
     """An edge at a point of its reader: how long its slices are, and which points it reads.
 
     ``fixed`` are the dimensions of the source that have one value there.
@@ -118,7 +117,7 @@ class _Machine:
 
     graph: Graph
     bounds: dict[str, int]
-    lengths: Lengths
+    lengths: KnownLengths
     externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
@@ -140,16 +139,16 @@ class _Machine:
             self.answer((output.source, point))
         return self.settled(lambda: self.gather(access))
 
-    def settled(self, question: Callable[[], Found]) -> Found:
+    def settled(self, question: Callable[[], Answer]) -> Answer:
         """The answer to a question, after finding the lengths on which it depends."""
         while True:
             try:
                 return question()
-            except Undecided as undecided:
+            except UnknownLength as undecided:
                 self.answer(_length(undecided))
 
     def exists(self, question: Question) -> bool:
-        """Whether a point is one of its node's domain. Raises ``Undecided``."""
+        """Whether a point is one of its node's domain. Raises ``UnknownLength``."""
         if question in self.known:
             return True
         name, point = question
@@ -167,18 +166,18 @@ class _Machine:
     def effects(self, perform: Perform) -> None:
         """Perform effects at all their points, those over fewer dimensions after the others."""
         missing = max(self.bounds.values(), default=0)
-        for _, question in in_turn(self.graph, self.bounds, Effect, missing):
+        for _, question in in_turn(self.graph, self.bounds, EffectOp, missing):
             if not self.settled(partial(self.exists, question)):
                 continue
             op = self.graph.nodes[question[0]].op
-            assert isinstance(op, Effect)
+            assert isinstance(op, EffectOp)
             accesses = self.settled(partial(self.needs, question, []))
             for access in accesses:
                 for point in access.points:
                     self.answer((access.edge.source, point))
             values = tuple(self.settled(partial(self.gather, a)) for a in accesses)
             while unknown := self.at(question).open:
-                self.answer(_length(Undecided(next(iter(unknown.values()))[0])))
+                self.answer(_length(UnknownLength(next(iter(unknown.values()))[0])))
             perform(op, self.at(question).values, values)
 
     # ------------------------------------------------------------ questions and answers
@@ -186,7 +185,9 @@ class _Machine:
     def answer(self, first: Question) -> None:
         """Find the value of a node at a point, and of everything that it needs, in any depth."""
         stack = [first]
-        opened: dict[Question, list[_Access]] = {}  # those on the way from the first to the last
+        opened: dict[
+            Question, list[_PointAccess]
+        ] = {}  # those on the way from the first to the last
         while stack:
             question = stack[-1]
             if question in self.known:
@@ -194,7 +195,7 @@ class _Machine:
                 continue
             try:
                 needed = self.visit(question, opened)
-            except Undecided as undecided:
+            except UnknownLength as undecided:
                 opened.setdefault(question, [])
                 needed = [_length(undecided)]
             if not needed:
@@ -205,7 +206,9 @@ class _Machine:
                     raise self.cycle(list(opened), other)
                 stack.append(other)
 
-    def visit(self, question: Question, opened: dict[Question, list[_Access]]) -> list[Question]:
+    def visit(
+        self, question: Question, opened: dict[Question, list[_PointAccess]]
+    ) -> list[Question]:
         """What must be known first; if that is nothing, the answer is known afterwards."""
         if question[0].startswith(_LENGTH):
             opened.setdefault(question, [])
@@ -241,7 +244,7 @@ class _Machine:
         self.known[question] = ()
         return []
 
-    def needs(self, question: Question, known: list[_Access]) -> list[_Access]:
+    def needs(self, question: Question, known: list[_PointAccess]) -> list[_PointAccess]:
         """What must be known first, operand by operand; ``known`` is what is by now.
 
         That is everything at once, except that ``cond`` asks for its condition first.
@@ -253,7 +256,7 @@ class _Machine:
         more = edges[len(known) :]
         return [*known, *(self.access(e, at, lambda: self.shown(question)) for e in more)]
 
-    def compute(self, question: Question, accesses: list[_Access]) -> tuple[Array, ...]:
+    def compute(self, question: Question, accesses: list[_PointAccess]) -> tuple[Array, ...]:
         """The value of a node at a point; all that it needs is known."""
         name, point = question
         node = self.graph.nodes[name]
@@ -272,7 +275,7 @@ class _Machine:
             for value, type_ in zip(results, node.types, strict=True)
         )
 
-    def edges(self, question: Question, at: Place) -> tuple[Edge, ...]:
+    def edges(self, question: Question, at: PointValues) -> tuple[Edge, ...]:
         """The edges that count at a point: of a merge the branch taken, of given data none."""
         name, _ = question
         node = self.graph.nodes[name]
@@ -289,13 +292,15 @@ class _Machine:
             return taken
         return node.inputs
 
-    def apply(self, question: Question, args: tuple[Array, ...], at: Place) -> tuple[Array, ...]:
+    def apply(
+        self, question: Question, args: tuple[Array, ...], at: PointValues
+    ) -> tuple[Array, ...]:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
         for e in mentioned(node) if at.open else ():
             self.lengths.value(e, at)
         try:
-            if isinstance(node.op, Extern):
+            if isinstance(node.op, ExternCall):
                 return self.externs(node, at.values, args)
             return node.op.evaluate(node.op.settle(args, self.operands(node)), at.values)
         except OperandError as error:
@@ -308,7 +313,7 @@ class _Machine:
         """The types of a node's operands, without the axes that slices add."""
         return tuple(self.graph.nodes[e.source].types[e.out] for e in node.inputs)
 
-    def fitted(self, question: Question, value: Array, type_: TensorType, at: Place) -> Array:
+    def fitted(self, question: Question, value: Array, type_: TensorType, at: PointValues) -> Array:
         """The value in the dtype of its type; its shape must be what the type says."""
         shape = tuple(self.lengths.value(extent, at) for extent in type_.shape)
         value = np.asarray(value)
@@ -328,12 +333,12 @@ class _Machine:
 
     # ------------------------------------------------------------ accesses
 
-    def at(self, question: Question) -> Place:
+    def at(self, question: Question) -> PointValues:
         """Values of dimensions and bounds."""
         name, point = question
         return self.lengths.place(dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)))
 
-    def access(self, edge: Edge, at: Place, reader: Callable[[], str]) -> _Access:
+    def access(self, edge: Edge, at: PointValues, reader: Callable[[], str]) -> _PointAccess:
         """The points that an edge reads, checked to be in its source's domain."""
         domain = self.graph.nodes[edge.source].domain
         ranges = [self.range(entry, at) for entry in edge.entries]
@@ -343,9 +348,9 @@ class _Machine:
             if any(i < 0 for i in point) or not self.exists((edge.source, point)):
                 raise errors.read_outside(reader(), self.shown((edge.source, point)), edge.span)
         fixed = {d: r[0] for d, r in zip(domain.dims, ranges, strict=True) if len(r) == 1}
-        return _Access(edge=edge, lead=lead, points=points, fixed=fixed)
+        return _PointAccess(edge=edge, lead=lead, points=points, fixed=fixed)
 
-    def range(self, entry: Entry, at: Place) -> range:
+    def range(self, entry: Entry, at: PointValues) -> range:
         """The points that an entry selects."""
         if isinstance(entry, Slice):
             low, high = self.lengths.value(entry.lo, at), self.lengths.value(entry.hi, at)
@@ -353,7 +358,7 @@ class _Machine:
         index = self.lengths.value(entry, at)
         return range(index, index + 1)
 
-    def gather(self, access: _Access) -> Array:
+    def gather(self, access: _PointAccess) -> Array:
         """What an edge reads: one value, or values along a leading axis for each slice."""
         edge = access.edge
         values = [self.known[edge.source, point][edge.out] for point in access.points]
@@ -388,7 +393,7 @@ class _Machine:
         return errors.needs_itself((*around, around[0]), span)
 
 
-def _length(undecided: Undecided) -> Question:
+def _length(undecided: UnknownLength) -> Question:
     """The question for a length."""
     bound, outer = undecided.key
     return _LENGTH + bound, outer

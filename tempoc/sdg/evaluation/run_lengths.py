@@ -2,7 +2,7 @@
 
 While the end of a bound has not been found, its length may be anything from the steps known to go
 on up to the bound given. An expression that is the same for all of these has a value; any other one
-asks for the length first (`Undecided`). So nothing is ever computed with a wrong length.
+asks for the length first (`UnknownLength`). So nothing is ever computed with a wrong length.
 """
 
 from __future__ import annotations
@@ -13,37 +13,36 @@ from itertools import product
 
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.symbolic.domain import Bound
-from tempoc.symbolic.expr import Compare, Const, Expr, FloorDiv, Max, Min, Sum, Sym
+from tempoc.symbolic.domain import Bound, Point
+from tempoc.symbolic.expr import Const, Expr, FloorDiv, IndexMax, IndexMin, IndexSum, Relation, Sym
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
-Point = tuple[int, ...]
-Key = tuple[str, Point]
+LengthKey = tuple[str, Point]
 """An ended bound at a point of the dimensions over which its length varies."""
 
 TRIED = 4096
 """How many combinations of lengths are tried before an expression counts as undecided."""
 
 
-class Undecided(Exception):
+class UnknownLength(Exception):
     """The value of an expression depends on a length that is not known yet."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: LengthKey) -> None:
         super().__init__(*key)
         self.key = key
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PointValues:
     """The values of symbols at a point; bounds in ``open`` are not known yet, and stand for the
     largest that they may be."""
 
     values: dict[str, int]
-    open: Mapping[str, tuple[Key, range]] = field(default_factory=dict)
+    open: Mapping[str, tuple[LengthKey, range]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Lengths:
+class KnownLengths:
     """What is known about the lengths of a graph's bounds; ``bounds`` are the largest ones.
 
     ``seen`` counts the steps of which we know that they were not the last one.
@@ -51,8 +50,8 @@ class Lengths:
 
     graph: Graph
     bounds: Mapping[str, int]
-    found: dict[Key, int] = field(default_factory=dict)
-    seen: dict[Key, int] = field(default_factory=dict)
+    found: dict[LengthKey, int] = field(default_factory=dict)
+    seen: dict[LengthKey, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     derived: dict[str, Expr] = field(default_factory=dict)
     ended: tuple[Bound, ...] = ()
@@ -66,12 +65,12 @@ class Lengths:
         lengths: dict[str, Expr] = {b.name: Sym(b.name) for b in self.ended}
         self.derived = self.graph.universe.at_lengths(lengths) if lengths else {}
 
-    def place(self, dims: Mapping[str, int]) -> Place:
+    def place(self, dims: Mapping[str, int]) -> PointValues:
         """The values of all bounds at a point of some dimensions."""
         values = {**self.bounds, **dims}
         if not self.ended:
-            return Place(values)
-        unknown: dict[str, tuple[Key, range]] = {}
+            return PointValues(values)
+        unknown: dict[str, tuple[LengthKey, range]] = {}
         for b in self.ended:
             if all(d in dims for d in b.outer):
                 key = (b.name, tuple(dims[d] for d in b.outer))
@@ -81,10 +80,10 @@ class Lengths:
                     unknown[b.name] = (key, range(self.seen.get(key, 0) + 1, values[b.name] + 1))
         for name, e in self.derived.items():
             values[name] = evaluate(e, values)
-        return Place(values, unknown)
+        return PointValues(values, unknown)
 
-    def value(self, e: Expr, place: Place) -> int:
-        """The value of an expression or condition. Raises ``Undecided``."""
+    def value(self, e: Expr, place: PointValues) -> int:
+        """The value of an expression or condition. Raises ``UnknownLength``."""
         if place.open and any(n in self.derived for n in symbols(e)):
             e = substitute(e, self.derived)
             named = [n for n in symbols(e) if n in place.open]
@@ -92,7 +91,7 @@ class Lengths:
                 return self._common(e, place, named)
         return evaluate(e, place.values)
 
-    def _common(self, e: Expr, place: Place, named: list[str]) -> int:
+    def _common(self, e: Expr, place: PointValues, named: list[str]) -> int:
         """The value for all lengths that are still possible."""
         low, high = _interval(e, place)
         if low == high:
@@ -109,41 +108,41 @@ class Lengths:
             first = next(tried)
             if all(v == first for v in tried):
                 return first
-        raise Undecided(place.open[named[0]][0])
+        raise UnknownLength(place.open[named[0]][0])
 
-    def step(self, key: Key) -> Point:
+    def step(self, key: LengthKey) -> Point:
         """The point of the node that looks at the first step of which nothing is known."""
         node = self.nodes[key[0]]
         bound = next(b for b in self.graph.universe.ended if b.name == key[0])
         outer = dict(zip(bound.outer, key[1], strict=True))
         return tuple(outer.get(d, self.seen.get(key, 0)) for d in node.domain.dims)
 
-    def note(self, key: Key, last: bool) -> None:
+    def note(self, key: LengthKey, last: bool) -> None:
         """Remember whether that step was the last one."""
         self.seen[key] = self.seen.get(key, 0) + 1
         if last or self.seen[key] == self.bounds[key[0]]:
             self.found[key] = self.seen[key]
 
 
-def _interval(e: Expr, place: Place) -> tuple[int, int]:
+def _interval(e: Expr, place: PointValues) -> tuple[int, int]:
     """The least and the greatest value, or more than that."""
     match e:
         case Sym(name=n) if n in place.open:
             return place.open[n][1][0], place.open[n][1][-1]
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             scaled = [sorted(c * v for v in _interval(x, place)) for c, x in terms]
             return k + sum(s[0] for s in scaled), k + sum(s[1] for s in scaled)
         case FloorDiv(arg=a, divisor=k):
             low, high = _interval(a, place)
             return low // k, high // k
-        case Min(args=args) | Max(args=args):
-            pick = min if isinstance(e, Min) else max
+        case IndexMin(args=args) | IndexMax(args=args):
+            pick = min if isinstance(e, IndexMin) else max
             both = list(_intervals(args, place))
             return pick(a for a, _ in both), pick(b for _, b in both)
-        case Compare(op=op, left=left, right=right):
+        case Relation(op=op, left=left, right=right):
             first, second = _interval(left, place), _interval(right, place)
             pairs = [(Const(x), Const(y)) for x in first for y in second]
-            held = [evaluate(Compare(op, x, y), {}) for x, y in pairs]
+            held = [evaluate(Relation(op, x, y), {}) for x, y in pairs]
             apart = first[1] < second[0] or second[1] < first[0]
             return (min(held), max(held)) if apart or op not in ("==", "!=") else (0, 1)
         case _:
@@ -152,6 +151,6 @@ def _interval(e: Expr, place: Place) -> tuple[int, int]:
             return (value, value + 1) if named else (value, value)
 
 
-def _intervals(args: tuple[Expr, ...], place: Place) -> Iterator[tuple[int, int]]:
+def _intervals(args: tuple[Expr, ...], place: PointValues) -> Iterator[tuple[int, int]]:
     for a in args:
         yield _interval(a, place)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic.domain import Universe
@@ -37,7 +37,7 @@ def turn(node: Node) -> Turn | None:
     match node.op:
         case ExternHost(module=module, turn=number):
             return Turn(queue=module, number=number)
-        case Effect(turn=number):
+        case EffectOp(turn=number):
             # No line waits for those over other dimensions: of these some may come much later.
             return Turn(queue=f"over {', '.join(node.domain.dims)}", number=number)
         case _:

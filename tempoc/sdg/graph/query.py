@@ -15,7 +15,7 @@ from tempoc.symbolic.expr import Expr, Slice, Sym
 from tempoc.symbolic.walk import extent, substitute
 
 
-class Use(NamedTuple):
+class OperandUse(NamedTuple):
     """Operand ``slot`` of node ``reader``."""
 
     reader: str
@@ -28,12 +28,12 @@ def parts_of(graph: Graph, param: str) -> tuple[str, ...]:
     return tuple(n for n in names if param and f"{n}.".startswith(f"{param}."))
 
 
-def users(graph: Graph) -> dict[str, tuple[Use, ...]]:
+def users(graph: Graph) -> dict[str, tuple[OperandUse, ...]]:
     """For each node the operands that read any of its outputs, in node order."""
-    found: dict[str, list[Use]] = {name: [] for name in graph.nodes}
+    found: dict[str, list[OperandUse]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
         for slot, edge in enumerate(node.inputs):
-            found[edge.source].append(Use(node.name, slot))
+            found[edge.source].append(OperandUse(node.name, slot))
     return {name: tuple(uses) for name, uses in found.items()}
 
 

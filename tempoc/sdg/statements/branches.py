@@ -12,26 +12,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
 from tempoc.sdg.graph.graph import Edge, Graph, Group
-from tempoc.sdg.graph.query import Use, components, reachable, topological, users
+from tempoc.sdg.graph.query import OperandUse, components, reachable, topological, users
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic.domain import Domain
 
-Side = tuple[str, int]
+BranchSide = tuple[str, int]
 """A ``cond`` node and the slot of one of its branches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class BranchCondition:
     """A condition, as a read of a ``bool`` at the point at hand, that holds, or does not."""
 
     condition: Edge
     holds: bool
 
 
-def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
+def needs(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     """For each node under which conditions alone it is needed, from the outermost branch inwards.
 
     Where a node is needed under a condition, the condition is defined at all points of the node.
@@ -39,14 +39,14 @@ def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, ())
     kept = {o.source for o in graph.outputs}
-    seen = [n.name for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost)]
+    seen = [n.name for n in graph.nodes.values() if isinstance(n.op, EffectOp | ExternHost)]
     alive = reachable(graph, [*kept, *seen])
     uses = users(graph)
-    where: dict[Need, list[Domain]] = {}
+    where: dict[BranchCondition, list[Domain]] = {}
     for node in graph.nodes.values():
         for slot in (1, 2) if isinstance(node.op, Cond) else ():
             where.setdefault(asked(graph, node.name, slot), []).append(node.domain)
-    found: dict[str, tuple[Need, ...]] = {}
+    found: dict[str, tuple[BranchCondition, ...]] = {}
     for name in reversed(topological(graph)):
         node = graph.nodes[name]
         if name in kept or not is_computed(node):
@@ -56,15 +56,15 @@ def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
     return {name: found.get(name, ()) for name in graph.nodes}
 
 
-def asked(graph: Graph, cond: str, slot: int) -> Need:
+def asked(graph: Graph, cond: str, slot: int) -> BranchCondition:
     """When a branch of a ``cond`` is taken."""
     edge = graph.nodes[cond].inputs[0]
-    return Need(condition=replace(edge, span=None), holds=slot == 1)
+    return BranchCondition(condition=replace(edge, span=None), holds=slot == 1)
 
 
 def _uses(
-    graph: Graph, name: str, use: Use, found: Mapping[str, tuple[Need, ...]]
-) -> tuple[Need, ...]:
+    graph: Graph, name: str, use: OperandUse, found: Mapping[str, tuple[BranchCondition, ...]]
+) -> tuple[BranchCondition, ...]:
     """Under which conditions one use needs a node."""
     reader, node = graph.nodes[use.reader], graph.nodes[name]
     if not is_computed(reader) or reader.domain.dims != node.domain.dims:
@@ -78,7 +78,7 @@ def _uses(
     return around
 
 
-def _common(parts: Iterable[tuple[Need, ...]]) -> tuple[Need, ...]:
+def _common(parts: Iterable[tuple[BranchCondition, ...]]) -> tuple[BranchCondition, ...]:
     """What all have, in the order of the first."""
     first, *others = list(parts) or [()]
     return tuple(need for need in first if all(need in other for other in others))
@@ -87,7 +87,7 @@ def _common(parts: Iterable[tuple[Need, ...]]) -> tuple[Need, ...]:
 # ---------------------------------------------------------------- who computes it
 
 
-def owners(graph: Graph, members: Sequence[str]) -> dict[str, Side]:
+def owners(graph: Graph, members: Sequence[str]) -> dict[str, BranchSide]:
     """Of some nodes, in the order in which they run, the branch in which each is computed.
 
     That is the first branch after the node that is taken when the node is needed. What is missing
@@ -98,7 +98,7 @@ def owners(graph: Graph, members: Sequence[str]) -> dict[str, Side]:
     if not conds:
         return {}
     needed = needs(graph)
-    found: dict[str, Side] = {}
+    found: dict[str, BranchSide] = {}
     for name in members:
         domain, place = graph.nodes[name].domain, places[name]
         later = (c for c in conds if places[c] > place and graph.nodes[c].domain == domain)
@@ -112,10 +112,10 @@ def owners(graph: Graph, members: Sequence[str]) -> dict[str, Side]:
 
 def _first(
     graph: Graph,
-    needed: Mapping[str, tuple[Need, ...]],
-    wanted: tuple[Need, ...],
+    needed: Mapping[str, tuple[BranchCondition, ...]],
+    wanted: tuple[BranchCondition, ...],
     conds: Iterable[str],
-) -> Side | None:
+) -> BranchSide | None:
     for cond in conds if wanted else ():
         for slot in (1, 2):
             here = {*needed[cond], asked(graph, cond, slot)}
@@ -124,9 +124,9 @@ def _first(
     return None
 
 
-def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, Side]) -> str | None:
+def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, BranchSide]) -> str | None:
     """A node that would be computed after one that reads it."""
-    served: dict[Side, list[str]] = {}
+    served: dict[BranchSide, list[str]] = {}
     for name in members:
         if name in found:
             served.setdefault(found[name], []).append(name)

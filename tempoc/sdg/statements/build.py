@@ -23,7 +23,14 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import turn
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import mentioned
-from tempoc.sdg.statements.statements import Origin, Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.statements.statements import (
+    Read,
+    Statement,
+    Statements,
+    Tensor,
+    TensorOrigin,
+    Write,
+)
 from tempoc.sdg.statements.vectorized import together
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -33,8 +40,8 @@ from tempoc.symbolic.expr import (
     Const,
     Entry,
     Expr,
+    IndexSum,
     Slice,
-    Sum,
     Sym,
     compare,
     conjunction,
@@ -96,7 +103,7 @@ def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
     box: list[Expr] = []
     for dim, at in target.items():
         if at != Sym(dim):  # the source's own domain keeps unshifted dimensions in range
-            const = at.const if isinstance(at, Sum) else 0
+            const = at.const if isinstance(at, IndexSum) else 0
             box.append(compare(">=", at - const, Const(-const)))
             box.append(compare("<", at, Sym(graph.universe.dim(dim).bound)))
     guard = conjunction(merge.domain.where, merge.inputs[branch].guard)
@@ -160,7 +167,7 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
     }
 
 
-def _origin(node: Node) -> Origin:
+def _origin(node: Node) -> TensorOrigin:
     match node.op:
         case Input() | Seed():
             return "input"
@@ -200,7 +207,7 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Access:
+class _PendingRead:
     """A read on its way: the edge and where it stands."""
 
     member: str
@@ -266,10 +273,10 @@ def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tu
     return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
 
 
-def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_Access]:
+def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_PendingRead]:
     for member in members:
         for slot, edge in enumerate(graph.nodes[member].inputs):
-            yield _Access(member=member, slot=slot, edge=edge)
+            yield _PendingRead(member=member, slot=slot, edge=edge)
 
 
 def _forwarded(

@@ -15,7 +15,7 @@ from tempoc.poly.scheduling import cycles
 from tempoc.sdg.graph.effect_order import befores
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import ZERO, Entry, Expr, Max, Min, Slice, Sym, interval, sub
+from tempoc.symbolic.expr import ZERO, Entry, Expr, IndexMax, IndexMin, Slice, Sym, interval, sub
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +96,20 @@ def _span(entry: Entry, here: Sym) -> tuple[int | None, int | None]:
 
 
 def _most(e: Expr, here: Sym) -> int | None:
-    if isinstance(e, Min | Max):
+    if isinstance(e, IndexMin | IndexMax):
         ends = [_most(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
-        if isinstance(e, Max):
+        if isinstance(e, IndexMax):
             return max(known) if len(known) == len(ends) else None
         return min(known, default=None)
     return interval(sub(e, here))[1]
 
 
 def _least(e: Expr, here: Sym) -> int | None:
-    if isinstance(e, Min | Max):
+    if isinstance(e, IndexMin | IndexMax):
         ends = [_least(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
-        if isinstance(e, Min):
+        if isinstance(e, IndexMin):
             return min(known) if len(known) == len(ends) else None
         return max(known, default=None)
     return interval(sub(e, here))[0]

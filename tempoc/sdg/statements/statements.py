@@ -19,7 +19,7 @@ from tempoc.sdg.graph.effect_order import Turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
-Origin = Literal["computed", "input", "param"]
+TensorOrigin = Literal["computed", "input", "param"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Tensor:
     out: int
     domain: Domain
     type: TensorType
-    origin: Origin = "computed"
+    origin: TensorOrigin = "computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,16 +16,16 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
-    And,
+    Conjunction,
     Const,
     Entry,
     Expr,
     FloorDiv,
-    Max,
-    Min,
+    IndexMax,
+    IndexMin,
+    IndexSum,
     Mod,
     Slice,
-    Sum,
     Sym,
     add,
     compare,
@@ -70,7 +70,7 @@ def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vecto
 
 
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
-    parts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
+    parts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)
     found: dict[str, Vector] = {}
     if space.is_empty(domain):
         return None
@@ -123,7 +123,7 @@ def _around(entry: Entry, vector: Ranges) -> Entry:
 
 def stride(entry: Expr, moving: Sequence[str]) -> int:
     """How far apart neighbours are read: ``3`` for ``3*t + i``; 1 if that is not plain to see."""
-    if not isinstance(entry, Sum):
+    if not isinstance(entry, IndexSum):
         return 1
     scales = [abs(c) for c, x in entry.terms if any(d in symbols(x) for d in moving)]
     plain = all(isinstance(x, Sym) for _, x in entry.terms if any(d in symbols(x) for d in moving))
@@ -135,14 +135,14 @@ def _extreme(e: Expr, vector: Ranges, *, greatest: bool) -> Expr:
     match e:
         case Sym(name=n) if n in vector:
             return add(vector[n].upper, Const(-1)) if greatest else vector[n].lower
-        case Sum(terms=terms, const=k):
+        case IndexSum(terms=terms, const=k):
             parts = (
                 mul(Const(c), _extreme(x, vector, greatest=greatest == (c > 0))) for c, x in terms
             )
             return add(Const(k), *parts)
-        case Min(args=args):
+        case IndexMin(args=args):
             return minimum(*(_extreme(a, vector, greatest=greatest) for a in args))
-        case Max(args=args):
+        case IndexMax(args=args):
             return maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
         case FloorDiv(arg=a, divisor=k):
             return floordiv(_extreme(a, vector, greatest=greatest), k)

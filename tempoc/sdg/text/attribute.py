@@ -21,15 +21,15 @@ _FLOAT = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf|nan)")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AttributePart:
     """The text of a value, its members if it is a tuple, itself if it is an operator."""
 
     text: str
-    members: tuple[Part, ...] | None = None
+    members: tuple[AttributePart, ...] | None = None
     op: Op | None = None
 
 
-def read_attribute(part: Part, hint: object) -> Attribute:
+def read_attribute(part: AttributePart, hint: object) -> Attribute:
     """The value; ``ValueError`` if the text is no value of the type.
 
     Of a union the first type that fits, in the order bool, int, float, none, dtype, string, tuple,
@@ -52,7 +52,7 @@ def _rank(option: object) -> int:
     return len(order) + (get_origin(option) is not tuple)
 
 
-def _read(part: Part, option: object) -> Attribute:
+def _read(part: AttributePart, option: object) -> Attribute:
     if get_origin(option) is tuple:
         return _tuple(part, get_args(option))
     if get_origin(option) is Literal:
@@ -76,7 +76,7 @@ def _read(part: Part, option: object) -> Attribute:
     return result
 
 
-def _tuple(part: Part, hints: tuple[object, ...]) -> tuple[Attribute, ...]:
+def _tuple(part: AttributePart, hints: tuple[object, ...]) -> tuple[Attribute, ...]:
     if part.members is None:
         raise ValueError(part.text)
     if len(hints) == 2 and hints[1] is ...:

@@ -19,12 +19,12 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
-from tempoc.sdg.text.attribute import Attribute, Part, read_attribute
+from tempoc.sdg.text.attribute import Attribute, AttributePart, read_attribute
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, Sym
 from tempoc.symbolic.text import parse as parse_entry
 
-Branch = Tree[Token]
+GrammarTree = Tree[Token]
 
 
 def parse_graph(text: str, path: str) -> Graph:
@@ -36,7 +36,7 @@ def parse_graph(text: str, path: str) -> Graph:
         span = source.span(error.offset, error.offset + len(error.found))
         wanted = tuple(_spelled(kind) for kind in error.expected)
         raise errors.unreadable(span, error.found, wanted) from None
-    return _Reader(source).graph(tree)
+    return _GraphReader(source).graph(tree)
 
 
 def _spelled(kind: str) -> str:
@@ -50,21 +50,21 @@ def _grammar() -> Grammar:
     return load(("sdg",), start=("graph",), positions=True)
 
 
-def _branches(tree: Branch, kind: str) -> list[Branch]:
+def _branches(tree: GrammarTree, kind: str) -> list[GrammarTree]:
     return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
 
 
-def _tokens(tree: Branch, kind: str) -> list[Token]:
+def _tokens(tree: GrammarTree, kind: str) -> list[Token]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _GraphReader:
     """Reads the branches of one text's tree."""
 
     source: Source
 
-    def graph(self, tree: Branch) -> Graph:
+    def graph(self, tree: GrammarTree) -> Graph:
         """Everything: first what declares names, then what uses them."""
         (header,) = _branches(tree, "header")
         (label,) = _branches(header, "label")
@@ -75,7 +75,7 @@ class _Reader:
                 self.expr(_branches(a, "expr")[0]) for a in _branches(tree, "assume")
             ),
         )
-        lines: dict[str, tuple[Branch, Domain]] = {}
+        lines: dict[str, tuple[GrammarTree, Domain]] = {}
         for line in _branches(tree, "node"):
             name = self.node_name(line)
             if name in lines:
@@ -94,7 +94,7 @@ class _Reader:
 
     # ------------------------------------------------------------ universe
 
-    def bound(self, tree: Branch) -> Bound:
+    def bound(self, tree: GrammarTree) -> Bound:
         """``bound N = (T+3)//4``, ``bound T until stop over i``."""
         (name,) = _branches(tree, "name")
         values = _branches(tree, "expr")
@@ -106,12 +106,12 @@ class _Reader:
             outer=tuple(ends[1:]),
         )
 
-    def dim(self, tree: Branch) -> Dim:
+    def dim(self, tree: GrammarTree) -> Dim:
         """``dim t < T``."""
         name, bound = _branches(tree, "name")
         return Dim(name=self.words(name), bound=self.words(bound))
 
-    def domain(self, tree: Branch, universe: Universe) -> Domain:
+    def domain(self, tree: GrammarTree, universe: Universe) -> Domain:
         """``[b, t | t >= 1]``."""
         names = [n for axis in _branches(tree, "axis") for n in _branches(axis, "name")]
         dims = tuple(self.words(n) for n in names)
@@ -121,7 +121,7 @@ class _Reader:
         where = _branches(tree, "expr")
         return Domain(dims, self.expr(where[0]) if where else TRUE)
 
-    def vector(self, tree: Branch) -> tuple[str, ...]:
+    def vector(self, tree: GrammarTree) -> tuple[str, ...]:
         """The dimensions of a node's domain that are marked by a star."""
         axes = [a for d in _branches(tree, "domain") for a in _branches(d, "axis")]
         for axis in axes:
@@ -133,14 +133,14 @@ class _Reader:
 
     # ------------------------------------------------------------ nodes
 
-    def node_name(self, tree: Branch) -> str:
+    def node_name(self, tree: GrammarTree) -> str:
         """The name on the left of a line."""
         name, out = self.port(_tokens(tree, "NODE")[0])
         if out:
             raise errors.meaningless(self.span(tree), "a node is named without `@`")
         return name
 
-    def node(self, name: str, tree: Branch, domains: dict[str, Domain]) -> Node:
+    def node(self, name: str, tree: GrammarTree, domains: dict[str, Domain]) -> Node:
         """``%h = add %x, %y[t-1] : [t] f32[8]``."""
         (operands,) = _branches(tree, "operands")
         (types,) = _branches(tree, "types")
@@ -155,7 +155,7 @@ class _Reader:
             spans=(span,),
         )
 
-    def op(self, tree: Branch) -> Op:
+    def op(self, tree: GrammarTree) -> Op:
         """``reduce{kind="sum", axis=0}``."""
         (name,) = _branches(tree, "name")
         cls = OPS.get(self.words(name))
@@ -180,19 +180,19 @@ class _Reader:
             raise errors.meaningless(self.span(name), f"`{cls.name}`: {error}") from None
         return op
 
-    def part(self, tree: Branch | Token) -> Part:
+    def part(self, tree: GrammarTree | Token) -> AttributePart:
         """A value as text, and its members if it is a tuple."""
         if isinstance(tree, Token):
-            return Part(str(tree))
+            return AttributePart(str(tree))
         if tree.data == "op":
-            return Part(self.words(tree), op=self.op(tree))
+            return AttributePart(self.words(tree), op=self.op(tree))
         only = tree.children[0] if len(tree.children) == 1 else None
         if isinstance(only, Tree) and only.data == "tuple":
             members = [c for c in only.children if isinstance(c, Tree)]
-            return Part(self.words(tree), tuple(self.part(m) for m in members))
-        return Part(self.words(tree))
+            return AttributePart(self.words(tree), tuple(self.part(m) for m in members))
+        return AttributePart(self.words(tree))
 
-    def type(self, tree: Branch) -> TensorType:
+    def type(self, tree: GrammarTree) -> TensorType:
         """``~f32[8, t+1]``."""
         (name,) = _branches(tree, "name")
         try:
@@ -205,7 +205,7 @@ class _Reader:
 
     # ------------------------------------------------------------ accesses
 
-    def edge(self, tree: Branch, domains: dict[str, Domain]) -> Edge:
+    def edge(self, tree: GrammarTree, domains: dict[str, Domain]) -> Edge:
         """``%h@1[t-1] when t >= 1``."""
         source, out = self.port(_tokens(tree, "NODE")[0])
         entries = self.entries(tree)
@@ -222,7 +222,7 @@ class _Reader:
             span=self.span(tree),
         )
 
-    def output(self, tree: Branch, domains: dict[str, Domain]) -> Output:
+    def output(self, tree: GrammarTree, domains: dict[str, Domain]) -> Output:
         """``output h = %h[0:T]``."""
         (label,) = _branches(tree, "label")
         source, out = self.port(_tokens(tree, "NODE")[0])
@@ -235,7 +235,7 @@ class _Reader:
             span=self.span(tree),
         )
 
-    def group(self, tree: Branch, domains: dict[str, Domain]) -> Group:
+    def group(self, tree: GrammarTree, domains: dict[str, Domain]) -> Group:
         """``group h = %h.mul, %h.add``."""
         (label,) = _branches(tree, "label")
         members = tuple(self.port(t)[0] for t in _tokens(tree, "NODE"))
@@ -243,13 +243,13 @@ class _Reader:
             self.known(member, tree, domains)
         return Group(name=self.label(label), members=members)
 
-    def known(self, name: str, tree: Branch, domains: dict[str, Domain]) -> Domain:
+    def known(self, name: str, tree: GrammarTree, domains: dict[str, Domain]) -> Domain:
         """The domain of a node that must exist."""
         if name not in domains:
             raise errors.meaningless(self.span(tree), f"there is no node `%{name}`")
         return domains[name]
 
-    def entries(self, tree: Branch) -> tuple[Entry, ...] | None:
+    def entries(self, tree: GrammarTree) -> tuple[Entry, ...] | None:
         """What stands in brackets; None without brackets."""
         for entries in _branches(tree, "entries"):
             return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
@@ -262,29 +262,29 @@ class _Reader:
         name, _, out = str(token)[1:].partition("@")
         return name, int(out) if out else 0
 
-    def label(self, tree: Branch) -> str:
+    def label(self, tree: GrammarTree) -> str:
         """A name, plain or quoted."""
         text = self.words(tree)
         return str(json.loads(text)) if text.startswith('"') else text
 
-    def expr(self, tree: Branch) -> Expr:
+    def expr(self, tree: GrammarTree) -> Expr:
         """An index expression or condition."""
         entry = self.entry(tree)
         if isinstance(entry, Slice):
             raise errors.meaningless(self.span(tree), "a slice cannot stand here")
         return entry
 
-    def entry(self, tree: Branch) -> Entry:
+    def entry(self, tree: GrammarTree) -> Entry:
         """An index expression or slice."""
         try:
             return parse_entry(self.words(tree))
         except ValueError as error:
             raise errors.meaningless(self.span(tree), str(error)) from None
 
-    def words(self, tree: Branch) -> str:
+    def words(self, tree: GrammarTree) -> str:
         """The text of a branch."""
         return self.span(tree).text
 
-    def span(self, tree: Branch) -> Span:
+    def span(self, tree: GrammarTree) -> Span:
         """The place of a branch."""
         return self.source.span(tree.meta.start_pos, tree.meta.end_pos)

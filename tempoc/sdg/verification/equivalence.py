@@ -15,8 +15,8 @@ from itertools import count, product
 import numpy as np
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.ops.control.effects import Effect
-from tempoc.ops.control.externs import Extern
+from tempoc.ops.control.effects import EffectOp
+from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Array
 from tempoc.ops.definition.types import DType
@@ -27,8 +27,8 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.verification.verify import VerifyError
 from tempoc.symbolic.walk import evaluate as value_of
 
-Bounds = Mapping[str, int]
-Values = dict[str, Array]
+BoundSizes = Mapping[str, int]
+OutputValues = dict[str, Array]
 
 SIZES = (1, 2, 5, 3, 4, 6, 7, 8)
 """Values of bounds that are tried, in this order: some programs assume that a bound is not tiny."""
@@ -45,10 +45,10 @@ class Equivalence:
     """The values of a graph at small bounds, with which later graphs are compared."""
 
     graph: Graph
-    _expected: list[tuple[Bounds, Values, Values]] | None = field(default=None)
+    _expected: list[tuple[BoundSizes, OutputValues, OutputValues]] | None = field(default=None)
 
     @property
-    def expected(self) -> list[tuple[Bounds, Values, Values]]:
+    def expected(self) -> list[tuple[BoundSizes, OutputValues, OutputValues]]:
         """Bounds, data and values of the graph; none if it calls Python or is too large."""
         if self._expected is None:
             tries = (self._at(bounds) for bounds in small_bounds(self.graph))
@@ -69,9 +69,9 @@ class Equivalence:
                 if name not in values or not _same(values[name], want):
                     raise VerifyError(name, f"has other values at {dict(bounds)}", after)
 
-    def _at(self, bounds: Bounds) -> tuple[Bounds, Values, Values] | None:
+    def _at(self, bounds: BoundSizes) -> tuple[BoundSizes, OutputValues, OutputValues] | None:
         """The graph evaluated; ``None`` if it is too large, or refuses the random data."""
-        calls = any(isinstance(n.op, Extern) for n in self.graph.nodes.values())
+        calls = any(isinstance(n.op, ExternCall) for n in self.graph.nodes.values())
         sizes = all_bounds(self.graph, bounds)
         if calls or min(sizes.values(), default=1) < 1 or _work(self.graph, sizes) > LIMIT:
             return None
@@ -82,7 +82,7 @@ class Equivalence:
             return None
 
 
-def small_bounds(graph: Graph) -> Iterator[Bounds]:
+def small_bounds(graph: Graph) -> Iterator[BoundSizes]:
     """Small values of the bounds that a run would give, as far as the assumptions allow."""
     free = [b.name for b in graph.universe.bounds if b.value is None]
     sizes: list[tuple[int, ...]] = [(n,) * len(free) for n in SIZES]
@@ -95,12 +95,12 @@ def small_bounds(graph: Graph) -> Iterator[Bounds]:
             yield bounds
 
 
-def _values(graph: Graph, bounds: Bounds, data: Values) -> Values:
+def _values(graph: Graph, bounds: BoundSizes, data: OutputValues) -> OutputValues:
     """The outputs, and what is printed and saved, in order."""
-    effects: Values = {}
+    effects: OutputValues = {}
     numbers = count()
 
-    def perform(op: Effect, at: Mapping[str, int], arrays: tuple[Array, ...]) -> None:
+    def perform(op: EffectOp, at: Mapping[str, int], arrays: tuple[Array, ...]) -> None:
         point = {d: at[d] for place in op.places for d, _ in place if d in at}
         for name, array in zip(op.names, arrays, strict=True):
             effects[f"{op.name} {next(numbers)} of {name} at {point}"] = array
@@ -120,7 +120,7 @@ def _same(value: Array, want: Array) -> bool:
 # ---------------------------------------------------------------- data and sizes
 
 
-def _shape(node: Node, out: int, sizes: Bounds, bounds: Mapping[str, str]) -> list[int]:
+def _shape(node: Node, out: int, sizes: BoundSizes, bounds: Mapping[str, str]) -> list[int]:
     """The largest extents of a result over the box of the node's domain."""
     dims = node.domain.dims
     corners = [dict(zip(dims, at, strict=True)) for at in product(*(
@@ -130,7 +130,7 @@ def _shape(node: Node, out: int, sizes: Bounds, bounds: Mapping[str, str]) -> li
     return [max(0, *(value_of(e, {**sizes, **at}) for at in corners)) for e in extents]
 
 
-def _work(graph: Graph, sizes: Bounds) -> int:
+def _work(graph: Graph, sizes: BoundSizes) -> int:
     """How many elements all nodes have, with what a point costs."""
     bounds = {d.name: d.bound for d in graph.universe.dims}
     work = 0
@@ -142,10 +142,10 @@ def _work(graph: Graph, sizes: Bounds) -> int:
     return work
 
 
-def _data(graph: Graph, sizes: Bounds) -> Values:
+def _data(graph: Graph, sizes: BoundSizes) -> OutputValues:
     """Random data for inputs, and for params that have no default."""
     bounds = {d.name: d.bound for d in graph.universe.dims}
-    data: Values = {}
+    data: OutputValues = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Input) or (isinstance(node.op, Param) and not node.inputs):
             lead = [sizes[bounds[d]] for d in node.domain.dims]

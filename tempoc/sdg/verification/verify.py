@@ -67,7 +67,7 @@ class DomainFacts:
 
 def verify(graph: Graph, space: Space, *, after: str = "") -> None:
     """Check everything; raises ``VerifyError`` that names the node and the pass ``after`` which."""
-    checker = _Checker(graph=graph, space=space, after=after)
+    checker = _GraphChecker(graph=graph, space=space, after=after)
     for name, node in graph.nodes.items():
         checker.node(name, node)
     for node in graph.nodes.values():  # now that every edge is known to lead somewhere
@@ -81,7 +81,7 @@ def verify(graph: Graph, space: Space, *, after: str = "") -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Checker:
+class _GraphChecker:
     """One check of one graph."""
 
     graph: Graph

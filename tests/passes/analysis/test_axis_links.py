@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.ops.axis_links import OPAQUE, RULES, Link, Part, links, narrowed
+from tempoc.ops.axis_links import OPAQUE, RULES, AxisPart, Link, links, narrowed
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.shapes import axes_of
@@ -81,7 +81,7 @@ def cut(
     results = [
         evaluate(case.types[k].shape[a], at) for k, a in enumerate(link.results) if a is not None
     ]
-    part = Part(Const(start), Const(min(STEP, results[0] - start)))
+    part = AxisPart(Const(start), Const(min(STEP, results[0] - start)))
     return narrowed(case.op, link, part).evaluate(tuple(parts), at)
 
 

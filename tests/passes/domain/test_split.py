@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 
 from tempoc.passes.context import PassContext
-from tempoc.passes.domain.split import Split
+from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.poly.relations.space import Space
@@ -111,7 +111,8 @@ output x = %x[0:T]
 """,
 }
 LEFT = {
-    "a state, and what it is fed with step by step": PROMPT + """%a = tanh %x : [t] f32[3]
+    "a state, and what it is fed with step by step": PROMPT
+    + """%a = tanh %x : [t] f32[3]
 %h.0 = copy %a[0] : [] f32[3]
 %h.1 = mul %h[t-1], %a : [t | t >= 1] f32[3]
 %h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[3]
@@ -168,7 +169,7 @@ def assert_equal(before: Graph, after: Graph) -> None:
 def split(before: Graph) -> Graph:
     """The graph after the pass, verified and equal."""
     space = Space(before.universe)
-    after = Split().run(before, PassContext(space))
+    after = SplitLoops().run(before, PassContext(space))
     verify(after, space, after="split")
     assert_equal(before, after)
     return after
@@ -177,7 +178,7 @@ def split(before: Graph) -> Graph:
 def test_split(golden: Golden) -> None:
     story = Story()
     for name, text in CUT.items():
-        outcome = story.tell(name, HEAD + text, Split())
+        outcome = story.tell(name, HEAD + text, SplitLoops())
         assert_equal(graph(HEAD + text), outcome.graph)
         assert any(r.step == "split" for r in outcome.remarks)
     golden("passes/split.txt", story.text)
@@ -202,7 +203,7 @@ def test_what_is_cut_runs_at_once(name: str) -> None:
 
 
 def test_a_cut_is_explained() -> None:
-    outcome = Story().tell("", HEAD + CUT["a prompt, then what was found"], Split())
+    outcome = Story().tell("", HEAD + CUT["a prompt, then what was found"], SplitLoops())
     (remark,) = outcome.remarks
     assert remark.message == (
         "t < P is computed apart from t >= P: there `a`, `y` need no earlier or later point in t"
@@ -226,7 +227,7 @@ def test_generated_programs_keep_their_meaning() -> None:
         before = graph_of(program.text)
         space = Space(before.universe)
         start = Canonicalize().run(before, PassContext(space))
-        after = Split().run(start, PassContext(space))
+        after = SplitLoops().run(start, PassContext(space))
         verify(after, space, after="split")
         assert_equal(before, after)
         cut.extend([after] if after != start else [])

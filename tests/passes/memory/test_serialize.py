@@ -15,7 +15,7 @@ from tempoc.driver.pipelines import O2, step_by_step
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate import Accumulate
-from tempoc.passes.memory.serialize import Walk
+from tempoc.passes.memory.serialize import Serialize
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
@@ -52,7 +52,7 @@ TEXT = f"{HEAD}{STARS}{SUM}{OUT}"
 def walked(before: Graph, piece: int, **told: int) -> Graph:
     """The graph after both passes, verified; it means the same up to rounding."""
     space = Space(before.universe)
-    steps = Walk(piece=piece), Accumulate(piece=piece)
+    steps = Serialize(piece=piece), Accumulate(piece=piece)
     context = PassContext(space, told=told)
     after = run_pipeline(before, steps, context, verify=lambda g, s: verify(g, space, after=s))
     for size in SIZES:
@@ -115,7 +115,8 @@ def test_generated_programs_keep_their_meaning(program: Program) -> None:
     before = elaborate(load_source(Source("generated.rt", program.text)), {})
     space = Space(before.universe)
     steps = tuple(
-        replace(s, piece=1) if isinstance(s, Walk | Accumulate) else s for s in step_by_step(O2)
+        replace(s, piece=1) if isinstance(s, Serialize | Accumulate) else s
+        for s in step_by_step(O2)
     )
     context = PassContext(space)
     after = run_pipeline(

@@ -30,9 +30,7 @@ VALUES = st.builds(
     st.integers(-3, 3),
     st.sampled_from([-1, 0, 0, 1]),
 )
-ATOMS = st.builds(
-    compare, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), VALUES, VALUES
-)
+ATOMS = st.builds(compare, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), VALUES, VALUES)
 CONDITIONS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.poly.relations import syntactic as fast
-from tempoc.poly.relations.space import Outside, Space
+from tempoc.poly.relations.space import OutsideRead, Space
 from tempoc.symbolic.domain import Bound, Dim, Universe
 from tempoc.symbolic.expr import TRUE, Const, Sym, maximum
 from tempoc.symbolic.text import parse_expr, show
@@ -51,7 +51,7 @@ def test_fixed_bounds_prove_but_do_not_show() -> None:
 
 
 def test_witnesses_are_small() -> None:
-    assert S.outside(dom("t"), at("t-1"), dom("t")) == Outside(
+    assert S.outside(dom("t"), at("t-1"), dom("t")) == OutsideRead(
         point={"T": 1, "L": 3, "N": 1, "P": 1, "t": 0}, index=(-1,), dim="t"
     )
     hole = S.outside(dom("t"), at("t"), dom("t", "t % 2 == 0"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.poly.relations import sets
-from tempoc.poly.relations.sets import Frame
+from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.arithmetic import Arith, Operation
 from tempoc.symbolic.text import parse_expr, show
@@ -47,7 +47,7 @@ def test_with_patience_it_is() -> None:
 
 
 def test_patience_is_for_the_whole_question() -> None:
-    frame = Frame(("T",))
+    frame = IslFrame(("T",))
     assert frame.limited(10**6, lambda: frame.limited(1, lambda: 5)) == 5
 
 

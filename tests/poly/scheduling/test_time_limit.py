@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from tempoc.poly.scheduling.loop_order import arrange
-from tempoc.poly.scheduling.problem import Problem
+from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.poly.scheduling.time_limit import NoSchedule, TooSlow, solve
 from tempoc.schedule.dependences import flows
 from tests.schedule.programs import Builder, nstep
@@ -14,7 +14,7 @@ from tests.schedule.programs import Builder, nstep
 
 def constraints(b: Builder) -> isl.ScheduleConstraints:
     tasks = {s.name: s.domain for s in b.statements.statements}
-    problem = Problem(b.space, tasks, flows(b.statements, b.space.universe))
+    problem = SchedulingProblem(b.space, tasks, flows(b.statements, b.space.universe))
     needs = [problem.dependence(f).reverse().to_union_map() for f in problem.flows]
     domain = isl.UnionSet.empty(problem.space.frame.param_space)
     validity = isl.UnionMap.empty(problem.space.frame.param_space)
@@ -55,5 +55,5 @@ def test_a_large_program_needs_no_child() -> None:
         b.statement(f"x{k}", "t", f"x{k - 1}[t]" if k else "h[t]")
     b.statement("h.1", "t", "x119[t]", writes=("h[t+1] | t+1 < T",))
     tasks = {s.name: s.domain for s in b.statements.statements}
-    schedule = arrange(Problem(b.space, tasks, flows(b.statements, b.space.universe)))
+    schedule = arrange(SchedulingProblem(b.space, tasks, flows(b.statements, b.space.universe)))
     assert schedule.get_map().n_map() == 122

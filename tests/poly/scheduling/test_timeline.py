@@ -19,8 +19,9 @@ Tree = int | tuple["Tree", ...] | dict[str, "Tree"]
 # A number is a task, a tuple a sequence, a dictionary a loop.
 trees = st.recursive(
     st.integers(0, 5),
-    lambda inner: st.lists(inner, min_size=1, max_size=3).map(tuple)
-    | inner.map(lambda tree: {"loop": tree}),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3).map(tuple) | inner.map(lambda tree: {"loop": tree})
+    ),
     max_leaves=8,
 )
 

@@ -99,9 +99,7 @@ class Story:
 
     parts: list[str] = field(default_factory=list)
 
-    def tell(
-        self, name: str, text: str, *steps: object, rounded: bool = False
-    ) -> Outcome[Graph]:
+    def tell(self, name: str, text: str, *steps: object, rounded: bool = False) -> Outcome[Graph]:
         """Run steps on a text; what comes out is verified and means the same.
 
         ``rounded``: up to rounding, on ordinary numbers.

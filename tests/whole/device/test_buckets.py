@@ -7,7 +7,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tempoc.base.source import Source
-from tempoc.codegen.program.assemble import Emitted
+from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
@@ -27,11 +27,14 @@ y = nn.softmax(k[0:t+1] @ x[t]) @ k[0:t+1]
 k[t] = tanh(y[t-1] + x[t]) when t >= 1
 output y
 """
-WHOLE = CAUSAL + """
+WHOLE = (
+    CAUSAL
+    + """
 every = k[0:T]
 output k, every
 output k[T-1] as last
 """
+)
 BEHIND = """
 dim t < T
 input x[t]: f32[3]
@@ -118,7 +121,7 @@ PASSES = dict.fromkeys(PROGRAMS, LOOPS) | {"layers": "canonicalize,vectorize,fus
 SIZES = {False: (1, 5), True: (3, 8)}
 
 
-def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> Emitted:
+def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> EmittedProgram:
     options = Options(passes=passes, verify_each=True, **more)
     return Compilation(load_source(Source("m.rt", text)), options).emitted
 

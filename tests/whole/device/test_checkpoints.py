@@ -167,9 +167,7 @@ def files(folder: str) -> dict[str, bytes]:
 
 
 def started(*more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        tempoc("run", "out", *LONG, *more), stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(tempoc("run", "out", *LONG, *more), stderr=subprocess.PIPE, text=True)
 
 
 def until(happens: Callable[[], bool], process: subprocess.Popen[str]) -> None:

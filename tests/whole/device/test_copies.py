@@ -113,8 +113,6 @@ def test_examples(name: str, tmp_path: Path) -> None:
     assert copies == COPIED.get(name, {})
 
 
-def _audit(
-    compilation: Compilation, bounds: dict[str, int], folder: Path
-) -> tuple[Compiled, ...]:
+def _audit(compilation: Compilation, bounds: dict[str, int], folder: Path) -> tuple[Compiled, ...]:
     compilation.write(str(folder / "out"))
     return audit(str(folder / "out"), bounds)

@@ -12,8 +12,8 @@ import pytest
 from tempoc.base.names import Names
 from tempoc.base.source import Source
 from tempoc.cli.main import status
-from tempoc.codegen.program.assemble import Emitted
-from tempoc.codegen.regions.context import Known
+from tempoc.codegen.program.assemble import EmittedProgram
+from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import Regions
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -115,7 +115,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def emitted(text: str, passes: str | None = LOOPS) -> Emitted:
+def emitted(text: str, passes: str | None = LOOPS) -> EmittedProgram:
     options = Options(passes=passes, verify_each=True, regions=True)
     return Compilation(load_source(Source("m.rt", text)), options).emitted
 
@@ -143,7 +143,6 @@ def test_text() -> None:
 def test_loops_with_effects_stay_with_the_host() -> None:
     program = emitted(RNN + "print h[t]\n").program
     assert not [*regions(program.tree)]
-
 
 
 def test_stores_are_updated_in_place() -> None:
@@ -263,7 +262,7 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(1,)) for n in ("a", "b")}
     cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=Operation(">=", ("B", 5)))
     call = nodes.Call(kernel="k", point=("t",), args=cells, results=cells)
-    known = Known(
+    known = ProgramContext(
         stores=stores,
         kernels={"k": nodes.Kernel(name="k", dims=("t",), donated=(0, 1))},
         bounds={"T": None, "B": 2},

@@ -15,7 +15,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.host.effects import Outside
+from tempoc.runtime.host.effects import EffectSink
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, run, run_given
@@ -54,12 +54,12 @@ def files(folder: Path) -> dict[str, dict[str, np.ndarray]]:
 def test_all_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x = np.random.default_rng(0).integers(-4, 4, (2, 7, 3)).astype(np.float32)
     given = Given(bounds={}, inputs=as_sources({"x": x}), params={})
-    evaluate_given(graph_of(TRAIN), given, show=Outside(tmp_path / "eval"))
+    evaluate_given(graph_of(TRAIN), given, show=EffectSink(tmp_path / "eval"))
     written, printed = files(tmp_path / "eval"), capsys.readouterr().err
     for level in LEVELS:
         folder = tmp_path / f"run{level}"
         loaded = load(compiled(TRAIN, tmp_path, level))
-        run_given(loaded, given, Settings(show=Outside(folder)))
+        run_given(loaded, given, Settings(show=EffectSink(folder)))
         assert sorted(capsys.readouterr().err.splitlines()) == sorted(printed.splitlines())
         for name, tensors in files(folder).items():
             assert list(tensors) == list(written[name])
@@ -124,7 +124,7 @@ save y to "y-{t}.safetensors"
 """
     given = {"j": np.array([1, 0, 7], np.int32), "x": np.zeros(3, np.float32)}
     loaded = load(compiled(text, tmp_path))
-    settings = Settings(show=Outside(tmp_path / "files"))
+    settings = Settings(show=EffectSink(tmp_path / "files"))
     with pytest.raises(RunError, match="not in 0:T"):
         run_given(loaded, Given(bounds={}, inputs=as_sources(given), params={}), settings)
     assert "y-2.safetensors" not in files(tmp_path / "files")
@@ -140,7 +140,7 @@ save x to "x-1.safetensors"
     loaded = load(compiled(text.replace("x + i to", "y to") + "y = x + i\n", tmp_path))
     given = Given(bounds={"I": 2}, inputs=as_sources({"x": np.float32(1)}), params={})
     with pytest.raises(RunError, match=r"x-1\.safetensors is saved twice"):
-        run_given(loaded, given, Settings(show=Outside(tmp_path / "files")))
+        run_given(loaded, given, Settings(show=EffectSink(tmp_path / "files")))
 
 
 def test_effects_are_text_that_parses_back() -> None:
@@ -182,7 +182,7 @@ def test_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golde
     lines = capsys.readouterr().err
     golden("externs/lines.txt", lines)
     evaluate_given(
-        graph_of(LINES), Given(bounds={"I": 3}, inputs={}, params={}), show=Outside(tmp_path)
+        graph_of(LINES), Given(bounds={"I": 3}, inputs={}, params={}), show=EffectSink(tmp_path)
     )
     assert sorted(capsys.readouterr().err.splitlines()) == sorted(lines.splitlines())
 
@@ -210,7 +210,7 @@ def test_all_over_the_same_dimensions_take_turns(
     for level in LEVELS:
         loaded = load(compiled(ORDER, tmp_path, level))
         given = Given(bounds={}, inputs=as_sources({"x": x}), params={})
-        run_given(loaded, given, Settings(show=Outside(tmp_path / f"files{level}")))
+        run_given(loaded, given, Settings(show=EffectSink(tmp_path / f"files{level}")))
         shown = [line.partition(" =")[0] for line in capsys.readouterr().err.splitlines()]
         two = [f"{n}[i={i}, t={t}]" for i in range(2) for t in range(3) for n in "xy"]
         assert [line for line in shown if "t=" in line] == two

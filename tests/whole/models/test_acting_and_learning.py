@@ -15,7 +15,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import stage_text
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.symbolic.text import show
 from tests.support.golden import Golden
 
@@ -58,25 +58,25 @@ def compiled(last: str, text: str = REINFORCE) -> Compilation:
     return Compilation(load_source(source), Options(verify_each=True))
 
 
-def loops(tree: Tree) -> Iterator[tuple[Execute, ...]]:
+def loops(tree: ScheduleTree) -> Iterator[tuple[Execute, ...]]:
     """What the innermost loops execute."""
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from loops(item)
-        case Guard(body=body):
+        case TreeGuard(body=body):
             yield from loops(body)
-        case Loop(body=body):
+        case TreeLoop(body=body):
             inner = tuple(loops(body))
             yield from inner or (tuple(executed(body)),)
 
 
-def executed(tree: Tree) -> Iterator[Execute]:
+def executed(tree: ScheduleTree) -> Iterator[Execute]:
     match tree:
-        case Sequence(items=items):
+        case TreeSequence(items=items):
             for item in items:
                 yield from executed(item)
-        case Guard(body=body) | Loop(body=body):
+        case TreeGuard(body=body) | TreeLoop(body=body):
             yield from executed(body)
         case Execute():
             yield tree

@@ -53,9 +53,7 @@ def same(found: Arrays, wanted: Arrays) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "level"), [*((name, 2) for name in SMALL), ("reinforce", 1)]
-)
+@pytest.mark.parametrize(("name", "level"), [*((name, 2) for name in SMALL), ("reinforce", 1)])
 def test_the_compiled_program_agrees(name: str, level: int, tmp_path: Path) -> None:
     bounds, defines = SMALL[name]
     options = Options(level=level, defines=defines)

@@ -9,7 +9,7 @@ import pytest
 
 from tempoc.base.source import Source
 from tempoc.codegen.kernels import vmap_batches as batches
-from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -32,7 +32,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels say what a point takes, and batches have but a few bytes."""
     monkeypatch.setattr(batches, "MORE", -1)
 
-    def small(*parts: Any, batch: int, blocks: bool) -> Emitted:
+    def small(*parts: Any, batch: int, blocks: bool) -> EmittedProgram:
         return assemble(*parts, batch=min(batch, 24), blocks=blocks)
 
     monkeypatch.setattr(compilation, "assemble", small)

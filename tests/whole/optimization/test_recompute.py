@@ -22,7 +22,7 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.forecast.budget import usual_given
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, data
 
@@ -88,9 +88,7 @@ def compilation(text: str, recompute: str | None) -> Compilation:
     return Compilation(load_source(Source("m.rt", text)), options)
 
 
-@pytest.mark.parametrize(
-    ("text", "passes"), [(AROUND, ALL), (CAUSAL, FOUR), (LEARNING, ALL)]
-)
+@pytest.mark.parametrize(("text", "passes"), [(AROUND, ALL), (CAUSAL, FOUR), (LEARNING, ALL)])
 def test_results_are_those_of_the_evaluator(text: str, passes: str) -> None:
     program = Compilation(load_source(Source("m.rt", text)), Options(passes=passes))
     assert waits(program.optimized)
@@ -108,7 +106,7 @@ def test_a_run_has_less_in_stores_and_as_much_as_was_predicted() -> None:
         kernels = tuple(scope[k.name] for k in program.kernels)
         inputs = as_sources(data(compilation(DEEP, how).graph, {"B": 1000}, special=False))
         given = Given(bounds={"B": 1000}, inputs=inputs, params={})
-        loaded = Loaded(program=program, functions=kernels)
+        loaded = LoadedProgram(program=program, functions=kernels)
         result = run_given(loaded, given, Settings(account=True))
         predicted = forecast(program, {"B": 1000}, usual_given(program)).peak
         peaks[how] = predicted

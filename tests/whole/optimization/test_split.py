@@ -14,9 +14,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree
 from tests.support.generators.prompts import Prompted, prompted
 
-SIZES = tuple(
-    {"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9))
-)
+SIZES = tuple({"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9)))
 HEAD = "dim p < P\ndim t < T\ninput given[p]: f32[3]\ninput W: f32[3, 3]\n"
 FEED = "x[t] = given[t] when t < P\nx[t] = y[t-1]\n"
 PROGRAMS = {

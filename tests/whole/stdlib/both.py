@@ -9,7 +9,7 @@ import numpy as np
 
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.graph.graph import Graph
@@ -35,7 +35,7 @@ def both(
 
 def agreed(
     graph: Graph,
-    loaded: Loaded,
+    loaded: LoadedProgram,
     bounds: Mapping[str, int],
     inputs: Data,
     *,
@@ -54,7 +54,7 @@ def agreed(
 
 
 def outputs(
-    loaded: Loaded, bounds: Mapping[str, int], inputs: Data, seed: int = 0
+    loaded: LoadedProgram, bounds: Mapping[str, int], inputs: Data, seed: int = 0
 ) -> dict[str, Any]:
     """What a compiled program says."""
     used = as_sources({i.name: inputs[i.name] for i in loaded.program.inputs})

@@ -133,9 +133,9 @@ def transformer(d: Data) -> Any:
 ATTENTION: dict[str, Case] = {
     "attention": (
         "nn.attention(x, y[0:t+1], y[0:t+1])",
-        lambda d: jax.nn.dot_product_attention(
-            *(d[n][:, None] for n in "xyy"), is_causal=True
-        )[:, 0],
+        lambda d: jax.nn.dot_product_attention(*(d[n][:, None] for n in "xyy"), is_causal=True)[
+            :, 0
+        ],
     ),
     "multi_head_attention": (
         f"nn.multi_head_attention({Q}, {K}, {K})",

@@ -44,18 +44,24 @@ def residual(d: Data) -> Any:
 CASES: dict[str, Case] = {
     "grid": (
         "nn.convolution(x, {w: w, b: b})",
-        lambda d: d["b"]
-        + lax.conv_general_dilated(d["x"], d["w"], (1, 1), "SAME", dimension_numbers=GRID),
+        lambda d: (
+            d["b"]
+            + lax.conv_general_dilated(d["x"], d["w"], (1, 1), "SAME", dimension_numbers=GRID)
+        ),
     ),
     "strided": (
         'nn.convolution(x, {w: w, b: b}, stride = 2, padding = "valid")',
-        lambda d: d["b"]
-        + lax.conv_general_dilated(d["x"], d["w"], (2, 2), "VALID", dimension_numbers=GRID),
+        lambda d: (
+            d["b"]
+            + lax.conv_general_dilated(d["x"], d["w"], (2, 2), "VALID", dimension_numbers=GRID)
+        ),
     ),
     "line": (
         "nn.convolution(z, {w: kernel, b: b2}, stride = 2)",
-        lambda d: d["b2"]
-        + lax.conv_general_dilated(d["z"], d["kernel"], (2,), "SAME", dimension_numbers=LINE),
+        lambda d: (
+            d["b2"]
+            + lax.conv_general_dilated(d["z"], d["kernel"], (2,), "SAME", dimension_numbers=LINE)
+        ),
     ),
     "residual": (
         "nn.residual(x, [{w: keep, b: 1.0}, {w: 0.5 * keep, b: 0.5}])",

@@ -14,7 +14,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import blocks
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.execution.specialize import prepare
-from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import blocks as limits
@@ -51,7 +51,7 @@ def quickly(text: str, folder: Path) -> Path:
     return folder / "out"
 
 
-def walk(loaded: Loaded, **bounds: int) -> str:
+def walk(loaded: LoadedProgram, **bounds: int) -> str:
     """What the runner does if all inputs are given."""
     given = frozenset(i.store for i in loaded.program.inputs)
     found = resolve(loaded.program, bounds, [], {}).values

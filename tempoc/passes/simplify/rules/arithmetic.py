@@ -10,20 +10,20 @@ import math
 from collections.abc import Callable, Mapping
 
 from tempoc.ops.control.control import Select
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor import arithmetic as two
 from tempoc.ops.tensor import elementwise as one
-from tempoc.passes.simplify.rules.pattern import Found, Row, View
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule
 
 
-def _is(value: Number | None, number: float) -> bool:
+def _is(value: Scalar | None, number: float) -> bool:
     """Whether a constant is this number, -0.0 not being 0."""
     return value is not None and value == number and (math.copysign(1, value) > 0) == (number >= 0)
 
 
-def _add_zero(v: View) -> Found | None:
+def _add_zero(v: Match) -> Rewrite | None:
     for slot in (0, 1):
         number = v.number(1 - slot)
         exact = number == 0 and (not v.result.dtype.is_float or not _is(number, 0))
@@ -32,37 +32,37 @@ def _add_zero(v: View) -> Found | None:
     return None
 
 
-def _by(number: float) -> Callable[[View], Found | None]:
+def _by(number: float) -> Callable[[Match], Rewrite | None]:
     """An operand that is a number gives the other one."""
 
-    def find(v: View) -> Found | None:
+    def find(v: Match) -> Rewrite | None:
         slots = (k for k in (0, 1) if _is(v.number(1 - k), number))
         return next((f for k in slots if (f := v.same(k)) is not None), None)
 
     return find
 
 
-def _right(number: int) -> Callable[[View], Found | None]:
+def _right(number: int) -> Callable[[Match], Rewrite | None]:
     return lambda v: v.same(0) if _is(v.number(1), number) else None
 
 
-def _mul_zero(v: View) -> Found | None:
+def _mul_zero(v: Match) -> Rewrite | None:
     if v.result.dtype.is_float or not (_is(v.number(0), 0) or _is(v.number(1), 0)):
         return None
     return v.constant(0)
 
 
-def _minus_one(v: View) -> Found | None:
+def _minus_one(v: Match) -> Rewrite | None:
     for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
         if v.number(1 - slot) != -1:
             continue
         kept = v.operand(slot)
         if (kept.dtype, kept.shape) == (v.result.dtype, v.result.shape):
-            return Found(edges=(v.node.inputs[slot],), op=one.Negative())
+            return Rewrite(edges=(v.node.inputs[slot],), op=one.Negative())
     return None
 
 
-def _reciprocal(v: View) -> Found | None:
+def _reciprocal(v: Match) -> Rewrite | None:
     by = v.number(1)
     if by is None or not v.result.dtype.is_float or not math.isfinite(by) or by == 0:
         return None
@@ -73,10 +73,10 @@ def _reciprocal(v: View) -> Found | None:
         return None
     if v.result.dtype is DType.F16 and not -10 < exponent < 10:
         return None
-    return Found(edges=(v.node.inputs[0], v.literal(1 / by)), op=two.Multiply())
+    return Rewrite(edges=(v.node.inputs[0], v.literal(1 / by)), op=two.Multiply())
 
 
-def _minus_minus(v: View) -> Found | None:
+def _minus_minus(v: Match) -> Rewrite | None:
     """Signs of operands that an operation takes up or that cancel."""
     if any(d is not v.result.dtype for d in v.dtypes):
         return None
@@ -84,17 +84,17 @@ def _minus_minus(v: View) -> Found | None:
     x, y = v.node.inputs
     match v.op:
         case two.Add() if b is not None:
-            return Found(edges=(x, b.edges[0]), op=two.Subtract())
+            return Rewrite(edges=(x, b.edges[0]), op=two.Subtract())
         case two.Add() if a is not None:
-            return Found(edges=(y, a.edges[0]), op=two.Subtract())
+            return Rewrite(edges=(y, a.edges[0]), op=two.Subtract())
         case two.Subtract() if b is not None:
-            return Found(edges=(x, b.edges[0]), op=two.Add())
+            return Rewrite(edges=(x, b.edges[0]), op=two.Add())
         case two.Multiply() | two.Divide() if a is not None and b is not None:
-            return Found(edges=(a.edges[0], b.edges[0]), op=v.op)
+            return Rewrite(edges=(a.edges[0], b.edges[0]), op=v.op)
     return None
 
 
-def _minus_product(v: View) -> Found | None:
+def _minus_product(v: Match) -> Rewrite | None:
     """A product with a negated factor that is added or taken away."""
     if any(d is not v.result.dtype for d in v.dtypes):
         return None
@@ -108,38 +108,38 @@ def _minus_product(v: View) -> Found | None:
                 continue
             edges = tuple(factor.edges[0] if n == k else e for n, e in enumerate(term.edges))
             product = v.make(term.op, *edges)
-            return Found(edges=(v.node.inputs[1 - slot], product), op=opposite)
+            return Rewrite(edges=(v.node.inputs[1 - slot], product), op=opposite)
     return None
 
 
-def _twice(v: View) -> Found | None:
+def _twice(v: Match) -> Rewrite | None:
     inner = v.inner(0, type(v.op), sliced=True)
     return None if inner is None else v.same_as(inner.edges[0])
 
 
-_CALM: tuple[type[Op], ...] = (one.Abs, one.Relu, one.Floor, one.Ceil, one.Round, one.Sign)
-_WHOLE: tuple[type[Op], ...] = (one.Floor, one.Ceil, one.Round)
+_CALM: tuple[type[Op], ...] = (one.Abs, one.Relu, one.Floor, one.Ceil, one.RoundToEven, one.Sign)
+_WHOLE: tuple[type[Op], ...] = (one.Floor, one.Ceil, one.RoundToEven)
 
 
-def _idempotent(v: View) -> Found | None:
+def _idempotent(v: Match) -> Rewrite | None:
     kinds = _WHOLE if isinstance(v.op, _WHOLE) else (type(v.op),)
     return v.same(0) if v.inner(0, *kinds) is not None else None
 
 
-def _abs_negated(v: View) -> Found | None:
+def _abs_negated(v: Match) -> Rewrite | None:
     inner = v.inner(0, one.Negative)
     signed = v.result.dtype is not DType.U32
-    return Found(edges=inner.edges, op=v.op) if inner is not None and signed else None
+    return Rewrite(edges=inner.edges, op=v.op) if inner is not None and signed else None
 
 
-def _alike(v: View) -> Found | None:
+def _alike(v: Match) -> Rewrite | None:
     a, b = v.node.inputs
     return v.same(0) if a == b else None
 
 
-def _absorbed(v: View) -> Found | None:
+def _absorbed(v: Match) -> Rewrite | None:
     """What ``and``, ``or``, ``min`` and ``max`` make of a constant."""
-    neutral: Number
+    neutral: Scalar
     match v.op:
         case two.And() | two.Or():
             neutral = isinstance(v.op, two.And)
@@ -158,12 +158,12 @@ def _absorbed(v: View) -> Found | None:
     return None
 
 
-def _clip(v: View) -> Found | None:
+def _clip(v: Match) -> Rewrite | None:
     x, low, high = v.node.inputs
     if v.number(1) == -math.inf:
-        return Found(edges=(x, high), op=two.Minimum())
+        return Rewrite(edges=(x, high), op=two.Minimum())
     if v.number(2) == math.inf:
-        return Found(edges=(x, low), op=two.Maximum())
+        return Rewrite(edges=(x, low), op=two.Maximum())
     return None
 
 
@@ -179,7 +179,7 @@ _TURNED: Mapping[type[Op], type[two.Comparison]] = {
 }
 
 
-def _not_compared(v: View) -> Found | None:
+def _not_compared(v: Match) -> Rewrite | None:
     """The opposite comparison; less and greater both fail for NaN."""
     inner = v.inner(0, two.Comparison)
     if inner is None:
@@ -187,10 +187,10 @@ def _not_compared(v: View) -> Found | None:
     kind = _OPPOSITE.get(type(inner.op))
     if kind is None and not any(v.type_of(e).dtype.is_float for e in inner.edges):
         kind = _TURNED[type(inner.op)]
-    return None if kind is None else Found(edges=inner.edges, op=kind())
+    return None if kind is None else Rewrite(edges=inner.edges, op=kind())
 
 
-def _same_wholes(v: View) -> Found | None:
+def _same_wholes(v: Match) -> Rewrite | None:
     """What equal whole numbers give."""
     a, b = v.node.inputs
     if a != b or v.operand(0).dtype.is_float or v.operand(0).dtype is DType.KEY:
@@ -202,27 +202,29 @@ def _same_wholes(v: View) -> Found | None:
             return v.constant(isinstance(v.op, two.Equal | two.LessEqual | two.GreaterEqual))
 
 
-def _by_one(v: View) -> Found | None:
+def _by_one(v: Match) -> Rewrite | None:
     if v.result.dtype.is_float or not _is(v.number(1), 1):
         return None
     return v.constant(0) if isinstance(v.op, two.Remainder) else v.same(0)
 
 
-def _branches_alike(v: View) -> Found | None:
+def _branches_alike(v: Match) -> Rewrite | None:
     return v.same(1) if v.node.inputs[1] == v.node.inputs[2] else None
 
 
-def _decided(v: View) -> Found | None:
+def _decided(v: Match) -> Rewrite | None:
     condition = v.number(0)
     return None if condition is None else v.same(1 if condition else 2)
 
 
-def _where_not(v: View) -> Found | None:
+def _where_not(v: Match) -> Rewrite | None:
     inner = v.inner(0, one.Not)
-    return None if inner is None else Found(edges=(inner.edges[0], *v.node.inputs[:0:-1]), op=v.op)
+    return (
+        None if inner is None else Rewrite(edges=(inner.edges[0], *v.node.inputs[:0:-1]), op=v.op)
+    )
 
 
-def _asked_twice(v: View) -> Found | None:
+def _asked_twice(v: Match) -> Rewrite | None:
     """A choice between choices by one condition."""
     condition, *values = v.node.inputs
     for k, value in enumerate(values):
@@ -232,7 +234,7 @@ def _asked_twice(v: View) -> Found | None:
         kept = inner.edges[k + 1]
         edges = (condition, kept, values[1]) if k == 0 else (condition, values[0], kept)
         if kept != value:
-            return Found(edges=edges, op=v.op)
+            return Rewrite(edges=edges, op=v.op)
     return None
 
 
@@ -247,53 +249,55 @@ LOSSLESS: Mapping[DType, tuple[DType, ...]] = {
 """Conversions that keep every value apart, so that a conversion after them may skip them."""
 
 
-def _cast_cast(v: View) -> Found | None:
+def _cast_cast(v: Match) -> Rewrite | None:
     inner = v.inner(0, one.Cast, sliced=True)
     if inner is None:
         return None
     have, middle = v.type_of(inner.edges[0]), inner.node.types[0].dtype
     if middle is not have.dtype and middle not in LOSSLESS.get(have.dtype, ()):
         return None
-    return v.same_as(inner.edges[0]) or Found(edges=inner.edges, op=v.op)
+    return v.same_as(inner.edges[0]) or Rewrite(edges=inner.edges, op=v.op)
 
 
-NUMBERS: tuple[Row, ...] = (
-    Row(name="x + 0 = x", ops=(two.Add,), find=_add_zero),
-    Row(name="x - 0 = x", ops=(two.Subtract,), find=_right(0)),
-    Row(name="x * 1 = x", ops=(two.Multiply,), find=_by(1)),
-    Row(name="x / 1 = x", ops=(two.Divide,), find=_right(1)),
-    Row(name="x ** 1 = x", ops=(two.Power,), find=_right(1)),
-    Row(name="whole x * 0 = 0", ops=(two.Multiply,), find=_mul_zero),
-    Row(name="whole x // 1 and x % 1", ops=(two.FloorDivide, two.Remainder), find=_by_one),
-    Row(
+NUMBERS: tuple[RewriteRule, ...] = (
+    RewriteRule(name="x + 0 = x", ops=(two.Add,), find=_add_zero),
+    RewriteRule(name="x - 0 = x", ops=(two.Subtract,), find=_right(0)),
+    RewriteRule(name="x * 1 = x", ops=(two.Multiply,), find=_by(1)),
+    RewriteRule(name="x / 1 = x", ops=(two.Divide,), find=_right(1)),
+    RewriteRule(name="x ** 1 = x", ops=(two.Power,), find=_right(1)),
+    RewriteRule(name="whole x * 0 = 0", ops=(two.Multiply,), find=_mul_zero),
+    RewriteRule(name="whole x // 1 and x % 1", ops=(two.FloorDivide, two.Remainder), find=_by_one),
+    RewriteRule(
         name="whole x - x, x == x",
         ops=(two.Subtract, two.Comparison),
         find=_same_wholes,
     ),
-    Row(name="x * -1 = -x", ops=(two.Multiply, two.Divide), find=_minus_one),
-    Row(name="x / 2**k = x * 2**-k", ops=(two.Divide,), find=_reciprocal),
-    Row(
+    RewriteRule(name="x * -1 = -x", ops=(two.Multiply, two.Divide), find=_minus_one),
+    RewriteRule(name="x / 2**k = x * 2**-k", ops=(two.Divide,), find=_reciprocal),
+    RewriteRule(
         name="a + -b = a - b",
         ops=(two.Add, two.Subtract, two.Multiply, two.Divide),
         find=_minus_minus,
     ),
-    Row(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_minus_product),
-    Row(name="-(-x) = x", ops=(one.Negative,), find=_twice),
-    Row(name="not not x = x", ops=(one.Not,), find=_twice),
-    Row(name="f(f(x)) = f(x)", ops=_CALM, find=_idempotent),
-    Row(name="abs(-x) = abs(x)", ops=(one.Abs,), find=_abs_negated),
-    Row(name="f(x, x) = x", ops=(two.Minimum, two.Maximum, two.And, two.Or), find=_alike),
-    Row(
+    RewriteRule(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_minus_product),
+    RewriteRule(name="-(-x) = x", ops=(one.Negative,), find=_twice),
+    RewriteRule(name="not not x = x", ops=(one.Not,), find=_twice),
+    RewriteRule(name="f(f(x)) = f(x)", ops=_CALM, find=_idempotent),
+    RewriteRule(name="abs(-x) = abs(x)", ops=(one.Abs,), find=_abs_negated),
+    RewriteRule(name="f(x, x) = x", ops=(two.Minimum, two.Maximum, two.And, two.Or), find=_alike),
+    RewriteRule(
         name="f(x, neutral) = x",
         ops=(two.Minimum, two.Maximum, two.And, two.Or),
         find=_absorbed,
     ),
-    Row(name="clip on one side", ops=(two.Clip,), find=_clip),
-    Row(name="not (a == b) = a != b", ops=(one.Not,), find=_not_compared),
-    Row(name="where(c, x, x) = x", ops=(Select,), find=_branches_alike),
-    Row(name="where(true, x, y) = x", ops=(Select,), find=_decided),
-    Row(name="where(not c, x, y) = where(c, y, x)", ops=(Select,), find=_where_not),
-    Row(name="where(c, where(c, x, y), z) = where(c, x, z)", ops=(Select,), find=_asked_twice),
-    Row(name="a cast to its own dtype", ops=(one.Cast,), find=lambda v: v.same(0)),
-    Row(name="a cast of a lossless cast", ops=(one.Cast,), find=_cast_cast),
+    RewriteRule(name="clip on one side", ops=(two.Clip,), find=_clip),
+    RewriteRule(name="not (a == b) = a != b", ops=(one.Not,), find=_not_compared),
+    RewriteRule(name="where(c, x, x) = x", ops=(Select,), find=_branches_alike),
+    RewriteRule(name="where(true, x, y) = x", ops=(Select,), find=_decided),
+    RewriteRule(name="where(not c, x, y) = where(c, y, x)", ops=(Select,), find=_where_not),
+    RewriteRule(
+        name="where(c, where(c, x, y), z) = where(c, x, z)", ops=(Select,), find=_asked_twice
+    ),
+    RewriteRule(name="a cast to its own dtype", ops=(one.Cast,), find=lambda v: v.same(0)),
+    RewriteRule(name="a cast of a lossless cast", ops=(one.Cast,), find=_cast_cast),
 )

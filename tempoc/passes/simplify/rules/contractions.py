@@ -14,7 +14,7 @@ from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Transpose
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
-from tempoc.passes.simplify.rules.pattern import Found, Inner, Row, View, fewer
+from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.graph.rewrite import compose
@@ -24,16 +24,16 @@ from tempoc.symbolic.walk import symbols
 CONTRACTIONS: tuple[type[Op], ...] = (MatMul, Einsum)
 
 
-def _spelled(v: View) -> Spelling:
+def _spelled(v: Match) -> Spelling:
     return spelling(v.op, [t.ndim for t in v.operands])
 
 
-def _found(letters: Spelling, edges: tuple[Edge, ...]) -> Found:
+def _found(letters: Spelling, edges: tuple[Edge, ...]) -> Rewrite:
     op, ordered = contraction(letters, edges)
-    return Found(edges=ordered, op=op)
+    return Rewrite(edges=ordered, op=op)
 
 
-def _plain_product(v: View) -> Found | None:
+def _plain_product(v: Match) -> Rewrite | None:
     """A matrix product that is spelled out."""
     assert isinstance(v.op, Einsum)
     found = _found(_spelled(v), v.node.inputs)
@@ -45,11 +45,11 @@ def _with(letters: Spelling, slot: int, term: str) -> Spelling:
     return Spelling(terms, letters.result)
 
 
-def _put(v: View, slot: int, edge: Edge) -> tuple[Edge, ...]:
+def _put(v: Match, slot: int, edge: Edge) -> tuple[Edge, ...]:
     return (*v.node.inputs[:slot], edge, *v.node.inputs[slot + 1 :])
 
 
-def _moved_operand(v: View) -> Found | None:
+def _moved_operand(v: Match) -> Rewrite | None:
     """Of an operand that is transposed, broadcast, or has new axes."""
     for slot in range(len(v.node.inputs)):
         inner = v.inner(slot, Transpose, ExpandDims, BroadcastTo)
@@ -62,7 +62,7 @@ def _moved_operand(v: View) -> Found | None:
     return None
 
 
-def _before(v: View, letters: Spelling, slot: int, inner: Inner) -> str | None:
+def _before(v: Match, letters: Spelling, slot: int, inner: Inner) -> str | None:
     """The letters of an operand before its axes were changed; ``None`` if others need these."""
     term = letters.terms[slot]
     match inner.op:
@@ -82,13 +82,13 @@ def _before(v: View, letters: Spelling, slot: int, inner: Inner) -> str | None:
     return term[extra:]
 
 
-def _elsewhere(v: View, letters: Spelling, slot: int, letter: str, left: str) -> bool:
+def _elsewhere(v: Match, letters: Spelling, slot: int, letter: str, left: str) -> bool:
     """Whether the result can do without an operand's axis of extent 1."""
     others = "".join(t for k, t in enumerate(letters.terms) if k != slot) + left
     return letter in others or letter not in letters.result
 
 
-def _extends(v: View, letters: Spelling, slot: int, axis: int) -> bool:
+def _extends(v: Match, letters: Spelling, slot: int, axis: int) -> bool:
     """Whether another operand has the extent to which an axis is broadcast."""
     letter, extent = letters.terms[slot][axis], v.operand(slot).shape[axis]
     for k, term in enumerate(letters.terms):
@@ -99,7 +99,7 @@ def _extends(v: View, letters: Spelling, slot: int, axis: int) -> bool:
     return False
 
 
-def _moved_result(v: View) -> Found | None:
+def _moved_result(v: Match) -> Rewrite | None:
     """The transpose of a contraction."""
     assert isinstance(v.op, Transpose)
     inner = v.inner(0, *CONTRACTIONS, alone=True)
@@ -111,7 +111,7 @@ def _moved_result(v: View) -> Found | None:
     return _found(Spelling(letters.terms, result), inner.edges)
 
 
-def _scaled_operand(v: View) -> Found | None:
+def _scaled_operand(v: Match) -> Rewrite | None:
     """Of an operand that is scaled: fewer numbers to scale in the result."""
     for slot in range(len(v.node.inputs)):
         inner = v.inner(slot, two.Multiply, two.Divide, one.Negative, alone=True)
@@ -119,16 +119,16 @@ def _scaled_operand(v: View) -> Found | None:
             continue
         match inner.op:
             case one.Negative():
-                return Found(edges=(v.make(v.op, *_put(v, slot, inner.edges[0])),), op=inner.op)
+                return Rewrite(edges=(v.make(v.op, *_put(v, slot, inner.edges[0])),), op=inner.op)
             case _:
                 k = _scalar(v, inner)
         if k is not None:
             product = v.make(v.op, *_put(v, slot, inner.edges[1 - k]))
-            return Found(edges=(product, inner.edges[k]), op=inner.op)
+            return Rewrite(edges=(product, inner.edges[k]), op=inner.op)
     return None
 
 
-def _scalar(v: View, inner: Inner) -> int | None:
+def _scalar(v: Match, inner: Inner) -> int | None:
     """Which operand is a scalar that the other is multiplied with or divided by."""
     for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
         if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:
@@ -136,7 +136,7 @@ def _scalar(v: View, inner: Inner) -> int | None:
     return None
 
 
-def _summed(v: View) -> Found | None:
+def _summed(v: Match) -> Rewrite | None:
     """The sum over axes of a contraction: letters that the result lacks."""
     if type(v.op) is not Sum or v.op.keepdims:
         return None
@@ -149,7 +149,7 @@ def _summed(v: View) -> Found | None:
     return _found(Spelling(letters.terms, result), inner.edges)
 
 
-def _summed_products(v: View) -> Found | None:
+def _summed_products(v: Match) -> Rewrite | None:
     """A sum of products that are larger than what is multiplied: an outer product, summed."""
     if type(v.op) is not Sum or v.op.keepdims:
         return None
@@ -191,7 +191,7 @@ def _of_product(rank: int, ranks: list[int]) -> Spelling:
     return Spelling(tuple(letters[rank - n :] for n in ranks), letters)
 
 
-def read_at(v: View, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
+def read_at(v: Match, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
     """What a node reads, at the points at which it is read, and the ranging ones of these."""
     node = v.nodes[edge.source]
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
@@ -212,12 +212,12 @@ def read_at(v: View, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | N
 _LINEAR: tuple[type[Op], ...] = (two.Multiply, two.Divide, *CONTRACTIONS)
 
 
-def _common_factor(v: View) -> Found | None:
+def _common_factor(v: Match) -> Rewrite | None:
     """Two terms of a sum with a factor in common, also where another term stands between."""
     x, y = v.node.inputs
     together = _factored(v, x, y)
     if together is not None:
-        return Found(edges=v.nodes[together.source].inputs, op=v.nodes[together.source].op)
+        return Rewrite(edges=v.nodes[together.source].inputs, op=v.nodes[together.source].op)
     if not isinstance(v.op, two.Add):
         return None
     for part, term in ((x, y), (y, x)):
@@ -227,11 +227,11 @@ def _common_factor(v: View) -> Found | None:
         for k in (1, 0):
             together = _factored(v, inner.edges[k], term)
             if together is not None:
-                return Found(edges=(inner.edges[1 - k], together), op=two.Add())
+                return Rewrite(edges=(inner.edges[1 - k], together), op=two.Add())
     return None
 
 
-def _factored(v: View, x: Edge, y: Edge) -> Edge | None:
+def _factored(v: Match, x: Edge, y: Edge) -> Edge | None:
     """``a * x + b * x`` as ``(a + b) * x``; also for contractions and quotients."""
     first, second = v.behind(x, *_LINEAR, alone=True), v.behind(y, *_LINEAR, alone=True)
     if first is None or second is None or first.op != second.op:
@@ -253,26 +253,28 @@ def _factored(v: View, x: Edge, y: Edge) -> Edge | None:
     return None
 
 
-CONTRACTED: tuple[Row, ...] = (
-    Row(name="a product of matrices", ops=(Einsum,), find=_plain_product, exact=False),
-    Row(
+CONTRACTED: tuple[RewriteRule, ...] = (
+    RewriteRule(name="a product of matrices", ops=(Einsum,), find=_plain_product, exact=False),
+    RewriteRule(
         name="a change of axes before a contraction",
         ops=CONTRACTIONS,
         find=_moved_operand,
         exact=False,
     ),
-    Row(
+    RewriteRule(
         name="a transpose of a contraction", ops=(Transpose,), find=_moved_result, exact=False
     ),
-    Row(
+    RewriteRule(
         name="a scaled operand of a contraction",
         ops=CONTRACTIONS,
         find=wide(_scaled_operand),
         exact=False,
     ),
-    Row(name="a sum of a contraction", ops=(Sum,), find=_summed, exact=False),
-    Row(name="a sum of outer products", ops=(Sum,), find=wide(_summed_products), exact=False),
-    Row(
+    RewriteRule(name="a sum of a contraction", ops=(Sum,), find=_summed, exact=False),
+    RewriteRule(
+        name="a sum of outer products", ops=(Sum,), find=wide(_summed_products), exact=False
+    ),
+    RewriteRule(
         name="a * x + b * x = (a + b) * x",
         ops=(two.Add, two.Subtract),
         find=wide(_common_factor),

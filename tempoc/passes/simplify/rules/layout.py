@@ -15,7 +15,7 @@ from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpo
 from tempoc.ops.tensor.reduction import Any, Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.passes.simplify.rules.pattern import Found, Inner, Row, View, fewer
+from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, compare
 from tempoc.symbolic.walk import symbols
@@ -24,22 +24,22 @@ SPREADING: tuple[type[Op], ...] = (Nary, Select)
 """Operators whose operands are broadcast anyway."""
 
 
-def _transpose_same(v: View) -> Found | None:
+def _transpose_same(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Transpose)
     order = v.op.order(v.result.ndim)
     return v.same(0) if order == tuple(range(v.result.ndim)) else None
 
 
-def _transpose_twice(v: View) -> Found | None:
+def _transpose_twice(v: Match) -> Rewrite | None:
     inner = v.inner(0, Transpose)
     if inner is None:
         return None
     assert isinstance(v.op, Transpose) and isinstance(inner.op, Transpose)
     outer, first = v.op.order(v.result.ndim), inner.op.order(v.result.ndim)
-    return Found(edges=inner.edges, op=Transpose(axes=tuple(first[k] for k in outer)))
+    return Rewrite(edges=inner.edges, op=Transpose(axes=tuple(first[k] for k in outer)))
 
 
-def _transpose_later(v: View) -> Found | None:
+def _transpose_later(v: Match) -> Rewrite | None:
     """An operation on elements that are all transposed in the same way."""
     if len(v.node.types) > 1 or not v.result.shape:
         return None
@@ -58,16 +58,16 @@ def _transpose_later(v: View) -> Found | None:
             return None
     if not orders or any(order != orders[0] for order in orders):
         return None
-    return Found(edges=(v.make(v.op, *edges),), op=Transpose(axes=orders[0]))
+    return Rewrite(edges=(v.make(v.op, *edges),), op=Transpose(axes=orders[0]))
 
 
-def _is_static(v: View, *types: TensorType) -> bool:
+def _is_static(v: Match, *types: TensorType) -> bool:
     """Whether no extent varies with the point: such tensors lie row after row."""
     dims = v.node.domain.dims
     return not any(n in dims for t in types for e in t.shape for n in symbols(e))
 
 
-def _reshape_axes(v: View) -> Found | None:
+def _reshape_axes(v: Match) -> Rewrite | None:
     """A reshape of what only gained or lost axes of extent 1."""
     assert isinstance(v.op, Reshape)
     inner = v.inner(0, Reshape, ExpandDims, Squeeze)
@@ -76,23 +76,23 @@ def _reshape_axes(v: View) -> Found | None:
     (edge,) = inner.edges
     type_ = v.type_of(edge)
     if same_shape(type_.shape, v.result.shape, v.facts):
-        return Found(edges=(edge,))
+        return Rewrite(edges=(edge,))
     if isinstance(inner.op, Reshape) or _is_static(v, type_, v.result):
-        return Found(edges=(edge,), op=Reshape(shape=v.result.shape))
+        return Rewrite(edges=(edge,), op=Reshape(shape=v.result.shape))
     return None
 
 
-def _axes_of_reshape(v: View) -> Found | None:
+def _axes_of_reshape(v: Match) -> Rewrite | None:
     """A new axis, or one less, of what is reshaped."""
     inner = v.inner(0, Reshape)
     if inner is None or not _is_static(v, v.type_of(inner.edges[0]), v.result):
         return None
     if same_shape(v.type_of(inner.edges[0]).shape, v.result.shape, v.facts):
-        return Found(edges=inner.edges)
-    return Found(edges=inner.edges, op=Reshape(shape=v.result.shape))
+        return Rewrite(edges=inner.edges)
+    return Rewrite(edges=inner.edges, op=Reshape(shape=v.result.shape))
 
 
-def _axes_cancel(v: View) -> Found | None:
+def _axes_cancel(v: Match) -> Rewrite | None:
     """A squeeze of a new axis, or the other way around."""
     inner = v.inner(0, Squeeze if isinstance(v.op, ExpandDims) else ExpandDims)
     if inner is None:
@@ -106,20 +106,20 @@ def _axes_cancel(v: View) -> Found | None:
         ndim = inner.node.types[0].ndim
         same = [a % ndim for a in v.op.axes] == [inner.op.axis % ndim]
     fits = same and same_shape(v.type_of(inner.edges[0]).shape, v.result.shape, v.facts)
-    return Found(edges=inner.edges) if fits else None
+    return Rewrite(edges=inner.edges) if fits else None
 
 
-def _there_already(v: View) -> Found | None:
+def _there_already(v: Match) -> Rewrite | None:
     same = same_shape(v.operand(0).shape, v.result.shape, v.facts)
-    return Found(edges=v.node.inputs) if same else None
+    return Rewrite(edges=v.node.inputs) if same else None
 
 
-def _broadcast_twice(v: View) -> Found | None:
+def _broadcast_twice(v: Match) -> Rewrite | None:
     """A broadcast of a broadcast, or of leading new axes, which it makes itself."""
     inner = v.inner(0, BroadcastTo, ExpandDims)
     if inner is None or not _makes_itself(inner):
         return None
-    return Found(edges=inner.edges, op=v.op)
+    return Rewrite(edges=inner.edges, op=v.op)
 
 
 def _makes_itself(inner: Inner) -> bool:
@@ -129,7 +129,7 @@ def _makes_itself(inner: Inner) -> bool:
     return isinstance(inner.op, BroadcastTo)
 
 
-def _axis_of_spread(v: View) -> Found | None:
+def _axis_of_spread(v: Match) -> Rewrite | None:
     """A new axis of what is broadcast: of less, broadcast then."""
     assert isinstance(v.op, ExpandDims)
     inner = v.inner(0, BroadcastTo)
@@ -139,15 +139,15 @@ def _axis_of_spread(v: View) -> Found | None:
     axis = axis_of(v.op.axis, v.result.ndim) - (v.operand(0).ndim - v.type_of(edge).ndim)
     if axis > 0:
         edge = v.make(ExpandDims(axis=axis), edge)
-    return Found(edges=(edge,), op=BroadcastTo(shape=v.result.shape))
+    return Rewrite(edges=(edge,), op=BroadcastTo(shape=v.result.shape))
 
 
-def _broadcast_number(v: View) -> Found | None:
+def _broadcast_number(v: Match) -> Rewrite | None:
     number = v.number(0)
     return None if number is None else v.constant(number)
 
 
-def _spread_anyway(v: View) -> Found | None:
+def _spread_anyway(v: Match) -> Rewrite | None:
     """An operation that broadcasts its operands, of one that is broadcast; or a smaller result."""
     edges = list(v.node.inputs)
     for slot, edge in enumerate(edges):
@@ -166,7 +166,7 @@ def _spread_anyway(v: View) -> Found | None:
     return _smaller(v, _all_spread(v))
 
 
-def _all_spread(v: View) -> tuple[Edge, ...]:
+def _all_spread(v: Match) -> tuple[Edge, ...]:
     """The operands without any broadcast."""
     edges = []
     for slot, edge in enumerate(v.node.inputs):
@@ -175,26 +175,26 @@ def _all_spread(v: View) -> tuple[Edge, ...]:
     return tuple(edges)
 
 
-def _smaller(v: View, edges: tuple[Edge, ...]) -> Found | None:
+def _smaller(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
     """The operation on these operands, its result broadcast if that is smaller now."""
     if edges == v.node.inputs:
         return None
     (type_,) = v.op.infer(tuple(map(v.type_of, edges)), v.facts)
     if same_shape(type_.shape, v.result.shape, v.facts):
-        return Found(edges=edges, op=v.op)
+        return Rewrite(edges=edges, op=v.op)
     if fewer(type_.shape, v.result.shape):
-        return Found(edges=(v.make(v.op, *edges),), op=BroadcastTo(shape=v.result.shape))
+        return Rewrite(edges=(v.make(v.op, *edges),), op=BroadcastTo(shape=v.result.shape))
     return None
 
 
-def _spread_later(v: View) -> Found | None:
+def _spread_later(v: Match) -> Rewrite | None:
     inner = v.inner(0, BroadcastTo)
     if inner is None or not fewer(v.type_of(inner.edges[0]).shape, v.result.shape):
         return None
-    return Found(edges=(v.make(v.op, *inner.edges),), op=BroadcastTo(shape=v.result.shape))
+    return Rewrite(edges=(v.make(v.op, *inner.edges),), op=BroadcastTo(shape=v.result.shape))
 
 
-def _reduced_transpose(v: View) -> Found | None:
+def _reduced_transpose(v: Match) -> Rewrite | None:
     """A reduction over axes of what is transposed, where those that stay keep their order."""
     assert isinstance(v.op, Reduction)
     inner = v.inner(0, Transpose)
@@ -206,16 +206,16 @@ def _reduced_transpose(v: View) -> Found | None:
     kept = [order[k] for k in range(ndim) if k not in axes]
     if kept != sorted(kept):
         return None
-    return Found(edges=inner.edges, op=type(v.op)(axes=tuple(sorted(order[a] for a in axes))))
+    return Rewrite(edges=inner.edges, op=type(v.op)(axes=tuple(sorted(order[a] for a in axes))))
 
 
-def _reduced_spread(v: View) -> Found | None:
+def _reduced_spread(v: Match) -> Rewrite | None:
     """A greatest or least element of many that are alike."""
     found = unspread(v)
-    return None if found is None else Found(edges=(found,), op=v.op)
+    return None if found is None else Rewrite(edges=(found,), op=v.op)
 
 
-def unspread(v: View) -> Edge | None:
+def unspread(v: Match) -> Edge | None:
     """The operand of a reduction, not broadcast along the axes that are reduced and not empty."""
     assert isinstance(v.op, Reduction)
     inner = v.inner(0, BroadcastTo)
@@ -231,7 +231,7 @@ def unspread(v: View) -> Edge | None:
     return v.make(BroadcastTo(shape=wanted), *inner.edges)
 
 
-def reduced_one(v: View) -> Found | None:
+def reduced_one(v: Match) -> Rewrite | None:
     """A reduction over axes of one element each."""
     assert isinstance(v.op, Reduction)
     axes = axes_of(v.op.axes, v.operand(0).ndim)
@@ -239,24 +239,28 @@ def reduced_one(v: View) -> Found | None:
         return None
     if v.op.keepdims or not axes:
         return v.same(0)
-    return Found(edges=v.node.inputs, op=Squeeze(axes=axes))
+    return Rewrite(edges=v.node.inputs, op=Squeeze(axes=axes))
 
 
 _UNARY: tuple[type[Op], ...] = (one.Unary,)
-LAYOUT: tuple[Row, ...] = (
-    Row(name="a transpose that keeps the order", ops=(Transpose,), find=_transpose_same),
-    Row(name="a transpose of a transpose", ops=(Transpose,), find=_transpose_twice),
-    Row(name="a transpose before an operation", ops=(*_UNARY, Nary, Select), find=_transpose_later),
-    Row(name="a transpose before a reduction", ops=(Reduction,), find=_reduced_transpose),
-    Row(name="a shape that is there already", ops=(Reshape, BroadcastTo), find=_there_already),
-    Row(name="a reshape of a reshape", ops=(Reshape,), find=_reshape_axes),
-    Row(name="a new axis of a reshape", ops=(ExpandDims, Squeeze), find=_axes_of_reshape),
-    Row(name="a squeeze of a new axis", ops=(ExpandDims, Squeeze), find=_axes_cancel),
-    Row(name="a broadcast of a broadcast", ops=(BroadcastTo,), find=_broadcast_twice),
-    Row(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_spread),
-    Row(name="a broadcast number", ops=(BroadcastTo,), find=_broadcast_number),
-    Row(name="a broadcast before an operation", ops=SPREADING, find=_spread_anyway),
-    Row(name="a broadcast before a function", ops=_UNARY, find=_spread_later),
-    Row(name="a reduction of a broadcast", ops=(Max, Any), find=_reduced_spread),
-    Row(name="a reduction of one element", ops=(Max, Any), find=reduced_one),
+LAYOUT: tuple[RewriteRule, ...] = (
+    RewriteRule(name="a transpose that keeps the order", ops=(Transpose,), find=_transpose_same),
+    RewriteRule(name="a transpose of a transpose", ops=(Transpose,), find=_transpose_twice),
+    RewriteRule(
+        name="a transpose before an operation", ops=(*_UNARY, Nary, Select), find=_transpose_later
+    ),
+    RewriteRule(name="a transpose before a reduction", ops=(Reduction,), find=_reduced_transpose),
+    RewriteRule(
+        name="a shape that is there already", ops=(Reshape, BroadcastTo), find=_there_already
+    ),
+    RewriteRule(name="a reshape of a reshape", ops=(Reshape,), find=_reshape_axes),
+    RewriteRule(name="a new axis of a reshape", ops=(ExpandDims, Squeeze), find=_axes_of_reshape),
+    RewriteRule(name="a squeeze of a new axis", ops=(ExpandDims, Squeeze), find=_axes_cancel),
+    RewriteRule(name="a broadcast of a broadcast", ops=(BroadcastTo,), find=_broadcast_twice),
+    RewriteRule(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_spread),
+    RewriteRule(name="a broadcast number", ops=(BroadcastTo,), find=_broadcast_number),
+    RewriteRule(name="a broadcast before an operation", ops=SPREADING, find=_spread_anyway),
+    RewriteRule(name="a broadcast before a function", ops=_UNARY, find=_spread_later),
+    RewriteRule(name="a reduction of a broadcast", ops=(Max, Any), find=_reduced_spread),
+    RewriteRule(name="a reduction of one element", ops=(Max, Any), find=reduced_one),
 )

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tempoc.base.members import members
 from tempoc.ops.control.control import Copy
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.shapes import Shape, same_shape
 from tempoc.ops.definition.types import DType, TensorType
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Rewrite:
     """What to use in place of a node: this operator on these accesses (a copy by default)."""
 
     edges: tuple[Edge, ...]
@@ -56,7 +56,7 @@ class Inner:
 
 
 @dataclass(slots=True)
-class View:
+class Match:
     """A node and what its operands are; ``uses`` counts the reads of each node.
 
     ``nodes`` are those of the graph; what a rule makes is put there and listed in ``made``.
@@ -102,34 +102,34 @@ class View:
         """The dtypes of all operands."""
         return tuple(self.nodes[e.source].types[e.out].dtype for e in self.node.inputs)
 
-    def number(self, slot: int) -> Number | None:
+    def number(self, slot: int) -> Scalar | None:
         """The number that an operand holds everywhere, if it is such a constant."""
         op = self.nodes[self.node.inputs[slot].source].op
         return op.value if isinstance(op, Literal | Full) else None
 
-    def same_as(self, edge: Edge) -> Found | None:
+    def same_as(self, edge: Edge) -> Rewrite | None:
         """The node is what is read there, if that has the node's type, or is it broadcast."""
         type_ = self.type_of(edge)
         if type_ == self.result:
-            return Found(edges=(edge,))
+            return Rewrite(edges=(edge,))
         if (type_.dtype, type_.weak) != (self.result.dtype, self.result.weak):
             return None
         if same_shape(type_.shape, self.result.shape, self.facts):
-            return Found(edges=(edge,))
-        return Found(edges=(edge,), op=BroadcastTo(shape=self.result.shape))
+            return Rewrite(edges=(edge,))
+        return Rewrite(edges=(edge,), op=BroadcastTo(shape=self.result.shape))
 
-    def same(self, slot: int) -> Found | None:
+    def same(self, slot: int) -> Rewrite | None:
         """The node is its operand, which may be broadcast."""
         return self.same_as(self.node.inputs[slot])
 
-    def constant(self, value: Number) -> Found | None:
+    def constant(self, value: Scalar) -> Rewrite | None:
         """The node is this number everywhere."""
         type_ = self.result
         if not type_.shape:
-            return Found(edges=(), op=Literal(value=value, dtype=type_.dtype, weak=type_.weak))
+            return Rewrite(edges=(), op=Literal(value=value, dtype=type_.dtype, weak=type_.weak))
         if type_.weak:
             return None
-        return Found(edges=(), op=Full(shape=type_.shape, value=value, dtype=type_.dtype))
+        return Rewrite(edges=(), op=Full(shape=type_.shape, value=value, dtype=type_.dtype))
 
     def inner(
         self, slot: int, *kinds: type[Op], sliced: bool = False, alone: bool = False
@@ -198,7 +198,7 @@ class View:
         self.made.append(node)
         return Edge(source=name, entries=identity(domain))
 
-    def literal(self, value: Number) -> Edge:
+    def literal(self, value: Scalar) -> Edge:
         """A number of the node's dtype."""
         return self.make(Literal(value=value, dtype=self.result.dtype))
 
@@ -213,9 +213,7 @@ class View:
         if dims == here.dims or any(d not in here.dims for d in dims):
             return here
         fewer = self.space.project(here, dims)
-        outside = (
-            self.space.outside(fewer, e.entries, self.nodes[e.source].domain) for e in edges
-        )
+        outside = (self.space.outside(fewer, e.entries, self.nodes[e.source].domain) for e in edges)
         return here if any(outside) else fewer
 
     def undo(self) -> None:
@@ -226,7 +224,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RewriteRule:
     """One rule; ``find`` is asked for nodes of these operators.
 
     ``exact``: results are the same to the last bit; else up to rounding.
@@ -234,10 +232,10 @@ class Row:
 
     name: str
     ops: tuple[type[Op], ...]
-    find: Callable[[View], Found | None]
+    find: Callable[[Match], Rewrite | None]
     exact: bool = True
 
-    def attempt(self, view: View) -> Found | None:
+    def attempt(self, view: Match) -> Rewrite | None:
         """What it finds, if that has the type of the node."""
         try:
             found = self.find(view)
@@ -248,7 +246,7 @@ class Row:
         view.undo()
         return None
 
-    def _fits(self, view: View, found: Found) -> bool:
+    def _fits(self, view: Match, found: Rewrite) -> bool:
         types = found.op.infer(tuple(map(view.type_of, found.edges)), view.facts)
         (type_,) = types[:1]
         same = same_shape(type_.shape, view.result.shape, view.facts)

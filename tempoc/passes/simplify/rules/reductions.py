@@ -14,7 +14,7 @@ from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reductio
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.simplify.rules.contractions import read_at
 from tempoc.passes.simplify.rules.layout import reduced_one, unspread
-from tempoc.passes.simplify.rules.pattern import Found, Row, View, fewer, moved
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, fewer, moved
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.rewrite import compose
@@ -25,7 +25,7 @@ from tempoc.symbolic.walk import symbols
 _ASSOCIATIVE: tuple[type[Op], ...] = (Sum, Prod, Max, Min, Any, All)
 
 
-def _reduced_twice(v: View) -> Found | None:
+def _reduced_twice(v: Match) -> Rewrite | None:
     """A reduction of a reduction is one over the axes of both."""
     assert isinstance(v.op, Reduction)
     if type(v.op) not in (*_ASSOCIATIVE, Mean):
@@ -49,15 +49,15 @@ def _reduced_twice(v: View) -> Found | None:
     else:
         left = [k for k in range(first.ndim) if k not in mine]
         axes = tuple(sorted((*mine, *(left[k] for k in last))))
-    return Found(edges=(edge,), op=type(v.op)(axes=axes, keepdims=v.op.keepdims))
+    return Rewrite(edges=(edge,), op=type(v.op)(axes=axes, keepdims=v.op.keepdims))
 
 
-def _exactly_twice(v: View) -> Found | None:
+def _exactly_twice(v: Match) -> Rewrite | None:
     exact = not v.result.dtype.is_float or isinstance(v.op, Max)
     return _reduced_twice(v) if exact else None
 
 
-def _sum_of_alike(v: View) -> Found | None:
+def _sum_of_alike(v: Match) -> Rewrite | None:
     """The sum or mean over axes along which all elements are alike."""
     assert isinstance(v.op, Reduction)
     if type(v.op) not in (Sum, Mean):
@@ -66,20 +66,20 @@ def _sum_of_alike(v: View) -> Found | None:
     if small is None:
         return None
     if isinstance(v.op, Mean):
-        return Found(edges=(small,), op=v.op)
+        return Rewrite(edges=(small,), op=v.op)
     pairs = zip(v.operand(0).shape, v.type_of(small).shape, strict=True)
     count = product(e for e, now in pairs if now == ONE != e)
     number = v.make(one.Cast(dtype=v.result.dtype), v.make(IndexValue(expr=count)))
-    return Found(edges=(number, v.make(v.op, small)), op=two.Multiply())
+    return Rewrite(edges=(number, v.make(v.op, small)), op=two.Multiply())
 
 
-def _sum_of_one(v: View) -> Found | None:
+def _sum_of_one(v: Match) -> Rewrite | None:
     if v.operand(0).dtype is not v.result.dtype:
         return None
     return reduced_one(v)
 
 
-def _sum_of_scaled(v: View) -> Found | None:
+def _sum_of_scaled(v: Match) -> Rewrite | None:
     """The sum or mean of what is multiplied with or divided by the same along the axes."""
     assert isinstance(v.op, Reduction)
     if type(v.op) not in (Sum, Mean):
@@ -88,15 +88,15 @@ def _sum_of_scaled(v: View) -> Found | None:
     if inner is None or not inner.here:
         return None
     if isinstance(inner.op, one.Negative):
-        return Found(edges=(v.make(v.op, *inner.edges),), op=inner.op)
+        return Rewrite(edges=(v.make(v.op, *inner.edges),), op=inner.op)
     for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
         if _is_free(v, inner.edges[k], inner.edges[1 - k]):
             total = v.make(v.op, inner.edges[1 - k])
-            return Found(edges=(total, inner.edges[k]), op=inner.op)
+            return Rewrite(edges=(total, inner.edges[k]), op=inner.op)
     return None
 
 
-def _is_free(v: View, scale: Edge, other: Edge) -> bool:
+def _is_free(v: Match, scale: Edge, other: Edge) -> bool:
     """Whether a factor is the same along all axes that are reduced, and the other one is whole."""
     assert isinstance(v.op, Reduction)
     ndim = v.operand(0).ndim
@@ -110,7 +110,7 @@ def _is_free(v: View, scale: Edge, other: Edge) -> bool:
     return own.ndim == 0 or max(axes) < ndim - own.ndim
 
 
-def _sum_of_placed(v: View) -> Found | None:
+def _sum_of_placed(v: Match) -> Rewrite | None:
     """The sum over steps of arrays each of which has one row, at the place of its step."""
     assert isinstance(v.op, Reduction)
     (edge,) = v.node.inputs
@@ -135,21 +135,19 @@ def _sum_of_placed(v: View) -> Found | None:
     turned = rows if axis == 0 else v.make(Transpose(axes=order), rows)
     widths = list(node.op.widths)
     widths[axis] = (steps.lo, sub(v.result.shape[axis], steps.hi))
-    return Found(edges=(turned,), op=Pad(widths=tuple(widths)))
+    return Rewrite(edges=(turned,), op=Pad(widths=tuple(widths)))
 
 
 def _placed_by(node: Node, dim: str) -> int | None:
     """The axis of a padded array along which its place is the step itself."""
     assert isinstance(node.op, Pad)
-    moving = [
-        k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))
-    ]
+    moving = [k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))]
     if len(moving) == 1 and node.op.widths[moving[0]][0] == Sym(dim):
         return moving[0]
     return None
 
 
-def _rows(v: View, node: Node, axis: int, edge: Edge) -> Edge | None:
+def _rows(v: Match, node: Node, axis: int, edge: Edge) -> Edge | None:
     """What is padded, without the axis of its own, at the steps at which ``edge`` reads it."""
     (placed,) = node.inputs
     new = v.nodes[placed.source]
@@ -165,7 +163,7 @@ def _rows(v: View, node: Node, axis: int, edge: Edge) -> Edge | None:
     return replace(row, entries=entries, span=edge.span)
 
 
-def _sum_of_scattered(v: View) -> Found | None:
+def _sum_of_scattered(v: Match) -> Rewrite | None:
     """The sum over steps of what each adds up by position: all is added up together."""
     assert isinstance(v.op, Reduction)
     (edge,) = v.node.inputs
@@ -187,18 +185,20 @@ def _sum_of_scattered(v: View) -> Found | None:
         before, rest = [len(every) + k for k in range(axis)], v.type_of(rows).ndim
         rows = v.make(Transpose(axes=(*before, *every, *range(len(every) + axis, rest))), rows)
     op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
-    return Found(edges=(rows, positions[0]), op=replace(op, axis=axis))
+    return Rewrite(edges=(rows, positions[0]), op=replace(op, axis=axis))
 
 
 _FLOATING = (Sum, Mean)
-SUMS: tuple[Row, ...] = (
-    Row(name="a reduction of a reduction", ops=_ASSOCIATIVE, find=_exactly_twice),
-    Row(name="a sum of rows in their places", ops=(Sum,), find=_sum_of_placed, exact=False),
-    Row(name="a sum of sums by position", ops=(Sum,), find=_sum_of_scattered, exact=False),
-    Row(name="a sum of sums", ops=(Sum, Mean), find=wide(_reduced_twice), exact=False),
-    Row(name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_alike), exact=False),
-    Row(name="a sum of one number", ops=_FLOATING, find=_sum_of_one, exact=False),
-    Row(
+SUMS: tuple[RewriteRule, ...] = (
+    RewriteRule(name="a reduction of a reduction", ops=_ASSOCIATIVE, find=_exactly_twice),
+    RewriteRule(name="a sum of rows in their places", ops=(Sum,), find=_sum_of_placed, exact=False),
+    RewriteRule(name="a sum of sums by position", ops=(Sum,), find=_sum_of_scattered, exact=False),
+    RewriteRule(name="a sum of sums", ops=(Sum, Mean), find=wide(_reduced_twice), exact=False),
+    RewriteRule(
+        name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_alike), exact=False
+    ),
+    RewriteRule(name="a sum of one number", ops=_FLOATING, find=_sum_of_one, exact=False),
+    RewriteRule(
         name="sum(c * x) = c * sum(x)", ops=_FLOATING, find=wide(_sum_of_scaled), exact=False
     ),
 )

@@ -11,27 +11,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.shapes import axis_of, same_shape
 from tempoc.ops.definition.types import DType
-from tempoc.ops.indexing.indexing import Part, SpatialIndex, TakeAlong
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
 from tempoc.ops.tensor import arithmetic as two
 from tempoc.ops.tensor import elementwise as one
 from tempoc.ops.tensor.source import Literal
-from tempoc.passes.simplify.rules.pattern import Found, Inner, Row, View, fewer
+from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO
 
 WIDE = (DType.BF16, DType.F32, DType.F64)
 """Dtypes whose range is never a concern."""
 
-Find = Callable[[View], Found | None]
+Find = Callable[[Match], Rewrite | None]
 
 
 def wide(find: Find) -> Find:
     """Ask only for nodes of a dtype with a wide range, all of whose operands have it."""
 
-    def asked(v: View) -> Found | None:
+    def asked(v: Match) -> Rewrite | None:
         dtype = v.result.dtype
         fits = dtype in WIDE and all(d is dtype for d in v.dtypes)
         return find(v) if fits else None
@@ -39,54 +39,54 @@ def wide(find: Find) -> Find:
     return asked
 
 
-def _power(v: View) -> Found | None:
+def _power(v: Match) -> Rewrite | None:
     exponent, (x, _) = v.number(1), v.node.inputs
     if isinstance(exponent, bool) or not same_shape(v.operand(0).shape, v.result.shape, v.facts):
         return None
     if v.operand(0).dtype is not v.result.dtype:
         return None
     if exponent == 2:
-        return Found(edges=(x, x), op=two.Multiply())
+        return Rewrite(edges=(x, x), op=two.Multiply())
     if exponent == 3:
-        return Found(edges=(v.make(two.Multiply(), x, x), x), op=two.Multiply())
+        return Rewrite(edges=(v.make(two.Multiply(), x, x), x), op=two.Multiply())
     if exponent == -1 and v.result.dtype.is_float:
-        return Found(edges=(v.literal(1.0), x), op=two.Divide())
+        return Rewrite(edges=(v.literal(1.0), x), op=two.Divide())
     return None
 
 
-def _inverse_root(v: View) -> Found | None:
+def _inverse_root(v: Match) -> Rewrite | None:
     root = v.inner(1, one.Sqrt, alone=True)
     if root is None or v.number(0) != 1:
         return None
-    return Found(edges=root.edges, op=one.Rsqrt())
+    return Rewrite(edges=root.edges, op=one.Rsqrt())
 
 
-def _sigmoid(v: View) -> Found | None:
+def _sigmoid(v: Match) -> Rewrite | None:
     """``1 / (1 + exp(-x))``."""
     below = v.inner(1, two.Add, alone=True) if v.number(0) == 1 else None
     for edge, other in zip(below.edges, below.edges[::-1], strict=True) if below else ():
         grown = v.behind(edge, one.Exp)
         negated = v.behind(grown.edges[0], one.Negative) if grown else None
         if negated is not None and constant(v, other) == 1:
-            return Found(edges=negated.edges, op=one.Sigmoid())
+            return Rewrite(edges=negated.edges, op=one.Sigmoid())
     return None
 
 
-def _silu(v: View) -> Found | None:
+def _silu(v: Match) -> Rewrite | None:
     for slot in (0, 1):
         inner = v.inner(slot, one.Sigmoid, alone=True)
         if inner is not None and inner.edges[0] == v.node.inputs[1 - slot]:
-            return Found(edges=inner.edges, op=one.Silu())
+            return Rewrite(edges=inner.edges, op=one.Silu())
     return None
 
 
-def constant(v: View, edge: Edge) -> Number | None:
+def constant(v: Match, edge: Edge) -> Scalar | None:
     """The number that is read, if it is such a constant."""
     op = v.nodes[edge.source].op
     return op.value if isinstance(op, Literal) else None
 
 
-def _numbers_together(v: View) -> Found | None:
+def _numbers_together(v: Match) -> Rewrite | None:
     """Numbers that one value is multiplied with or divided by, one after the other."""
     for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
         by = constant(v, v.node.inputs[1 - slot])
@@ -101,12 +101,12 @@ def _numbers_together(v: View) -> Found | None:
             if product is None:
                 continue
             if k == 0 and isinstance(inner.op, two.Divide):
-                return Found(edges=(v.literal(product), inner.edges[1]), op=two.Divide())
-            return Found(edges=(inner.edges[1 - k], v.literal(product)), op=two.Multiply())
+                return Rewrite(edges=(v.literal(product), inner.edges[1]), op=two.Divide())
+            return Rewrite(edges=(inner.edges[1 - k], v.literal(product)), op=two.Multiply())
     return None
 
 
-def _scaled(inner: Inner, k: int, first: Number, factor: float) -> float | None:
+def _scaled(inner: Inner, k: int, first: Scalar, factor: float) -> float | None:
     if isinstance(inner.op, two.Divide) and k == 1:
         inverse = _inverted(first)
         return None if inverse is None else _ordinary(inverse * factor)
@@ -122,7 +122,7 @@ def _ordinary(x: float) -> float | None:
     return x if math.isfinite(x) and 1e-30 < abs(x) < 1e30 else None
 
 
-def _negated_number(v: View) -> Found | None:
+def _negated_number(v: Match) -> Rewrite | None:
     inner = v.inner(0, two.Multiply, two.Divide, alone=True)
     if inner is None:
         return None
@@ -132,11 +132,11 @@ def _negated_number(v: View) -> Found | None:
             continue
         minus = v.literal(-number)
         edges = (minus, inner.edges[1]) if k == 0 else (inner.edges[0], minus)
-        return Found(edges=edges, op=inner.op)
+        return Rewrite(edges=edges, op=inner.op)
     return None
 
 
-def _scalars_together(v: View) -> Found | None:
+def _scalars_together(v: Match) -> Rewrite | None:
     """Scalars that an array is multiplied with one after the other are multiplied first."""
     for slot in (0, 1):
         outer = v.node.inputs[1 - slot]
@@ -146,27 +146,27 @@ def _scalars_together(v: View) -> Found | None:
         for k in (0, 1):
             if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:
                 scalar = v.make(two.Multiply(), outer, inner.edges[k])
-                return Found(edges=(scalar, inner.edges[1 - k]), op=two.Multiply())
+                return Rewrite(edges=(scalar, inner.edges[1 - k]), op=two.Multiply())
     return None
 
 
-def _exponents(v: View) -> Found | None:
+def _exponents(v: Match) -> Rewrite | None:
     """Products and quotients of exponentials."""
     a, b = v.inner(0, one.Exp, alone=True), v.inner(1, one.Exp, alone=True)
     if isinstance(v.op, two.Divide) and b is not None and v.number(0) == 1:
-        return Found(edges=(v.make(one.Negative(), *b.edges),), op=one.Exp())
+        return Rewrite(edges=(v.make(one.Negative(), *b.edges),), op=one.Exp())
     if a is None or b is None or any(t.shape != v.result.shape for t in v.operands):
         return None
     op = two.Add() if isinstance(v.op, two.Multiply) else two.Subtract()
-    return Found(edges=(v.make(op, a.edges[0], b.edges[0]),), op=one.Exp())
+    return Rewrite(edges=(v.make(op, a.edges[0], b.edges[0]),), op=one.Exp())
 
 
-def _log_of_exp(v: View) -> Found | None:
+def _log_of_exp(v: Match) -> Rewrite | None:
     inner = v.inner(0, one.Exp)
     return None if inner is None else v.same_as(inner.edges[0])
 
 
-def _log_of_quotient(v: View) -> Found | None:
+def _log_of_quotient(v: Match) -> Rewrite | None:
     """``log(exp(x) / s)``: the logarithm of a softmax."""
     inner = v.inner(0, two.Divide, two.Multiply)
     if inner is None:
@@ -176,14 +176,14 @@ def _log_of_quotient(v: View) -> Found | None:
         if grown is not None:
             rest = v.make(one.Log(), inner.edges[1 - k])
             op = two.Subtract() if isinstance(inner.op, two.Divide) else two.Add()
-            return Found(edges=(grown.edges[0], rest), op=op)
+            return Rewrite(edges=(grown.edges[0], rest), op=op)
     return None
 
 
 _EXACT = (two.Add, two.Subtract, two.Multiply, two.Divide)
 
 
-def _part_of_product(v: View) -> Found | None:
+def _part_of_product(v: Match) -> Rewrite | None:
     """A part of a product or a sum of arrays, where what broadcasts has one element to take."""
     assert isinstance(v.op, SpatialIndex)
     inner = v.inner(0, *_EXACT, alone=True)
@@ -192,15 +192,15 @@ def _part_of_product(v: View) -> Found | None:
     if all(isinstance(e, tuple) for e in v.op.entries):
         return None
     edges = [_part_of(v, edge, v.op.entries) for edge in inner.edges]
-    return Found(edges=tuple(edges), op=inner.op)
+    return Rewrite(edges=tuple(edges), op=inner.op)
 
 
-def _part_of(v: View, edge: Edge, entries: tuple[Part, ...]) -> Edge:
+def _part_of(v: Match, edge: Edge, entries: tuple[IndexPart, ...]) -> Edge:
     """The same part of an operand that broadcasts."""
     shape = v.type_of(edge).shape
     if not shape:
         return edge
-    own: list[Part] = []
+    own: list[IndexPart] = []
     for extent, entry in zip(shape, entries[len(entries) - len(shape) :], strict=True):
         if extent == ONE:
             own.append((ZERO, ONE, 1) if isinstance(entry, tuple) else ZERO)
@@ -210,7 +210,7 @@ def _part_of(v: View, edge: Edge, entries: tuple[Part, ...]) -> Edge:
     return v.make(op, edge, *(v.node.inputs[1:] if op.gathers else ()))
 
 
-def _pick_of_product(v: View) -> Found | None:
+def _pick_of_product(v: Match) -> Rewrite | None:
     """Elements picked along an axis of a product or a sum, where one operand has one there."""
     assert isinstance(v.op, TakeAlong)
     inner = v.inner(0, *_EXACT, alone=True)
@@ -228,31 +228,43 @@ def _pick_of_product(v: View) -> Found | None:
             edges.append(edge)
         else:
             return None
-    return Found(edges=tuple(edges), op=inner.op)
+    return Rewrite(edges=tuple(edges), op=inner.op)
 
 
 _PRODUCTS = (two.Multiply, two.Divide)
-ROUNDED: tuple[Row, ...] = (
-    Row(name="x ** 2 = x * x", ops=(two.Power,), find=_power, exact=False),
-    Row(name="1 / sqrt(x) = rsqrt(x)", ops=(two.Divide,), find=wide(_inverse_root), exact=False),
-    Row(name="1 / (1 + exp(-x)) = sigmoid(x)", ops=(two.Divide,), find=wide(_sigmoid), exact=False),
-    Row(name="x * sigmoid(x) = silu(x)", ops=(two.Multiply,), find=wide(_silu), exact=False),
-    Row(name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_numbers_together), exact=False),
-    Row(name="-(x * 2) = x * -2", ops=(one.Negative,), find=wide(_negated_number), exact=False),
-    Row(
+ROUNDED: tuple[RewriteRule, ...] = (
+    RewriteRule(name="x ** 2 = x * x", ops=(two.Power,), find=_power, exact=False),
+    RewriteRule(
+        name="1 / sqrt(x) = rsqrt(x)", ops=(two.Divide,), find=wide(_inverse_root), exact=False
+    ),
+    RewriteRule(
+        name="1 / (1 + exp(-x)) = sigmoid(x)", ops=(two.Divide,), find=wide(_sigmoid), exact=False
+    ),
+    RewriteRule(
+        name="x * sigmoid(x) = silu(x)", ops=(two.Multiply,), find=wide(_silu), exact=False
+    ),
+    RewriteRule(
+        name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_numbers_together), exact=False
+    ),
+    RewriteRule(
+        name="-(x * 2) = x * -2", ops=(one.Negative,), find=wide(_negated_number), exact=False
+    ),
+    RewriteRule(
         name="a * (b * x) = (a * b) * x for scalars a and b",
         ops=(two.Multiply,),
         find=wide(_scalars_together),
         exact=False,
     ),
-    Row(name="exp(a) * exp(b) = exp(a + b)", ops=_PRODUCTS, find=wide(_exponents), exact=False),
-    Row(name="log(exp(x)) = x", ops=(one.Log,), find=wide(_log_of_exp), exact=False),
-    Row(
+    RewriteRule(
+        name="exp(a) * exp(b) = exp(a + b)", ops=_PRODUCTS, find=wide(_exponents), exact=False
+    ),
+    RewriteRule(name="log(exp(x)) = x", ops=(one.Log,), find=wide(_log_of_exp), exact=False),
+    RewriteRule(
         name="log(exp(x) / s) = x - log(s)",
         ops=(one.Log,),
         find=wide(_log_of_quotient),
         exact=False,
     ),
-    Row(name="a part of a product", ops=(SpatialIndex,), find=_part_of_product),
-    Row(name="elements picked of a product", ops=(TakeAlong,), find=_pick_of_product),
+    RewriteRule(name="a part of a product", ops=(SpatialIndex,), find=_part_of_product),
+    RewriteRule(name="elements picked of a product", ops=(TakeAlong,), find=_pick_of_product),
 )

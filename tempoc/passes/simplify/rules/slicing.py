@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, same, same_shape
-from tempoc.ops.indexing.indexing import Part, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, Take, TakeAlong
 from tempoc.ops.tensor import elementwise as one
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
-from tempoc.passes.simplify.rules.pattern import Found, Row, View, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, conjunction, mul, sub
 
-Range = tuple[Expr, Expr, int]
+SliceParts = tuple[Expr, Expr, int]
 
 
-def _whole_index(v: View) -> Found | None:
+def _whole_index(v: Match) -> Rewrite | None:
     """All of every axis."""
     assert isinstance(v.op, SpatialIndex)
     pairs = zip(v.op.entries, v.operand(0).shape, strict=True)
     return v.same(0) if all(_is_whole(v, e, n) for e, n in pairs) else None
 
 
-def _is_whole(v: View, part: Part, extent: Expr) -> bool:
+def _is_whole(v: Match, part: IndexPart, extent: Expr) -> bool:
     if not isinstance(part, tuple):
         return False
     return (part[0], part[2]) == (ZERO, 1) and same(part[1], extent, v.facts)
 
 
-def _index_twice(v: View) -> Found | None:
+def _index_twice(v: Match) -> Rewrite | None:
     """A part of a part."""
     assert isinstance(v.op, SpatialIndex)
     inner = v.inner(0, SpatialIndex)
@@ -42,13 +42,13 @@ def _index_twice(v: View) -> Found | None:
     if v.op.gathers or inner.op.gathers:
         return None
     outer = iter(v.op.entries)
-    entries: list[Part] = []
+    entries: list[IndexPart] = []
     for part in inner.op.entries:
         entries.append(_of_range(part, next(outer)) if isinstance(part, tuple) else part)
-    return Found(edges=inner.edges, op=SpatialIndex(entries=tuple(entries)))
+    return Rewrite(edges=inner.edges, op=SpatialIndex(entries=tuple(entries)))
 
 
-def _of_range(part: Range, taken: Part) -> Part:
+def _of_range(part: SliceParts, taken: IndexPart) -> IndexPart:
     """A point or a range of a range."""
     start, _, step = part
     if isinstance(taken, tuple):
@@ -58,7 +58,7 @@ def _of_range(part: Range, taken: Part) -> Part:
     return add(start, mul(Const(step), taken))
 
 
-def _index_axis(v: View) -> Found | None:
+def _index_axis(v: Match) -> Rewrite | None:
     """A part of what was transposed, got an axis, or was broadcast."""
     assert isinstance(v.op, SpatialIndex)
     inner = None if v.op.gathers else v.inner(0, Transpose, ExpandDims, BroadcastTo)
@@ -72,32 +72,32 @@ def _index_axis(v: View) -> Found | None:
             kept = [k for k in order if isinstance(entries[k], tuple)]
             part = SpatialIndex(entries=tuple(entries))
             if kept == sorted(kept):
-                return Found(edges=(edge,), op=part)
+                return Rewrite(edges=(edge,), op=part)
             axes = tuple(sorted(kept).index(k) for k in kept)
-            return Found(edges=(v.make(part, edge),), op=Transpose(axes=axes))
+            return Rewrite(edges=(v.make(part, edge),), op=Transpose(axes=axes))
         case ExpandDims():
             axis = axis_of(inner.op.axis, v.operand(0).ndim)
             if isinstance(v.op.entries[axis], tuple):
                 return None
             left = (*v.op.entries[:axis], *v.op.entries[axis + 1 :])
-            return Found(edges=(edge,), op=SpatialIndex(entries=left))
+            return Rewrite(edges=(edge,), op=SpatialIndex(entries=left))
     shape = v.type_of(edge).shape
     return _index_spread(v, edge, len(v.op.entries) - len(shape))
 
 
-def _index_spread(v: View, edge: Edge, extra: int) -> Found:
+def _index_spread(v: Match, edge: Edge, extra: int) -> Rewrite:
     """A part of what was broadcast: new axes and those of extent 1 are broadcast again."""
     assert isinstance(v.op, SpatialIndex)
-    entries: list[Part] = []
+    entries: list[IndexPart] = []
     for extent, part in zip(v.type_of(edge).shape, v.op.entries[extra:], strict=True):
         if extent == ONE:
             part = (ZERO, ONE, 1) if isinstance(part, tuple) else ZERO
         entries.append(part)
     small = v.make(SpatialIndex(entries=tuple(entries)), edge)
-    return Found(edges=(small,), op=BroadcastTo(shape=v.result.shape))
+    return Rewrite(edges=(small,), op=BroadcastTo(shape=v.result.shape))
 
 
-def _index_joined(v: View) -> Found | None:
+def _index_joined(v: Match) -> Rewrite | None:
     """A part that lies in one of several tensors that were joined."""
     assert isinstance(v.op, SpatialIndex)
     inner = None if v.op.gathers else v.inner(0, Concat, Stack)
@@ -111,23 +111,23 @@ def _index_joined(v: View) -> Found | None:
         if not isinstance(part, Const):
             return None
         left = (*entries[:axis], *entries[axis + 1 :])
-        return Found(edges=(inner.edges[part.value],), op=SpatialIndex(entries=left))
+        return Rewrite(edges=(inner.edges[part.value],), op=SpatialIndex(entries=left))
     if isinstance(part, tuple) and part[2] < 1:
         return None
     start: Expr = ZERO
     for edge in inner.edges:
         stop = add(start, v.type_of(edge).shape[axis])
         if _lies(v, part, start, stop):
-            moved: Part = sub(part, start) if isinstance(part, Expr) else "tensor"
+            moved: IndexPart = sub(part, start) if isinstance(part, Expr) else "tensor"
             if isinstance(part, tuple):
                 moved = (sub(part[0], start), *part[1:])
             op = SpatialIndex(entries=(*entries[:axis], moved, *entries[axis + 1 :]))
-            return Found(edges=(edge,), op=op)
+            return Rewrite(edges=(edge,), op=op)
         start = stop
     return None
 
 
-def _lies(v: View, part: Part, start: Expr, stop: Expr) -> bool:
+def _lies(v: Match, part: IndexPart, start: Expr, stop: Expr) -> bool:
     """Whether what is taken of an axis lies in ``start:stop``."""
     if isinstance(part, Expr):
         inside = compare(">=", part, start), compare("<", part, stop)
@@ -141,16 +141,16 @@ def _lies(v: View, part: Part, start: Expr, stop: Expr) -> bool:
 _UNARY: tuple[type[Op], ...] = (one.Unary,)  # abstract, for isinstance alone
 
 
-def _index_earlier(v: View) -> Found | None:
+def _index_earlier(v: Match) -> Rewrite | None:
     """A part of a function of every element: of the part alone it is less work."""
     inner = v.inner(0, *_UNARY, alone=True)
     if inner is None or not inner.here or not _takes_less(v):
         return None
     part = v.make(v.op, *inner.edges, *v.node.inputs[1:])
-    return Found(edges=(part,), op=inner.op)
+    return Rewrite(edges=(part,), op=inner.op)
 
 
-def _takes_less(v: View) -> bool:
+def _takes_less(v: Match) -> bool:
     """Whether fewer elements are taken than there are."""
     have, want = v.operand(0).shape, v.result.shape
     consts = all(isinstance(e, Const) for e in (*have, *want))
@@ -164,16 +164,16 @@ def _takes_less(v: View) -> bool:
     return fewer(want, have)
 
 
-def _joined_one(v: View) -> Found | None:
+def _joined_one(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Concat | Stack)
     if len(v.node.inputs) != 1:
         return None
     if isinstance(v.op, Concat):
         return v.same(0)
-    return Found(edges=v.node.inputs, op=ExpandDims(axis=v.op.axis))
+    return Rewrite(edges=v.node.inputs, op=ExpandDims(axis=v.op.axis))
 
 
-def _joined_twice(v: View) -> Found | None:
+def _joined_twice(v: Match) -> Rewrite | None:
     """What was joined along the same axis already."""
     assert isinstance(v.op, Concat)
     axis = axis_of(v.op.axis, v.result.ndim)
@@ -188,14 +188,14 @@ def _joined_twice(v: View) -> Found | None:
         edges += inner.edges if same else [edge]
     if len(edges) == len(v.node.inputs):
         return None
-    return Found(edges=tuple(edges), op=v.op)
+    return Rewrite(edges=tuple(edges), op=v.op)
 
 
-def _joined_parts(v: View) -> Found | None:
+def _joined_parts(v: Match) -> Rewrite | None:
     """Neighbouring parts of one tensor, joined again."""
     assert isinstance(v.op, Concat)
     axis = axis_of(v.op.axis, v.result.ndim)
-    found: list[tuple[Edge, Range, tuple[Part, ...]] | None] = []
+    found: list[tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None] = []
     for slot in range(len(v.node.inputs)):
         found.append(_part_of(v, slot, axis))
     for k, (a, b) in enumerate(pairwise(found)):
@@ -208,11 +208,13 @@ def _joined_parts(v: View) -> Found | None:
             op = SpatialIndex(entries=(*a[2][:axis], part, *a[2][axis + 1 :]))
             whole = v.make(op, a[0])
             edges = (*v.node.inputs[:k], whole, *v.node.inputs[k + 2 :])
-            return Found(edges=edges, op=v.op)
+            return Rewrite(edges=edges, op=v.op)
     return None
 
 
-def _part_of(v: View, slot: int, axis: int) -> tuple[Edge, Range, tuple[Part, ...]] | None:
+def _part_of(
+    v: Match, slot: int, axis: int
+) -> tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None:
     """What is taken of what, if only ranges are taken, and along the axis which one."""
     inner = v.inner(slot, SpatialIndex, Split)
     if inner is None or v.operand(slot).dtype is not v.result.dtype:
@@ -222,7 +224,7 @@ def _part_of(v: View, slot: int, axis: int) -> tuple[Edge, Range, tuple[Part, ..
         own = axis_of(inner.op.axis, len(shape))
         length = v.operand(slot).shape[own]
         out = Const(v.node.inputs[slot].out)
-        entries: Sequence[Part] = [
+        entries: Sequence[IndexPart] = [
             (mul(out, length), length, 1) if k == own else (ZERO, n, 1) for k, n in enumerate(shape)
         ]
         if own != axis:
@@ -237,7 +239,7 @@ def _part_of(v: View, slot: int, axis: int) -> tuple[Edge, Range, tuple[Part, ..
     return inner.edges[0], part, others
 
 
-def _stacked_points(v: View) -> Found | None:
+def _stacked_points(v: Match) -> Rewrite | None:
     """The elements of an axis, one by one, stacked along it again."""
     assert isinstance(v.op, Stack)
     axis = axis_of(v.op.axis, v.result.ndim)
@@ -259,27 +261,27 @@ def _stacked_points(v: View) -> Found | None:
     return v.same_as(first) if exact else None
 
 
-def _padded_nothing(v: View) -> Found | None:
+def _padded_nothing(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Pad)
     return v.same(0) if all(pair == (ZERO, ZERO) for pair in v.op.widths) else None
 
 
-def _padded_twice(v: View) -> Found | None:
+def _padded_twice(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Pad)
     inner = v.inner(0, Pad)
     if inner is None or not isinstance(inner.op, Pad) or not _alike(inner.op.value, v.op.value):
         return None
     pairs = zip(v.op.widths, inner.op.widths, strict=True)
     widths = tuple((add(a, c), add(b, d)) for (a, b), (c, d) in pairs)
-    return Found(edges=inner.edges, op=Pad(widths=widths, value=v.op.value))
+    return Rewrite(edges=inner.edges, op=Pad(widths=widths, value=v.op.value))
 
 
-def _alike(a: Number, b: Number) -> bool:
+def _alike(a: Scalar, b: Scalar) -> bool:
     """Whether two numbers are one, -0.0 not being 0.0."""
     return repr(float(a)) == repr(float(b))
 
 
-def _flipped_twice(v: View) -> Found | None:
+def _flipped_twice(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Flip)
     inner = v.inner(0, Flip)
     if inner is None:
@@ -288,21 +290,21 @@ def _flipped_twice(v: View) -> Found | None:
     ndim = v.result.ndim
     a, b = axes_of(v.op.axes, ndim), axes_of(inner.op.axes, ndim)
     axes = tuple(k for k in range(ndim) if (k in a) != (k in b))
-    return Found(edges=inner.edges, op=Flip(axes=axes)) if axes else v.same_as(inner.edges[0])
+    return Rewrite(edges=inner.edges, op=Flip(axes=axes)) if axes else v.same_as(inner.edges[0])
 
 
 _PICKS: tuple[type[Op], ...] = (SpatialIndex, Take, TakeAlong)
-PARTS: tuple[Row, ...] = (
-    Row(name="a slice of everything", ops=(SpatialIndex,), find=_whole_index),
-    Row(name="a part of a part", ops=(SpatialIndex,), find=_index_twice),
-    Row(name="a part after a change of axes", ops=(SpatialIndex,), find=_index_axis),
-    Row(name="a part of what was joined", ops=(SpatialIndex,), find=_index_joined),
-    Row(name="a part of a function", ops=_PICKS, find=_index_earlier),
-    Row(name="one tensor joined", ops=(Concat, Stack), find=_joined_one),
-    Row(name="joined tensors joined", ops=(Concat,), find=_joined_twice),
-    Row(name="neighbouring parts joined", ops=(Concat,), find=_joined_parts),
-    Row(name="all parts stacked", ops=(Stack,), find=_stacked_points),
-    Row(name="no padding", ops=(Pad,), find=_padded_nothing),
-    Row(name="padding of padding", ops=(Pad,), find=_padded_twice),
-    Row(name="a flip of a flip", ops=(Flip,), find=_flipped_twice),
+PARTS: tuple[RewriteRule, ...] = (
+    RewriteRule(name="a slice of everything", ops=(SpatialIndex,), find=_whole_index),
+    RewriteRule(name="a part of a part", ops=(SpatialIndex,), find=_index_twice),
+    RewriteRule(name="a part after a change of axes", ops=(SpatialIndex,), find=_index_axis),
+    RewriteRule(name="a part of what was joined", ops=(SpatialIndex,), find=_index_joined),
+    RewriteRule(name="a part of a function", ops=_PICKS, find=_index_earlier),
+    RewriteRule(name="one tensor joined", ops=(Concat, Stack), find=_joined_one),
+    RewriteRule(name="joined tensors joined", ops=(Concat,), find=_joined_twice),
+    RewriteRule(name="neighbouring parts joined", ops=(Concat,), find=_joined_parts),
+    RewriteRule(name="all parts stacked", ops=(Stack,), find=_stacked_points),
+    RewriteRule(name="no padding", ops=(Pad,), find=_padded_nothing),
+    RewriteRule(name="padding of padding", ops=(Pad,), find=_padded_twice),
+    RewriteRule(name="a flip of a flip", ops=(Flip,), find=_flipped_twice),
 )

@@ -10,9 +10,9 @@ from __future__ import annotations
 from tempoc.passes.simplify.rules.arithmetic import NUMBERS
 from tempoc.passes.simplify.rules.contractions import CONTRACTED
 from tempoc.passes.simplify.rules.layout import LAYOUT
-from tempoc.passes.simplify.rules.pattern import Row
+from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.reductions import SUMS
 from tempoc.passes.simplify.rules.rounding import ROUNDED
 from tempoc.passes.simplify.rules.slicing import PARTS
 
-ROWS: tuple[Row, ...] = (*NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *SUMS, *CONTRACTED)
+ROWS: tuple[RewriteRule, ...] = (*NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *SUMS, *CONTRACTED)
