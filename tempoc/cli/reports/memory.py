@@ -3,7 +3,7 @@
 Imports what a run needs: commands import this file late.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import click
 
@@ -13,6 +13,7 @@ from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import Fit, fit
 from tempoc.driver.search.variants import BoundReach, Family, family, open_family
+from tempoc.footprint.peak import peak
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
@@ -23,6 +24,8 @@ from tempoc.runtime.forecast.budget import largest_bound, usual_given
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import missing_for_memory
 from tempoc.runtime.messages.problem import RunError
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import symbols
 
 
 def echo_memory(
@@ -121,16 +124,35 @@ def _echo_peak(
         program = compilation.emitted.program
     if solve is None:
         values = _values(program, bounds) if bounds or not free else None
-        click.echo(memory_text(program, values), nl=False)
+        click.echo(memory_text(program, values, _in_units), nl=False)
         return compilation
     others = _others(program, bounds, solve)
     stores = usual_given(program)
     found = largest_bound(program, others, solve, stores, budget or 0)
     values = _values(program, {**bounds, solve: found})
-    click.echo(memory_text(program, values))
+    click.echo(memory_text(program, values, _in_units))
     size = forecast(program, values, stores).peak
     click.echo(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}")
+    if formula := _inverse(program, stores, solve):
+        click.echo(f"  = {formula}")
     return compilation
+
+
+def _in_units(formula: Expr) -> str | None:
+    """A large formula in units; sympy takes half a second to come."""
+    from tempoc.symbolic.simplify import UNITS, in_units
+
+    text = in_units(formula)
+    return text if any(f" {unit}" in text for unit in UNITS[1:]) else None
+
+
+def _inverse(program: Program, stores: Collection[str], name: str) -> str | None:
+    """The largest value of a bound as a formula of the budget, where there is one."""
+    from tempoc.symbolic.simplify import inverse
+
+    formula = peak(program, stores).formula
+    bounds = {b.name for b in program.bounds}
+    return inverse(formula, name) if bounds.issuperset(symbols(formula)) else None
 
 
 def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:

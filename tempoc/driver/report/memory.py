@@ -1,6 +1,6 @@
 """What `explain --memory` shows: the peak as a formula, and what is there then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tempoc.driver.search.budget import Fit
 from tempoc.footprint.formulas import BoundFacts
@@ -13,19 +13,30 @@ from tempoc.runtime.forecast.budget import usual_given
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.text import show
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
-    """The peak, then what is there at that moment; with ``bounds`` the bytes for these."""
+Readable = Callable[[Expr], str | None]
+"""A formula in units of bytes; `None` where it is as readable as it is."""
+
+
+def memory_text(
+    program: Program, bounds: Mapping[str, int] | None, readable: Readable | None = None
+) -> str:
+    """The peak, then what is there at that moment; with ``bounds`` the bytes for these.
+
+    ``readable`` gives the peak in units, on a line of its own.
+    """
     given = usual_given(program)
     found, facts = peak(program, given), BoundFacts(program)
     stores = {s.name: s for s in program.stores}
     held = None if bounds is None else forecast(program, bounds, given)
     lines = [f"peak  {show(found.formula)} bytes"] if len(found.others) < 2 else _cases(found)
+    units = readable(found.formula) if readable is not None else None
+    lines += [f"    = {units}"] if units is not None else []
     if held is not None and bounds is not None:
         values = ", ".join(f"{n} = {bounds[n]}" for n in facts.free)
         lines.append(f"{f'for {values}' if values else 'that is'}: {exactly(held.peak)}")

@@ -1,0 +1,116 @@
+"""Formulas for people: polynomials of bounds in units of bytes, and their inverses.
+
+The only door to sympy. Importing it takes half a second, so only reports and searches do that,
+late. Index expressions themselves stay what they are: a compilation makes tens of thousands of
+them and needs equal ones to be equal objects (`expr.py`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from tempoc.symbolic.expr import (
+    Const,
+    Expr,
+    FloorDiv,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
+    Mod,
+    Sym,
+)
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+"""Each is 1024 times the one before."""
+LEAST = 10
+"""A unit is taken once there are this many of it, or if a whole number of it says the same."""
+
+
+def polynomial(e: Expr) -> sympy.Expr:
+    """A formula over bounds as sympy has it: symbols are positive integers.
+
+    `min`, `max`, `//` and `%` become functions. Conditions are no formulas: raises `TypeError`.
+    """
+    match e:
+        case Const(value=value):
+            return sympy.Integer(value)
+        case Sym(name=name):
+            return sympy.Symbol(name, integer=True, positive=True)
+        case IndexSum(terms=terms, const=const):
+            return sympy.Add(const, *(k * polynomial(x) for k, x in terms))
+        case IndexProduct(factors=factors):
+            return sympy.Mul(*map(polynomial, factors))
+        case IndexMin(args=args):
+            return sympy.Min(*map(polynomial, args))
+        case IndexMax(args=args):
+            return sympy.Max(*map(polynomial, args))
+        case FloorDiv(arg=arg, divisor=divisor):
+            return sympy.floor(polynomial(arg) / divisor)
+        case Mod(arg=arg, divisor=divisor):
+            return sympy.Mod(polynomial(arg), divisor)
+    raise TypeError(f"{type(e).__name__} is no number")
+
+
+def in_units(e: Expr) -> str:
+    """A number of bytes as `45 KiB*B*T + 513 MiB`: the largest powers first, units that fit."""
+    return _sum_in_units(sympy.expand(polynomial(e)))
+
+
+def _sum_in_units(expanded: sympy.Expr) -> str:
+    terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(expanded)]
+    degrees = {rest: _degree(rest) for _, rest in terms}
+    terms.sort(key=lambda term: (-degrees[term[1]], str(term[1])))
+    texts: list[str] = []
+    for coefficient, rest in terms:
+        size = _size(Fraction(int(coefficient.p), int(coefficient.q)))
+        text = size if rest == 1 else f"{size}*{_factor(rest)}"
+        joined = f" - {text[1:]}" if text.startswith("-") else f" + {text}"
+        texts.append(joined if texts else text)
+    return "".join(texts)
+
+
+def inverse(e: Expr, name: str) -> str | None:
+    """The largest `name` for which `e <= budget`, as a formula of `budget`.
+
+    `None` where the formula does not grow in step with the name alone (`min`, `max`, powers).
+    """
+    symbol = sympy.Symbol(name, integer=True, positive=True)
+    formula = sympy.expand(polynomial(e))
+    slope = formula.diff(symbol)
+    if slope.has(symbol) or slope.atoms(sympy.Function) or slope == 0:
+        return None
+    rest = sympy.expand(formula - slope * symbol)
+    if rest.has(symbol):
+        return None
+    above = "budget" if rest == 0 else f"(budget - {_bracketed(_sum_in_units(rest))})"
+    return f"{above} // {_bracketed(_sum_in_units(slope))}"
+
+
+def _degree(rest: sympy.Expr) -> int:
+    """How many symbols are multiplied in a term; a function counts as one."""
+    powers = rest.as_powers_dict()
+    return sum(int(power) for base, power in powers.items() if base != 1)
+
+
+def _size(value: Fraction) -> str:
+    """Bytes in a unit: whole numbers of it, or three digits."""
+    unit = 0
+    size = abs(value)
+    while unit + 1 < len(UNITS) and size >= 1024:
+        exact = (size / 1024).denominator == 1
+        if not exact and size < LEAST * 1024:
+            break
+        size, unit = size / 1024, unit + 1
+    number = str(size) if size.denominator == 1 else f"{float(size):.3g}"
+    return f"{'-' if value < 0 else ''}{number} {UNITS[unit]}"
+
+
+def _factor(rest: sympy.Expr) -> str:
+    return str(rest).replace("Min(", "min(").replace("Max(", "max(").replace("**", "^")
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if "*" in text or " + " in text or " - " in text else text
