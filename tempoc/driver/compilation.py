@@ -45,9 +45,9 @@ from tempoc.schedule.regions import with_regions
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.branches import grouped
 from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.needed import needed
 from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.equivalence import Equivalence
@@ -169,7 +169,8 @@ class Compilation:
         Fused kernels for which there is no order are taken apart again; a program for which there
         is none either way is refused with the cycle between its own equations, as they stand.
         """
-        graph, plain = drop_dead(self.passes.graph), drop_dead(self.graph)
+        space = self.space_of(self.passes.graph)
+        graph, plain = needed(self.passes.graph, space), needed(self.graph, self.space)
         try:
             return self._order(graph)
         except DiagnosticError:

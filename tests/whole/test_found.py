@@ -15,6 +15,16 @@ z = x + 1.0
 output z
 """
 
+# No point takes `n`, as `L` is 3.
+IDLE = """
+dim l < L = 3
+input x[l]: f32
+s[l] = x when l < 3
+s[l+1] = n
+n = tanh(s)
+output s
+"""
+
 # A slice that is empty where the axis is shorter than the window.
 SHORT_AXIS = """
 dim i < I
@@ -236,6 +246,7 @@ output z
 @pytest.mark.parametrize("passes", ["vectorize,tile", "vectorize,fuse"])
 def test_what_nothing_needs(passes: str) -> None:
     agree(UNNEEDED, *all_equal(UNNEEDED, 1, 3), passes=passes)
+    agree(IDLE, {}, passes=passes)
 
 
 def test_a_condition_on_a_step() -> None:
