@@ -75,6 +75,7 @@ class Compilation:
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
         self.shared = Shared()
+        self.watch: Callable[[str], None] = _nobody
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -324,6 +325,11 @@ class Compilation:
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()
+        self.watch(name)
         result = stage()
         self.timings.append((name, time.perf_counter() - started))
         return result
+
+
+def _nobody(stage: str) -> None:
+    """No one looks at the stages as they run."""

@@ -39,10 +39,10 @@ def test_without_a_command_help_goes_to_standard_error(tempoc: Session) -> None:
 @pytest.mark.parametrize(
     ("line", "modules"),
     [
-        (["--help"], ["jax", "sympy", "islpy", "numpy", "lark"]),
-        (["check", "fib.rt"], ["jax", "sympy", "tempoc.codegen", "tempoc.schedule"]),
+        (["--help"], ["jax", "sympy", "rich", "islpy", "numpy", "lark"]),
+        (["check", "fib.rt"], ["jax", "sympy", "rich", "tempoc.codegen", "tempoc.schedule"]),
         (["compile", "fib.rt", "-o", "fib"], ["jax", "sympy"]),
-        (["fmt", "--check", "fib.rt"], ["jax", "sympy", "islpy"]),
+        (["fmt", "--check", "fib.rt"], ["jax", "sympy", "rich", "islpy"]),
     ],
 )
 def test_quick_commands_import_little(tempoc: Session, line: list[str], modules: list[str]) -> None:

@@ -8,6 +8,7 @@ import click
 from tempoc.cli.options.memory import budget_option
 from tempoc.cli.options.options import FileName, compile_options, dump_options, options_from, refuse
 from tempoc.cli.reports.dumps import echo_about, write_dumps
+from tempoc.cli.reports.terminal import waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.program.nodes.variants import Variant
 
@@ -60,6 +61,7 @@ def command(
 
         family = within_budget(compilation, bounds, memory_budget)
         compilation = next(iter(family.values()))
-    write_dumps(compilation, dump_after, dump_dir)
-    compilation.write(out, family if len(family) > 1 else None)
+    with waiting(f"compiling {file}") as compilation.watch:
+        write_dumps(compilation, dump_after, dump_dir)
+        compilation.write(out, family if len(family) > 1 else None)
     echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

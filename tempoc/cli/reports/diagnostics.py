@@ -12,6 +12,7 @@ import click
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.render import render_all, render_json
 from tempoc.cli.reports import errors
+from tempoc.cli.reports.terminal import draw_diagnostics, is_terminal
 from tempoc.runtime.messages.problem import Problem
 
 WRONG_PROGRAM = 1
@@ -25,11 +26,6 @@ class CheckFailed(DiagnosticError):
     """`--verify` found a difference: exit status 3 instead of 1."""
 
 
-def use_color() -> bool:
-    """Whether standard error is a terminal that wants colours (`NO_COLOR` is respected)."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-
-
 def report_diagnostics(diagnostics: Sequence[Diagnostic], argv: Sequence[str]) -> int:
     """Print diagnostics on standard error, as text or as JSON if the command line says so.
 
@@ -37,8 +33,10 @@ def report_diagnostics(diagnostics: Sequence[Diagnostic], argv: Sequence[str]) -
     """
     if _wants_json(argv):
         click.echo(render_json(diagnostics), err=True, nl=False)
+    elif is_terminal(sys.stderr):
+        draw_diagnostics(render_all(diagnostics), sys.stderr)
     else:
-        click.echo(render_all(diagnostics, color=use_color()), err=True, nl=False)
+        click.echo(render_all(diagnostics), err=True, nl=False)
     paths = [d.primary.span.source.path for d in diagnostics if d.primary is not None]
     return WRONG_COMMAND_LINE if any(p.startswith("--") for p in paths) else WRONG_PROGRAM
 

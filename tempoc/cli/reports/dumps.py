@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tempoc.cli.options.options import refuse
+from tempoc.cli.reports.terminal import show
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.counts import counts, show_counts
 from tempoc.driver.report.equations import story
@@ -21,7 +22,7 @@ def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path
             names = ", ".join(r.step for r in compilation.passes.records) or "none"
             refuse(f"no pass named '{dump_after}' ran; passes that ran: {names}")
         for text in texts:
-            click.echo(text, nl=False)
+            show(text)
     if dump_dir is not None:
         dump_dir.mkdir(parents=True, exist_ok=True)
         for number, stage in enumerate(STAGES, 1):
@@ -34,8 +35,8 @@ def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
     texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
     for number, (stage, text) in enumerate(texts):
         if len(chosen) > 1:
-            click.echo(("\n" if number else "") + f"# {stage}")
-        click.echo(text, nl=False)
+            show(("\n" if number else "") + f"# {stage}\n")
+        show(text, python=stage == "kernels")
 
 
 def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
@@ -47,7 +48,7 @@ def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
 
     text = variants_text(directory)
     if text or wanted:
-        click.echo(("\n# variants\n" if after else "") + (text or "this one alone\n"), nl=False)
+        show(("\n# variants\n" if after else "") + (text or "this one alone\n"))
 
 
 def echo_about(

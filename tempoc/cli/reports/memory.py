@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import click
 
 from tempoc.cli.options.options import refuse
+from tempoc.cli.reports.terminal import show
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
@@ -34,8 +35,8 @@ def echo_memory(
     """Print the report about a program."""
     compilation = _echo_peak(compilation, given, solve, budget)
     if found := caches_text(compilation):
-        click.echo(f"\n{found}", nl=False)
-    click.echo(f"\n{proof_text(compilation.proof)}", nl=False)
+        show(f"\n{found}")
+    show(f"\n{proof_text(compilation.proof)}")
 
 
 def within_budget(
@@ -119,22 +120,22 @@ def _echo_peak(
     if solve is None and budget is not None:
         at = {name: _values(program, bounds)[name] for name in free}
         fitting = fit(compilation, at, usual_given, budget)
-        click.echo(fit_text(fitting))
+        show(fit_text(fitting) + "\n")
         compilation = fitting.chosen.compilation
         program = compilation.emitted.program
     if solve is None:
         values = _values(program, bounds) if bounds or not free else None
-        click.echo(memory_text(program, values, _in_units), nl=False)
+        show(memory_text(program, values, _in_units))
         return compilation
     others = _others(program, bounds, solve)
     stores = usual_given(program)
     found = largest_bound(program, others, solve, stores, budget or 0)
     values = _values(program, {**bounds, solve: found})
-    click.echo(memory_text(program, values, _in_units))
+    show(memory_text(program, values, _in_units) + "\n")
     size = forecast(program, values, stores).peak
-    click.echo(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}")
+    show(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}\n")
     if formula := _inverse(program, stores, solve):
-        click.echo(f"  = {formula}")
+        show(f"  = {formula}\n")
     return compilation
 
 

@@ -1,0 +1,142 @@
+"""What a terminal shows: the same lines as a pipe gets, drawn by rich.
+
+Plain text stays the truth: everything here takes finished plain text and gives it colours, the
+right line breaks and, while somebody waits, the name of the stage that is running. rich takes 50 ms
+to come, so it is imported late, and only where there is a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+KEYWORDS = (
+    "dim|const|assume|import|input|param|extern|output|save|print|def|return|for|in|when|until|"
+    "from|over|as|to|if|else|and|or|not|true|false"
+)
+SOURCE = (
+    (re.compile(r"#.*$"), "dim italic"),
+    (re.compile(r'"[^"]*"'), "green"),
+    (re.compile(rf"\b({KEYWORDS})\b"), "bold magenta"),
+    (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
+    (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
+)
+"""Parts of `.rt` text and how they look; what comes first wins."""
+STAGES = (
+    (re.compile(r"^# .*$"), "bold"),
+    (re.compile(r"^(peak|total|budget|proved|largest \w+)\b"), "bold"),
+    (re.compile(r"\b(for|in|if|while|on device|group|output|kernel|store)\b"), "magenta"),
+    (re.compile(r"%[\w.]+"), "cyan"),
+    (re.compile(r"# \S+\.rt:.*$"), "dim"),
+)
+"""Parts of dumps, schedules and reports."""
+_GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
+_MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
+_HEAD = re.compile(r"^(error|warning)(\[\w+\])?(?=: )")
+_TAIL = re.compile(r"^(note|help)(?=: )")
+_LOOK = {"error": "bold red", "warning": "bold yellow", "note": "bold", "help": "bold cyan"}
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that wants colours (`NO_COLOR`, `TERM=dumb` are respected)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
+def console(stream: TextIO) -> Console:
+    """Where rich draws; it never guesses what numbers or paths in a text are."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, soft_wrap=False)
+
+
+def draw_diagnostics(text: str, stream: TextIO) -> None:
+    """Rendered diagnostics: the source highlighted, sentences broken between words."""
+    screen = console(stream)
+    for line in text.splitlines():
+        piece = diagnostic_line(line)
+        excerpt = _GUTTER.match(line) is not None or " --> " in line
+        screen.print(piece, no_wrap=excerpt, overflow="ellipsis" if excerpt else "fold")
+
+
+def diagnostic_line(line: str) -> Text:
+    """A line of a rendered diagnostic with colours."""
+    from rich.text import Text
+
+    text = Text(line)
+    if head := _HEAD.match(line):
+        text.stylize(_LOOK[head[1]], 0, head.end())
+        text.stylize("bold", head.end())
+    elif tail := _TAIL.match(line):
+        text.stylize(_LOOK[tail[1]], 0, tail.end())
+    elif gutter := _GUTTER.match(line):
+        text.stylize("blue", 0, gutter.end(1))
+        if marks := _MARKS.match(gutter[2]):
+            text.stylize("bold red" if "^" in marks[1] else "blue", gutter.end(1))
+        else:
+            highlight(text, SOURCE, gutter.end(1))
+    elif line.lstrip().startswith("--> "):
+        text.stylize("blue", 0, line.index("--> ") + 3)
+    return text
+
+
+def draw(text: str, stream: TextIO) -> None:
+    """A dump or a report; lines stay as they are, a terminal that is too narrow wraps them."""
+    from rich.text import Text
+
+    screen = console(stream)
+    for line in text.splitlines():
+        piece = Text(line)
+        highlight(piece, STAGES)
+        screen.print(piece, soft_wrap=True)
+
+
+def draw_python(text: str, stream: TextIO) -> None:
+    """Emitted kernels."""
+    from rich.syntax import Syntax
+
+    screen = console(stream)
+    look = "ansi_dark"
+    screen.print(
+        Syntax(text.rstrip("\n"), "python", theme=look, background_color="default"), soft_wrap=True
+    )
+
+
+def show(text: str, *, python: bool = False) -> None:
+    """Print a report on standard output: plain in a pipe, with colours on a terminal."""
+    if not is_terminal(sys.stdout):
+        click.echo(text, nl=False)
+    elif python:
+        draw_python(text, sys.stdout)
+    else:
+        draw(text, sys.stdout)
+
+
+def highlight(text: Text, looks: tuple[tuple[re.Pattern[str], str], ...], start: int = 0) -> None:
+    """Give parts of a line their looks; no part gets two."""
+    taken = [False] * len(text.plain)
+    for pattern, look in looks:
+        for match in pattern.finditer(text.plain, start):
+            if not any(taken[match.start() : match.end()]):
+                text.stylize(look, match.start(), match.end())
+                taken[match.start() : match.end()] = [True] * (match.end() - match.start())
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """While the block runs, a terminal shows what is done; the function changes the words."""
+    if not is_terminal(sys.stderr):
+        yield lambda stage: None
+        return
+    with console(sys.stderr).status(what, spinner="dots") as status:
+        yield lambda stage: status.update(f"{what}: {stage}")
