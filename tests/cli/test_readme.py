@@ -102,6 +102,15 @@ def test_links_lead_somewhere(name: str) -> None:
         assert link.startswith("https://") or (ROOT / name).parent.joinpath(link).exists(), link
 
 
+@pytest.mark.parametrize("name", GUIDES)
+def test_paths_exist(name: str) -> None:
+    """`passes/analysis/cost.py`, `golden/life/`: from the top, the compiler's folder, or here."""
+    roots = (ROOT, ROOT / "tempoc", (ROOT / name).parent, (ROOT / name).parent / "rl")
+    for path in re.findall(r"`((?:[\w.]+/)+(?:[\w]+\.(?:py|md|rt|txt))?)`", text_of(name)):
+        built = path.startswith(("out/", "build/", "kept/"))
+        assert built or any((root / path).exists() for root in roots), path
+
+
 @each_file
 def test_lines_fit(name: str) -> None:
     prose = re.sub(r"^```.*?^```$", "", text_of(name), flags=re.DOTALL | re.MULTILINE)
