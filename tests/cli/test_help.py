@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tempoc.base.resources import manual_page
-from tempoc.cli.commands.help import PAGES
+from tempoc.cli.commands.help import PAGES, plain_text
 from tempoc.cli.main import COMMANDS
 from tests.cli.session import Session
 from tests.support.golden import Golden
@@ -41,6 +41,13 @@ def test_help_lists_and_prints_pages(tempoc: Session, golden: Golden) -> None:
         assert "```" not in tempoc.out and not tempoc.err
         title = manual_page(page).partition("\n")[0].removeprefix("# ")
         assert tempoc.out.startswith(f"{title}\n{'=' * len(title)}\n")
+
+
+def test_pages_are_plain_text() -> None:
+    page = "# P: q\n\n**So** `x ** 2`.\n\n| | |\n| --- | --- |\n| `a` | b |\n| ccccc | d |\n\n"
+    code = "```sh\n| $ x # y\n\n```\n"
+    text = "P: q\n====\n\nSo `x ** 2`.\n\n  `a`    b\n  ccccc  d\n\n    | $ x # y\n\n"
+    assert plain_text(page + code) == text
 
 
 def test_version(tempoc: Session) -> None:

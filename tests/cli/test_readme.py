@@ -74,8 +74,8 @@ def run_commands(tempoc: Session, block: Block) -> str:
     return text
 
 
-def test_the_first_program_runs(tempoc: Session, tmp_path: Path) -> None:
-    """The README shows the outputs, the loops and stores, the kernel, a mistake and a gradient."""
+def test_the_readme_shows_the_compiler() -> None:
+    """Two commands, the loops and stores, a kernel, a mistake and a gradient."""
     shown = [command for block in blocks(readme()) for command in commands(block)]
     for start in ("compile smooth.rt", "run out/", "explain smooth.rt -O1", "check broken.rt"):
         assert [c for c in shown if c.line.startswith(f"tempoc {start}")], start

@@ -29,10 +29,16 @@ def command(page: str | None) -> int:
 
 
 def plain_text(markdown: str) -> str:
-    """A page without Markdown's marks: headings underlined, code indented, other text as it is."""
+    """A page without Markdown's marks: headings underlined, code indented, tables aligned."""
     lines: list[str] = []
+    table: list[str] = []
     in_code = False
-    for line in markdown.splitlines():
+    for line in [*markdown.splitlines(), ""]:
+        if line.startswith("|") and not in_code:
+            table.append(line)
+            continue
+        lines += _aligned(table)
+        table.clear()
         if line.startswith(_FENCE):
             in_code = not in_code
         elif in_code:
@@ -40,8 +46,19 @@ def plain_text(markdown: str) -> str:
         elif heading := re.fullmatch(r"(#+) (.*)", line):
             lines += [heading[2], ("=" if heading[1] == "#" else "-") * len(heading[2])]
         else:
-            lines.append(line)
-    return "\n".join(lines) + "\n"
+            lines.append(re.sub(r"\*\*(\S[^*]*\S)\*\*", r"\1", line))
+    return "\n".join(lines)
+
+
+def _aligned(table: list[str]) -> list[str]:
+    """The rows of a table in columns; the ruler and an empty head are left out."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    rows = [row for row in rows if not set("".join(row)) <= {"-"}]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        f"  {'  '.join(f'{c:{w}}' for c, w in zip(row, widths, strict=True))}".rstrip()
+        for row in rows
+    ]
 
 
 def _page_list() -> str:
