@@ -1,8 +1,8 @@
-"""Where the files live that come with tempoc: the grammar and the standard library.
+"""Where the files live that come with tempoc: grammar, standard library, manual.
 
 In a checkout they stand beside the package, where people look for them; a wheel carries them inside
-the package (`_grammar`, `_stdlib`). This module and `frontend/syntax/load_modules.py` read files;
-the rest of the front end works on strings.
+the package (`_grammar`, `_stdlib`). The manual is part of the package in both. This module and
+`frontend/syntax/load_modules.py` read files; the rest of the front end works on strings.
 """
 
 from functools import cache
@@ -34,6 +34,12 @@ def stdlib_names() -> tuple[str, ...]:
     """The names that `import NAME` knows, sorted."""
     folder = stdlib_folder()
     return tuple(sorted(path.stem for path in folder.glob("*.rt"))) if folder.is_dir() else ()
+
+
+@cache
+def manual_page(name: str) -> str:
+    """The text of `tempoc/manual/NAME.md`; `FileNotFoundError` if there is none."""
+    return (_PACKAGE / "manual" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def _folder(name: str) -> Path:

@@ -37,6 +37,7 @@ COMMANDS = {
     "explain": "Show what the compiler makes of a program, stage by stage.",
     "fmt": "Format programs in the canonical style.",
     "opt": "Read a graph in text form, run passes on it, print it.",
+    "help": "Print a page of the manual, or the list of its pages.",
 }
 
 

@@ -8,9 +8,11 @@ import sys
 
 import pytest
 
+from tempoc.base.resources import manual_page
+from tempoc.cli.commands.help import PAGES, plain_text
 from tempoc.cli.main import COMMANDS
 from tests.cli.session import Session
-from tests.support.golden import ROOT, Golden
+from tests.support.golden import Golden
 
 
 def test_help_pages(tempoc: Session, golden: Golden) -> None:
@@ -21,9 +23,31 @@ def test_help_pages(tempoc: Session, golden: Golden) -> None:
     golden("cli/help.txt", tempoc.text)
 
 
-def test_the_readme_lists_every_command() -> None:
-    readme = (ROOT.parent / "README.md").read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"| `tempoc {name} " not in readme] == []
+def test_the_manual_lists_every_command() -> None:
+    page = manual_page("commands")
+    assert [name for name in COMMANDS if f"| `tempoc {name} " not in page] == []
+
+
+def test_help_lists_and_prints_pages(tempoc: Session, golden: Golden) -> None:
+    assert tempoc("help") == 0
+    assert [line.split()[0] for line in tempoc.out.splitlines()[: len(PAGES)]] == list(PAGES)
+    assert tempoc("help memori") == 2
+    assert "Did you mean 'memory'?" in tempoc.err and "  checkpoints  " in tempoc.err
+    assert tempoc("help nothing-like-it") == 2
+    assert "Did you mean" not in tempoc.err
+    golden("cli/manual.txt", tempoc.text)
+    for page in PAGES:
+        assert tempoc(["help", page]) == 0
+        assert "```" not in tempoc.out and not tempoc.err
+        title = manual_page(page).partition("\n")[0].removeprefix("# ")
+        assert tempoc.out.startswith(f"{title}\n{'=' * len(title)}\n")
+
+
+def test_pages_are_plain_text() -> None:
+    page = "# P: q\n\n**So** `x ** 2`.\n\n| | |\n| --- | --- |\n| `a` | b |\n| ccccc | d |\n\n"
+    code = "```sh\n| $ x # y\n\n```\n"
+    text = "P: q\n====\n\nSo `x ** 2`.\n\n  `a`    b\n  ccccc  d\n\n    | $ x # y\n\n"
+    assert plain_text(page + code) == text
 
 
 def test_version(tempoc: Session) -> None:
@@ -40,6 +64,7 @@ def test_without_a_command_help_goes_to_standard_error(tempoc: Session) -> None:
     ("line", "modules"),
     [
         (["--help"], ["jax", "sympy", "rich", "islpy", "numpy", "lark"]),
+        (["help", "memory"], ["jax", "sympy", "rich", "islpy", "numpy", "lark"]),
         (["check", "fib.rt"], ["jax", "sympy", "rich", "tempoc.codegen", "tempoc.schedule"]),
         (["compile", "fib.rt", "-o", "fib"], ["jax", "sympy"]),
         (["fmt", "--check", "fib.rt"], ["jax", "sympy", "rich", "islpy"]),

@@ -1,67 +1,128 @@
-"""What the README says happens when one does what it says."""
+"""What the README, the manual and the other guides say happens when one does what they say."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import numpy as np
+import click
 import pytest
 
+from tempoc.cli.commands.help import PAGES
+from tempoc.cli.main import COMMANDS, cli
+from tests.cli.documents import (
+    MANUAL,
+    ROOT,
+    Block,
+    agrees,
+    answers,
+    blocks,
+    commands,
+    prepare,
+    readme,
+)
 from tests.cli.session import Session
-from tests.support.golden import ROOT
 
-FILE = ROOT.parent / "README.md"
-README = FILE.read_text(encoding="utf-8")
+GUIDES = (
+    "README.md", "examples/README.md", "tempoc/README.md", "golden/README.md", "tests/README.md",
+    "tests/bench/README.md",
+)  # fmt: skip
+FILES = (*GUIDES, *(f"tempoc/manual/{name}.md" for name in PAGES))
+LANGUAGES = {"", "sh", "console", "python", "rt"}
+OF_OTHERS = {"--help", "--version", "--bless", "--quick", "--tokens", "--out", "--chat"}
+"""Options of pytest, of benchmarks and of scripts in `examples/`."""
+COLUMNS = 125
 
-
-def blocks(language: str) -> list[str]:
-    """The code blocks of a language."""
-    found = re.findall(r"^```(.*?)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    return [text for kind, text in found if kind == language]
-
-
-def test_first_program(tempoc: Session) -> None:
-    (program,) = blocks("rt")
-    Path("smooth.rt").write_text(program, encoding="utf-8")
-    np.save("x.npy", np.ones((5, 8), np.float32))
-    np.savez("weights.npz", U=np.eye(8, dtype=np.float32), W=np.eye(8, dtype=np.float32))
-    (commands,) = (block for block in blocks("") if block.startswith("tempoc compile"))
-    for line in commands.splitlines():
-        # numpy writes no safetensors.
-        assert tempoc(line.removeprefix("tempoc ").replace(".safetensors", ".npz")) == 0
-    assert "f32[5, 8]" in tempoc.out
-    assert tempoc("explain smooth.rt -O1") == 0
-    assert tempoc.out in blocks("")
+each_file = pytest.mark.parametrize("name", FILES)
 
 
-def test_kernel(tempoc: Session) -> None:
-    (program,) = blocks("rt")
-    Path("smooth.rt").write_text(program, encoding="utf-8")
-    (kernel,) = (block for block in blocks("python") if block.startswith("def "))
-    assert tempoc("explain smooth.rt -O1 --dump-kernels") == 0
-    assert kernel in tempoc.out
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_memory(tempoc: Session) -> None:
-    (program,) = blocks("rt")
-    Path("smooth.rt").write_text(program, encoding="utf-8")
-    assert tempoc("explain smooth.rt --memory --bounds T=1000") == 0
-    assert tempoc.out in blocks("")
+@each_file
+def test_examples_do_what_is_said(
+    tempoc: Session, name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    prepare(tmp_path)
+    bless, text, names = request.config.getoption("--bless"), text_of(name), {"__name__": name}
+    for block in blocks(text):
+        match block.language:
+            case "rt":
+                Path(block.words[1]).write_text(block.text, encoding="utf-8")
+                assert tempoc(["check", block.words[1]]) == 0, tempoc.err
+            case "console":
+                answered = run_commands(tempoc, block)
+                if bless and answered != block.text:
+                    (ROOT / name).write_text(text_of(name).replace(block.text, answered))
+                else:
+                    assert answered == block.text
+            case "python" if len(block.words) > 1:
+                assert tempoc(["explain", *block.words[1:], "--dump-kernels"]) == 0, tempoc.err
+                assert block.text in tempoc.out
+            case "python":
+                exec(compile(block.text, name, "exec"), names)
 
 
-def test_remarks(tempoc: Session, request: pytest.FixtureRequest) -> None:
-    (program,) = blocks("rt")
-    Path("smooth.rt").write_text(program, encoding="utf-8")
-    assert tempoc("explain smooth.rt --remarks") == 0
-    (shown,) = (block for block in blocks("") if block.startswith("smooth.rt:"))
-    if request.config.getoption("--bless"):
-        FILE.write_text(README.replace(shown, tempoc.err), encoding="utf-8")
-    else:
-        assert tempoc.err == shown
+def run_commands(tempoc: Session, block: Block) -> str:
+    """The block as it should be: answers that agree stay as they are."""
+    text = ""
+    for command in commands(block):
+        answer = answers(tempoc, command)
+        shown = command.answer if agrees(command.answer, answer) else answer
+        text += f"$ {command.line}\n{shown}"
+    return text
 
 
-def test_first_mistake(tempoc: Session) -> None:
-    (shown,) = (block for block in blocks("") if block.startswith("$ tempoc check"))
-    assert tempoc("check broken.rt") == 1
-    assert tempoc.err == shown.partition("\n")[2]
+def test_the_readme_shows_the_compiler() -> None:
+    """Two commands, the loops and stores, a kernel, a mistake and a gradient."""
+    shown = [command for block in blocks(readme()) for command in commands(block)]
+    for start in ("compile smooth.rt", "run out/", "explain smooth.rt -O1", "check broken.rt"):
+        assert [c for c in shown if c.line.startswith(f"tempoc {start}")], start
+    kernels = [b for b in blocks(readme()) if b.words[:2] == ("python", "smooth.rt")]
+    assert kernels and "grad(" in readme()
+
+
+@each_file
+def test_blocks_say_what_they_are(name: str) -> None:
+    assert {block.language for block in blocks(text_of(name))} <= LANGUAGES
+    assert all(len(b.words) == 2 for b in blocks(text_of(name)) if b.language == "rt")
+
+
+@each_file
+def test_options_exist(name: str) -> None:
+    context = click.Context(cli)
+    parameters = [p for c in COMMANDS for p in getattr(cli.get_command(context, c), "params", ())]
+    known = {option for p in parameters for option in (*p.opts, *p.secondary_opts)}
+    found = set(re.findall(r"(?<![-\w])--[a-z][-a-z0-9]*(?![-a-z0-9]|\.{3})", text_of(name)))
+    assert found <= known | OF_OTHERS
+
+
+@each_file
+def test_links_lead_somewhere(name: str) -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", text_of(name)):
+        assert link.startswith("https://") or (ROOT / name).parent.joinpath(link).exists(), link
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_paths_exist(name: str) -> None:
+    """`passes/analysis/cost.py`, `golden/life/`: from the top, the compiler's folder, or here."""
+    roots = (ROOT, ROOT / "tempoc", (ROOT / name).parent, (ROOT / name).parent / "rl")
+    for path in re.findall(r"`((?:[\w.]+/)+(?:[\w]+\.(?:py|md|rt|txt))?)`", text_of(name)):
+        built = path.startswith(("out/", "build/", "kept/"))
+        assert built or any((root / path).exists() for root in roots), path
+
+
+@each_file
+def test_lines_fit(name: str) -> None:
+    prose = re.sub(r"^```.*?^```$", "", text_of(name), flags=re.DOTALL | re.MULTILINE)
+    long = [line for line in prose.splitlines() if len(line) > COLUMNS and line[:1] not in "|!"]
+    assert long == []
+
+
+def test_the_manual_has_these_pages() -> None:
+    assert {path.stem for path in MANUAL.glob("*.md")} == set(PAGES)
+    for page in PAGES:
+        lines = text_of(f"tempoc/manual/{page}.md").splitlines()
+        assert lines[0].startswith(f"# {page.capitalize()}: ") and len(lines) <= 100
+        assert f"](tempoc/manual/{page}.md)" in readme()

@@ -1,4 +1,4 @@
-"""A wheel carries what a checkout has beside the package: grammar and standard library."""
+"""A wheel carries grammar and standard library, which a checkout has beside it, and the manual."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ def test_resources_are_inside(wheel: Path, folder: str) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     beside = [path for path in (ROOT / folder).iterdir() if path.suffix in {".lark", ".rt"}]
     assert beside and {f"tempoc/_{folder}/{path.name}" for path in beside} <= inside
+
+
+def test_the_manual_is_inside(wheel: Path) -> None:
+    pages = {f"tempoc/manual/{path.name}" for path in (ROOT / "tempoc/manual").glob("*.md")}
+    assert pages and pages <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_an_installed_tempoc_finds_them(wheel: Path, tmp_path: Path) -> None:

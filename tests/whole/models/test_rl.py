@@ -79,7 +79,7 @@ def test_the_commands_of_the_readme(
     learned = []
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     for line in text.partition("## Reinforcement learning")[2].partition("\n## ")[0].splitlines():
-        if line.startswith("    tempoc "):
+        if line.startswith("tempoc "):
             assert status(shlex.split(line)[1:]) == 0
             told = re.findall(r"score\[i=\d+\] = (.*)", capfd.readouterr().err)
             scores = [float(x) for x in told]
