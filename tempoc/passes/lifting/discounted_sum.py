@@ -102,18 +102,23 @@ def _seen(
         place = ndim - axis
         for k, factor in enumerate(factors):
             weights = powers(graph, factor, place)
-            rest = (*factors[:k], *factors[k + 1 :])
-            entry = next((s for e in rest for s in ranges(graph, e, place)), None)
-            if weights is None or entry is None or not _alike(graph, node, rest):
+            others = (*factors[:k], *factors[k + 1 :])
+            entry = next((s for e in others for s in ranges(graph, e, place)), None)
+            if weights is None or entry is None or not _alike(graph, node, others):
                 continue
             for dim in node.domain.dims:
-                kind = moving(entry, dim, node.domain, space)
-                nearest = None if kind is None else _nearest(weights, kind, entry, dim, space)
-                if kind is not None and nearest is not None:
+                moving_range = moving(entry, dim, node.domain, space)
+                nearest = (
+                    None
+                    if moving_range is None
+                    else _nearest(weights, moving_range, entry, dim, space)
+                )
+                if moving_range is not None and nearest is not None:
                     keeps = isinstance(node.op, Sum) and node.op.keepdims
                     yield Decayed(
-                        node=node, dim=dim, entry=entry, range=kind, factors=rest, keeps=keeps,
+                        node=node, dim=dim, entry=entry, range=moving_range, factors=others,
                         base=weights.base, nearest=nearest, axes=axes, axis=axis, ndim=ndim,
+                        keeps=keeps,
                     )  # fmt: skip
 
 
@@ -124,16 +129,16 @@ def _alike(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
 
 
 def _nearest(
-    weights: Powers, kind: MovingRange, entry: Slice, dim: str, space: Space
+    weights: Powers, moving_range: MovingRange, entry: Slice, dim: str, space: Space
 ) -> Expr | None:
     """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
     start, step = weights.exponent.start, weights.exponent.step
     exponent = start
-    if isinstance(kind, Prefix):
+    if isinstance(moving_range, Prefix):
         exponent = add(start, mul(Const(step), sub(sub(entry.hi, entry.lo), ONE)))
-    away = -1 if isinstance(kind, Prefix) else 1
+    away = -1 if isinstance(moving_range, Prefix) else 1
     names = (*symbols(exponent), *symbols(sub(entry.lo, Sym(dim))))
-    cut = isinstance(kind, Sliding) and any(space.universe.is_dim(n) for n in names)
+    cut = isinstance(moving_range, Sliding) and any(space.universe.is_dim(n) for n in names)
     varies = any(space.universe.is_dim(n) for n in symbols(exponent))
     return None if step != away or cut or varies or entry.step != 1 else exponent
 
@@ -141,49 +146,59 @@ def _nearest(
 # ---------------------------------------------------------------- what is made of it
 
 
-def recurrence(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
+def recurrence(graph: Graph, discounted: Decayed, space: Space) -> tuple[Node, ...] | None:
     """Nodes for a range that grows by one element from point to point; the last has its name."""
-    if not isinstance(found.range, Prefix | Suffix):
+    if not isinstance(discounted.range, Prefix | Suffix):
         return None
-    node, dim = found.node, found.dim
-    grows = way(found.range, found.entry, dim, node.domain, space)
+    node, dim = discounted.node, discounted.dim
+    grows = way(discounted.range, discounted.entry, dim, node.domain, space)
     if grows is None:
         return None
     maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
     try:
-        running = RunningReduction(maker, found.range, found.place, grows, found.base)
-        merge = running.nodes(Add(), Sum(), lambda rebuild: _term(found, rebuild))
+        running = RunningReduction(
+            maker, discounted.range, discounted.place, grows, discounted.base
+        )
+        merge = running.nodes(Add(), Sum(), lambda rebuild: _term(discounted, rebuild))
         if merge is None:
             return None
-        made = _kept(maker, found, maker.put("held", Copy(), (read(merge),)))
+        result = _kept(maker, discounted, maker.put("held", Copy(), (read(merge),)))
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(maker.nodes.values()) if maker.last(result) else None
 
 
-def windows(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
+def windows(graph: Graph, discounted: Decayed, space: Space) -> tuple[Node, ...] | None:
     """Nodes for a range of a fixed size that compute all points at once."""
-    node, dim, kind = found.node, found.dim, found.range
-    if not isinstance(kind, Sliding) or not isinstance(kind.size, Const):
+    node, dim, moving_range = discounted.node, discounted.dim, discounted.range
+    if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, Const):
         return None
-    if (kind.before, kind.after) != (ZERO, ZERO) and not _fades(graph, found.base):
+    if (moving_range.before, moving_range.after) != (ZERO, ZERO) and not _fades(
+        graph, discounted.base
+    ):
         return None
     maker = NodeBuilder(graph, space, node, node.vector)
-    rebuild = whole(maker, dim, found.place, kind)
+    rebuild = whole(maker, dim, discounted.place, moving_range)
     try:
-        term, base = _term(found, rebuild), rebuild.edge(found.base)
+        term, base = _term(discounted, rebuild), rebuild.edge(discounted.base)
         if term is None or base is None:
             return None
-        axis = found.axis - sum(a < found.axis for a in found.axes)
-        op = Window(reduce="sum", size=kind.size, before=kind.before, after=kind.after, axis=axis)
-        made = maker.put("windows", op, (term, base), rebuild.home(node.domain.dims))
-        parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in made.types[0].shape]
-        parts[axis] = kind.position
-        made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(made),))
-        made = _kept(maker, found, made)
+        axis = discounted.axis - sum(a < discounted.axis for a in discounted.axes)
+        op = Window(
+            reduce="sum",
+            size=moving_range.size,
+            before=moving_range.before,
+            after=moving_range.after,
+            axis=axis,
+        )
+        result = maker.put("windows", op, (term, base), rebuild.home(node.domain.dims))
+        entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
+        entries[axis] = moving_range.position
+        result = maker.put("at", SpatialIndex(entries=tuple(entries)), (read(result),))
+        result = _kept(maker, discounted, result)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(maker.nodes.values()) if maker.last(result) else None
 
 
 def _fades(graph: Graph, base: Edge) -> bool:
@@ -192,40 +207,42 @@ def _fades(graph: Graph, base: Edge) -> bool:
     return isinstance(op, Literal) and abs(op.value) <= 1
 
 
-def _term(found: Decayed, rebuild: Rebuild) -> Edge | None:
+def _term(discounted: Decayed, rebuild: Rebuild) -> Edge | None:
     """What the powers weigh: the product of the factors, with the first power."""
-    maker, home = rebuild.maker, rebuild.home(found.node.domain.dims)
-    dtype = found.node.types[0].dtype
-    parts = [rebuild.edge(e) for e in found.factors]
-    if found.nearest != ZERO:
-        parts.append(_power(found, rebuild))
+    maker, domain = rebuild.maker, rebuild.home(discounted.node.domain.dims)
+    dtype = discounted.node.types[0].dtype
+    parts = [rebuild.edge(e) for e in discounted.factors]
+    if discounted.nearest != ZERO:
+        parts.append(_power(discounted, rebuild))
     term = parts[0]
     for part in parts[1:]:
         if term is not None and part is not None:
-            term = read(maker.put(f"product.{rebuild.part}", Multiply(), (term, part), home))
+            term = read(maker.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
     if any(p is None for p in parts) or term is None:
         return None
     if maker.type(term).dtype != dtype:
-        term = read(maker.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), home))
+        term = read(maker.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
     stays = rebuild.axis_stays
-    others = tuple(a - (a > found.axis and not stays) for a in found.axes if a != found.axis)
+    others = tuple(
+        a - (a > discounted.axis and not stays) for a in discounted.axes if a != discounted.axis
+    )
     if others:
-        term = read(maker.put(f"row.{rebuild.part}", Sum(axes=others), (term,), home))
+        term = read(maker.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
     return term
 
 
-def _power(found: Decayed, rebuild: Rebuild) -> Edge | None:
+def _power(discounted: Decayed, rebuild: Rebuild) -> Edge | None:
     """The weight of the nearest element."""
-    base, maker = rebuild.edge(found.base), rebuild.maker
+    base, maker = rebuild.edge(discounted.base), rebuild.maker
     if base is None:
         return None
-    home = rebuild.home(found.node.domain.dims)
-    exponent = maker.put(f"nearest.{rebuild.part}", IndexValue(expr=found.nearest), (), home)
-    return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), home))
+    domain = rebuild.home(discounted.node.domain.dims)
+    exponent = maker.put(f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain)
+    return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), domain))
 
 
-def _kept(maker: NodeBuilder, found: Decayed, made: Node) -> Node:
+def _kept(maker: NodeBuilder, discounted: Decayed, result: Node) -> Node:
     """The value with the summed axes, if they stay."""
-    for axis in sorted(found.axes) if found.keeps else ():
-        made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
-    return made
+    for axis in sorted(discounted.axes) if discounted.keeps else ():
+        result = maker.put("kept", ExpandDims(axis=axis), (read(result),))
+    return result

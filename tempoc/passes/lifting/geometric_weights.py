@@ -49,8 +49,8 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
         return None
     base, exponent = node.inputs
     if is_identity(inner, graph):
-        found = line(graph, exponent)
-        return Powers(base, found) if found is not None and found.step else None
+        linear = line(graph, exponent)
+        return Powers(base, linear) if linear is not None and linear.step else None
     return _elsewhere(graph, inner)
 
 
@@ -75,17 +75,17 @@ def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
     pairs = list(zip(node.domain.dims, edge.entries, strict=True))
     sliced = [(d, e) for d, e in pairs if isinstance(e, Slice)]
     at = {d: e for d, e in pairs if not isinstance(e, Slice)}
-    found = line(graph, exponent)
-    if len(sliced) != 1 or node.types[0].shape or found is None or found.step:
+    linear = line(graph, exponent)
+    if len(sliced) != 1 or node.types[0].shape or linear is None or linear.step:
         return None
-    (dim, entry), start = sliced[0], found.start
-    rest = sub(start, Sym(dim))
-    step = 1 if dim not in symbols(rest) else -1
-    rest = sub(start, mul(Const(step), Sym(dim)))
+    (dim, entry), start = sliced[0], linear.start
+    offset = sub(start, Sym(dim))
+    step = 1 if dim not in symbols(offset) else -1
+    offset = sub(start, mul(Const(step), Sym(dim)))
     moves = any(dim in symbols(e) for e in base.entries)
-    if dim in symbols(rest) or entry.step != 1 or moves or not _same(base, at):
+    if dim in symbols(offset) or entry.step != 1 or moves or not _same(base, at):
         return None
-    first = add(mul(Const(step), entry.lo), substitute(rest, at))
+    first = add(mul(Const(step), entry.lo), substitute(offset, at))
     return Powers(base, LinearExponent(step, first))
 
 
@@ -116,11 +116,11 @@ def line(graph: Graph, edge: Edge) -> LinearExponent | None:
         case Subtract():
             return _combined(graph, node.inputs, (1, -1))
         case Flip():
-            found, (extent, *more) = line(graph, node.inputs[0]), node.types[0].shape
-            if found is None or more:
+            linear, (extent, *more) = line(graph, node.inputs[0]), node.types[0].shape
+            if linear is None or more:
                 return None
-            last = add(found.start, mul(Const(found.step), sub(extent, ONE)))
-            return LinearExponent(-found.step, last)
+            last = add(linear.start, mul(Const(linear.step), sub(extent, ONE)))
+            return LinearExponent(-linear.step, last)
         case _:
             return None
 
@@ -129,10 +129,10 @@ def _combined(
     graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]
 ) -> LinearExponent | None:
     """The sum of some lines with their signs."""
-    found = [line(graph, e) for e in edges]
-    known = [x for x in found if x is not None]
-    if len(known) < len(found):
+    lines = [line(graph, e) for e in edges]
+    linear = [x for x in lines if x is not None]
+    if len(linear) < len(lines):
         return None
-    step = sum(s * x.step for s, x in zip(signs, known, strict=True))
-    starts = (mul(Const(s), x.start) for s, x in zip(signs, known, strict=True))
+    step = sum(s * x.step for s, x in zip(signs, linear, strict=True))
+    starts = (mul(Const(s), x.start) for s, x in zip(signs, linear, strict=True))
     return LinearExponent(step, add(ZERO, *starts)) if abs(step) <= 1 else None

@@ -57,35 +57,35 @@ class Lift:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph without moving ranges where scans or running values do."""
         lazy = together(graph)
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for node in graph.nodes.values():
             for part in [node] if node.name in lazy else _lifted(graph, node, context):
-                found[part.name] = part
-        after = _steps(replace(graph, nodes=found), lazy, context)
-        if after.nodes == graph.nodes:
+                nodes[part.name] = part
+        lifted_graph = _steps(replace(graph, nodes=nodes), lazy, context)
+        if lifted_graph.nodes == graph.nodes:
             return graph
-        return drop_dead(_whole_reads(forward_copies(after)))
+        return drop_dead(_whole_reads(forward_copies(lifted_graph)))
 
 
 def _lifted(graph: Graph, node: Node, context: PassContext) -> list[Node]:
     """The nodes in the place of one, which may have ranges of several dimensions."""
-    for faded in decayed(graph, node, context.space):
-        given = all(is_given(graph, e) for e in faded.factors)
-        wanted = faded.dim in node.vector or given
-        made = windows(graph, faded, context.space) if wanted else None
-        if made is not None:
-            _said(f"`{node.name}` over {faded.dim} becomes weighted windows", node, context)
-            return list(made)
+    for discounted in decayed(graph, node, context.space):
+        given = all(is_given(graph, e) for e in discounted.factors)
+        applies = discounted.dim in node.vector or given
+        replacement = windows(graph, discounted, context.space) if applies else None
+        if replacement is not None:
+            _said(f"`{node.name}` over {discounted.dim} becomes weighted windows", node, context)
+            return list(replacement)
     for target in targets(graph, node, context.space):
         given = isinstance(target.range, Sliding) and is_given(graph, target.edge)
-        wanted = target.dim in node.vector or given
-        made = lifted(graph, target, context.space) if wanted else None
-        if made is not None:
+        applies = target.dim in node.vector or given
+        replacement = lifted(graph, target, context.space) if applies else None
+        if replacement is not None:
             kind = "windows" if isinstance(target.range, Sliding) else "a scan"
             _said(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
-            nodes = {**graph.nodes, **{n.name: n for n in made}}
-            again = replace(graph, nodes=nodes)
-            return [part for n in made for part in _lifted(again, n, context)]
+            nodes = {**graph.nodes, **{n.name: n for n in replacement}}
+            updated = replace(graph, nodes=nodes)
+            return [part for n in replacement for part in _lifted(updated, n, context)]
     return [node]
 
 
@@ -108,10 +108,12 @@ class _Step:
 
 def _step(graph: Graph, node: Node, space: Space) -> _Step | None:
     """A discounted sum at any time; other ranges where their points are not all had at once."""
-    for faded in decayed(graph, node, space):
-        parts = recurrence(graph, faded, space)
+    for discounted in decayed(graph, node, space):
+        parts = recurrence(graph, discounted, space)
         if parts is not None:
-            return _Step(node=node, dim=faded.dim, parts=parts, what="a discounted running sum")
+            return _Step(
+                node=node, dim=discounted.dim, parts=parts, what="a discounted running sum"
+            )
     for target in targets(graph, node, space):
         parts = None if target.dim in node.vector else stepped(graph, target, space)
         if parts is not None:
@@ -121,29 +123,29 @@ def _step(graph: Graph, node: Node, space: Space) -> _Step | None:
 
 def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
     """The graph with running values where there is an order in which they can be had."""
-    made: dict[str, _Step] = {}
+    steps: dict[str, _Step] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
             step = _step(graph, node, context.space)
             if step is not None:
-                made[node.name] = step
+                steps[node.name] = step
             else:
                 _missed(graph, node, context)
-    after, waiting = graph, tuple(made)
-    while made and waiting:
-        nodes = (made[n].parts if n in made else (old,) for n, old in graph.nodes.items())
-        after = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
-        waiting = held_up(after, context.space)
-        late = [s for s in made.values() if any(n.name in waiting for n in s.parts)]
-        if waiting and not late:
+    updated, unscheduled = graph, tuple(steps)
+    while steps and unscheduled:
+        nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
+        updated = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
+        unscheduled = held_up(updated, context.space)
+        rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
+        if unscheduled and not rejected:
             return graph
-        for step in late:
-            del made[step.node.name]
+        for step in rejected:
+            del steps[step.node.name]
             message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
             _said(message, step.node, context)
-    for step in made.values():
+    for step in steps.values():
         _said(f"`{step.node.name}` becomes {step.what} along {step.dim}", step.node, context)
-    return after if made else graph
+    return updated if steps else graph
 
 
 def _missed(graph: Graph, node: Node, context: PassContext) -> None:
@@ -179,13 +181,13 @@ def _array(graph: Graph, node: Node) -> str | None:
     source = graph.nodes[edge.source]
     if not (node.op.entries and source.types[edge.out].shape):
         return None
-    (first, *rest), (extent, *others) = node.op.entries, source.types[edge.out].shape
-    if edge.entries != identity(source.domain) or rest != [(ZERO, e, 1) for e in others]:
+    (first, *trailing), (extent, *others) = node.op.entries, source.types[edge.out].shape
+    if edge.entries != identity(source.domain) or trailing != [(ZERO, e, 1) for e in others]:
         return None
     for dim in node.domain.dims:
         bound = Sym(graph.universe.dim(dim).bound)
-        whole = dim not in symbols(node.domain.where) and dim not in source.domain.dims
-        if first == Sym(dim) and extent == bound and whole:
+        is_unrestricted = dim not in symbols(node.domain.where) and dim not in source.domain.dims
+        if first == Sym(dim) and extent == bound and is_unrestricted:
             return dim
     return None
 
@@ -198,8 +200,8 @@ def _read(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
     array = node.inputs[0]
     at: dict[str, Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
     slices = [d for d, e in at.items() if isinstance(e, Slice)]
-    whole = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
-    if not slices or slices[-1] != dim or at[dim] != whole:
+    full_extent = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
+    if not slices or slices[-1] != dim or at[dim] != full_extent:
         return edge
     dims = graph.nodes[array.source].domain.dims
     if not {*slices} <= {*dims, dim}:

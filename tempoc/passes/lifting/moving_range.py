@@ -80,18 +80,18 @@ def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange 
     How far a run goes must be known before it.
     """
     universe = space.universe
-    found: MovingRange | None = None
-    ended = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
-    if ended or any(dim in b.outer for b in universe.ended):
+    moving_range: MovingRange | None = None
+    run_time_bounds = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
+    if run_time_bounds or any(dim in b.outer for b in universe.ended):
         return None
     low, high = dim in symbols(entry.lo), dim in symbols(entry.hi)
     if high and not low:
-        found = _prefix(entry, domain, space)
+        moving_range = _prefix(entry, domain, space)
     elif low and not high and entry.step == 1:
-        found = _suffix(entry, domain, space)
+        moving_range = _suffix(entry, domain, space)
     elif low and high and entry.step == 1:
-        found = _sliding(entry, dim, domain, space)
-    return found
+        moving_range = _sliding(entry, dim, domain, space)
+    return moving_range
 
 
 def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:

@@ -49,15 +49,15 @@ def is_given(graph: Graph, edge: Edge) -> bool:
 
 def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
     """What an operand is computed from, element by element."""
-    waiting, seen = [edge], {edge}
-    while waiting:
-        here = waiting.pop(0)
-        node = graph.nodes[here.source]
-        sliced = any(isinstance(e, Slice) for e in here.entries)
-        if sliced or not is_elementwise(node) or not is_identity(here, graph):
-            yield here
+    worklist, seen = [edge], {edge}
+    while worklist:
+        operand = worklist.pop(0)
+        node = graph.nodes[operand.source]
+        sliced = any(isinstance(e, Slice) for e in operand.entries)
+        if sliced or not is_elementwise(node) or not is_identity(operand, graph):
+            yield operand
         else:
-            waiting += [e for e in node.inputs if e not in seen]
+            worklist += [e for e in node.inputs if e not in seen]
             seen.update(node.inputs)
 
 
@@ -99,24 +99,26 @@ class Rebuild:
         if not node.inputs:
             return self._constant(node)
         inputs = [self.edge(e) for e in node.inputs] if is_elementwise(node) else [None]
-        found = [e for e in inputs if e is not None]
-        return self._put(node, found) if len(found) == len(inputs) else None
+        operands = [e for e in inputs if e is not None]
+        return self._put(node, operands) if len(operands) == len(inputs) else None
 
     def _leaf(self, edge: Edge, place: int, axis: int) -> Edge | None:
         """The slice itself."""
         entry = edge.entries[place]
         assert isinstance(entry, Slice)
-        new = self.change(entry)
-        rest = (*edge.entries[:place], *edge.entries[place + 1 :])
+        entry_read = self.change(entry)
+        other_entries = (*edge.entries[:place], *edge.entries[place + 1 :])
         shape = operand_type(self.maker.graph, edge).shape
-        others = (*rest, *shape[:axis], *shape[axis + 1 :])
-        if new is None or any(self.dim in symbols(e) for e in others):
+        others = (*other_entries, *shape[:axis], *shape[axis + 1 :])
+        if entry_read is None or any(self.dim in symbols(e) for e in others):
             return None
-        found = replace(edge, entries=(*edge.entries[:place], new, *edge.entries[place + 1 :]))
+        rebuilt = replace(
+            edge, entries=(*edge.entries[:place], entry_read, *edge.entries[place + 1 :])
+        )
         source = self.maker.graph.nodes[edge.source].domain
         reader = self.home(self.maker.whole.domain.dims)
-        inside = self.maker.space.outside(reader, found.entries, source) is None
-        return found if inside else None
+        inside = self.maker.space.outside(reader, rebuilt.entries, source) is None
+        return rebuilt if inside else None
 
     def _constant(self, node: Node) -> Edge | None:
         """A number, wherever it is computed."""
@@ -126,5 +128,5 @@ class Rebuild:
 
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
-        home = self.home(node.domain.dims)
-        return read(self.maker.put(name, node.op, inputs, home, like=node))
+        domain = self.home(node.domain.dims)
+        return read(self.maker.put(name, node.op, inputs, domain, like=node))

@@ -71,9 +71,11 @@ def targets(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
     for axis in axes_of(node.op.axes, ndim):
         for entry in islice(ranges(graph, node.inputs[0], ndim - axis), 1):
             for dim in node.domain.dims:
-                found = moving(entry, dim, node.domain, space)
-                if found is not None:
-                    yield RangeReduction(node=node, dim=dim, axis=axis, ndim=ndim, range=found)
+                moving_range = moving(entry, dim, node.domain, space)
+                if moving_range is not None:
+                    yield RangeReduction(
+                        node=node, dim=dim, axis=axis, ndim=ndim, range=moving_range
+                    )
 
 
 def neutral(op: Op, dtype: DType) -> Scalar:
@@ -83,7 +85,7 @@ def neutral(op: Op, dtype: DType) -> Scalar:
     return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
 
 
-def whole(maker: NodeBuilder, dim: str, place: int, kind: MovingRange) -> Rebuild:
+def whole(maker: NodeBuilder, dim: str, place: int, moving_range: MovingRange) -> Rebuild:
     """What makes the operands of all ranges of a kind, together, from those of one."""
     node, space = maker.whole, maker.space
 
@@ -91,8 +93,11 @@ def whole(maker: NodeBuilder, dim: str, place: int, kind: MovingRange) -> Rebuil
         return space.project(node.domain, tuple(d for d in dims if d != dim))
 
     def widened(entry: Slice) -> Slice | None:
-        found = moving(entry, dim, node.domain, space)
-        alike = found is not None and replace(found, slice=kind.slice) == kind
-        return found.slice if found is not None and alike else None
+        widened_range = moving(entry, dim, node.domain, space)
+        is_same_kind = (
+            widened_range is not None
+            and replace(widened_range, slice=moving_range.slice) == moving_range
+        )
+        return widened_range.slice if widened_range is not None and is_same_kind else None
 
     return Rebuild(maker, dim, place, "all", True, widened, home)

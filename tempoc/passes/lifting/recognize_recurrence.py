@@ -105,7 +105,7 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
     source = graph.nodes[edge.source].domain
     if source.dims != node.domain.dims:
         return None
-    found = None
+    offset = None
     for d, entry in zip(source.dims, edge.entries, strict=True):
         if isinstance(entry, Slice):
             return None
@@ -113,8 +113,8 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
         if not isinstance(shift, Const) or (d != dim and shift.value):
             return None
         if d == dim:
-            found = shift.value
-    return found
+            offset = shift.value
+    return offset
 
 
 def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> Recurring:
@@ -135,13 +135,13 @@ def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> R
     for forward in (True, False):
         walk = _CycleWalk(graph, dim, inside, states, branches, -1 if forward else 1)
         try:
-            made = [walk.made(s) for s in states]
+            carried = [walk.made(s) for s in states]
         except NotARecurrence as reason:
             reasons.append(reason)
             continue
         return Recurring(
             dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
-            steps=tuple(walk.renumbered()), carried=tuple(walk.number(m) for m in made),
+            steps=tuple(walk.renumbered()), carried=tuple(walk.number(m) for m in carried),
             operands=tuple(walk.operands),
         )  # fmt: skip
     raise reasons[0]
@@ -162,27 +162,27 @@ def _check(graph: Graph, node: Node, dim: str) -> None:
 def _branch(graph: Graph, state: str, inside: set[str]) -> int:
     """The branch of a state that goes round."""
     inputs = graph.nodes[state].inputs
-    found = [k for k, e in enumerate(inputs) if e.source in inside]
-    if len(found) != 1:
-        raise NotARecurrence(f"`{state}` has {len(found)} equations that go round")
-    return found[0]
+    carried = [k for k, e in enumerate(inputs) if e.source in inside]
+    if len(carried) != 1:
+        raise NotARecurrence(f"`{state}` has {len(carried)} equations that go round")
+    return carried[0]
 
 
 def _region(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
 ) -> tuple[Expr, Expr]:
     """Where steps are done, the same for all states."""
-    found = []
+    intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
-        there = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
-        at = ranges(there, (dim,), space)
-        if at is None:
+        step_domain = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
+        spans = ranges(step_domain, (dim,), space)
+        if spans is None:
             raise NotARecurrence(f"{dim} does not run from a first to a last point")
-        found.append((at[dim].lower, at[dim].upper))
-    if len({*found}) > 1:
+        intervals.append((spans[dim].lower, spans[dim].upper))
+    if len({*intervals}) > 1:
         raise NotARecurrence("they start or end at different points")
-    return found[0]
+    return intervals[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +220,11 @@ class _CycleWalk:
         if (name, at) not in self._known:
             self._waiting.add((name, at))
             node = self.graph.nodes[name]
-            of = self.state if name in self.states else self.step
-            self._known[name, at] = of(node, at)
+            visit = self.state if name in self.states else self.step
+            self._known[name, at] = visit(node, at)
             self._waiting.discard((name, at))
-        found = self._known[name, at]
-        return found if name in self.states else replace(found, out=out)
+        ref = self._known[name, at]
+        return ref if name in self.states else replace(ref, out=out)
 
     def step(self, node: Node, at: int) -> _Ref:
         """The first result of an operator."""
@@ -250,8 +250,8 @@ class _CycleWalk:
             shift = distance(self.graph, node, edge, self.dim)
             assert shift is not None
             return self.value(edge.source, edge.out, at + shift)
-        here = {self.dim: add(Sym(self.dim), Const(at))}
-        entries = tuple(substitute_entry(e, here) for e in edge.entries)
+        shifted = {self.dim: add(Sym(self.dim), Const(at))}
+        entries = tuple(substitute_entry(e, shifted) for e in edge.entries)
         moved = replace(edge, entries=entries)
         shape = operand_type(self.graph, moved).shape
         if any(self.graph.universe.is_dim(s) for e in shape for s in symbols(e)):

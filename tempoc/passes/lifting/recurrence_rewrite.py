@@ -55,18 +55,18 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
-def with_rows(graph: Graph, found: Recurring, space: Space) -> tuple[Graph, Node]:
+def with_rows(graph: Graph, recurrence: Recurring, space: Space) -> tuple[Graph, Node]:
     """The graph with a recurrence in place of a cycle, and its node; raises ``NotARecurrence``."""
-    maker = _ScanRewrite(graph, found, space)
-    whole = maker.is_whole()
+    rewrite = _ScanRewrite(graph, recurrence, space)
+    full = rewrite.is_whole()
     try:
-        node = maker.node(whole)
+        node = rewrite.node(full)
     except NotARecurrence:
-        if not whole:
+        if not full:
             raise
-        maker, whole = _ScanRewrite(graph, found, space), False
-        node = maker.node(whole)
-    return (maker.whole(node) if whole else maker.part(node)), node
+        rewrite, full = _ScanRewrite(graph, recurrence, space), False
+        node = rewrite.node(full)
+    return (rewrite.whole(node) if full else rewrite.part(node)), node
 
 
 @dataclass(slots=True)
@@ -87,17 +87,17 @@ class _ScanRewrite:
         """Whether every state is its first point, which one equation gives, and the steps."""
         for name, k in zip(self.found.states, self.found.branches, strict=True):
             node = self.graph.nodes[name]
-            here = Sym(self.dim)
+            point = Sym(self.dim)
             inside = conjunction(
-                compare(">=", here, self.found.lower), compare("<", here, self.found.upper)
+                compare(">=", point, self.found.lower), compare("<", point, self.found.upper)
             )
-            at = ranges(node.domain, (self.dim,), self.space)
-            if len(node.inputs) != 2 or at is None:
+            spans = ranges(node.domain, (self.dim,), self.space)
+            if len(node.inputs) != 2 or spans is None:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
                 return False
             top = add(self.found.bottom, add(self.found.count, ONE))
-            v = at[self.dim]
+            v = spans[self.dim]
             if not (self.same(v.lower, self.found.bottom) and self.same(v.upper, top)):
                 return False
         return True
@@ -108,22 +108,24 @@ class _ScanRewrite:
 
     # ------------------------------------------------------------ the operator
 
-    def node(self, whole: bool) -> Node:
+    def node(self, full: bool) -> Node:
         """The recurrence."""
         states = [self.graph.nodes[s] for s in self.found.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
         k = self.found.branches[0]
-        there = states[0].domain
-        if not whole:
-            there = Domain(there.dims, conjunction(there.where, states[0].inputs[k].guard))
-        domain = self.space.project(there, around)
-        first = [self.start(s, k, whole) for s, k in self.pairs()]
+        step_domain = states[0].domain
+        if not full:
+            step_domain = Domain(
+                step_domain.dims, conjunction(step_domain.where, states[0].inputs[k].guard)
+            )
+        domain = self.space.project(step_domain, around)
+        first = [self.start(s, k, full) for s, k in self.pairs()]
         moving = [e for e in self.found.operands if self.found.varies(e)]
-        rest = [e for e in self.found.operands if not self.found.varies(e)]
+        fixed = [e for e in self.found.operands if not self.found.varies(e)]
         rows = [self.rows(e) for e in moving]
-        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *rest))
+        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
         order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
-                                        for e in (*moving, *rest))]  # fmt: skip
+                                        for e in (*moving, *fixed))]  # fmt: skip
         numbers = {old: new for new, old in enumerate(order)}
         op = Recurrence(
             steps=tuple(
@@ -163,14 +165,14 @@ class _ScanRewrite:
             return edge
         if source.domain.dims or not is_cheap(source.op):
             raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
-        made = replace(source, name=self.free(source.name), domain=Domain(()))
-        self.made.append(made)
-        return replace(edge, source=made.name)
+        clone = replace(source, name=self.free(source.name), domain=Domain(()))
+        self.made.append(clone)
+        return replace(edge, source=clone.name)
 
-    def start(self, state: Node, branch: int, whole: bool) -> Edge:
+    def start(self, state: Node, branch: int, full: bool) -> Edge:
         """The first row of a state: what its other equation gives, or the state itself there."""
         at = {self.dim: self.found.first}
-        if whole:
+        if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
             return self.original(replace(edge, entries=entries, guard=TRUE))
@@ -210,11 +212,11 @@ class _ScanRewrite:
         dim = source.domain.dims[place]
         assert isinstance(shift, Const)
         low, high = add(self.found.lower, shift), add(self.found.upper, shift)
-        at, start = ranges(source.domain, (dim,), self.space), 0
-        if at is not None:
-            before = sub(low, at[dim].lower)
+        spans, start = ranges(source.domain, (dim,), self.space), 0
+        if spans is not None:
+            before = sub(low, spans[dim].lower)
             if isinstance(before, Const) and before.value >= 0:
-                low, high, start = at[dim].lower, at[dim].upper, before.value
+                low, high, start = spans[dim].lower, spans[dim].upper, before.value
         entries = (*edge.entries[:place], Slice(low, high), *edge.entries[place + 1 :])
         return replace(edge, entries=entries), start
 
@@ -233,10 +235,10 @@ class _ScanRewrite:
 
     def free(self, name: str) -> str:
         """A name that no node has."""
-        taken, number, found = {*self.graph.nodes, *(n.name for n in self.made)}, 2, name
-        while found in taken:
-            found, number = f"{name}{number}", number + 1
-        return found
+        taken, number, candidate = {*self.graph.nodes, *(n.name for n in self.made)}, 2, name
+        while candidate in taken:
+            candidate, number = f"{name}{number}", number + 1
+        return candidate
 
     # ------------------------------------------------------------ the readers
 
@@ -275,16 +277,18 @@ class _ScanRewrite:
         )
         row = self.row(node, out, copy, Sym(self.dim))
         self.made.append(row)
-        here = identity(taken)
-        edge = replace(state.inputs[k], source=row.name, out=0, entries=here)
-        op = replace(state.op, targets=(*state.op.targets[:k], here, *state.op.targets[k + 1 :]))
+        own_point = identity(taken)
+        edge = replace(state.inputs[k], source=row.name, out=0, entries=own_point)
+        op = replace(
+            state.op, targets=(*state.op.targets[:k], own_point, *state.op.targets[k + 1 :])
+        )
         return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
 
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
         """What reads the row of a point in the place of a node."""
-        rest = node.types[out].shape[1:]
+        trailing = node.types[out].shape[1:]
         entries: tuple[IndexPart, ...] = (
-            sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest),
+            sub(at, self.found.bottom), *((ZERO, n, 1) for n in trailing),
         )  # fmt: skip
         edge = Edge(source=node.name, out=out, entries=identity(node.domain))
         type_ = replace(old.types[0], weak=False)
@@ -320,17 +324,17 @@ class _ScanRewrite:
             return outs[source], tuple(at.values())
 
         def read(e: Edge, reader: Domain) -> Edge:
-            found = moved(e.source, e.entries)
-            if found is None:
+            row_read = moved(e.source, e.entries)
+            if row_read is None:
                 return e
-            changed = replace(e, source=node.name, out=found[0], entries=found[1])
+            changed = replace(e, source=node.name, out=row_read[0], entries=row_read[1])
             # Where nothing is read of a state, the rows need not be there.
             missing = self.space.outside(reader, changed.entries, node.domain)
             return changed if missing is None else e
 
         def output(o: Output) -> Output:
-            found = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
-            return replace(o, source=found.source, out=found.out, entries=found.entries)
+            edge = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
+            return replace(o, source=edge.source, out=edge.out, entries=edge.entries)
 
         nodes = dict(graph.nodes)
         for name, n in graph.nodes.items():

@@ -56,53 +56,53 @@ class Scans:
         """The graph with scans; a program whose lengths the data decide stays as it is."""
         if graph.universe.lengths:
             return graph
-        found: dict[NodeNames, Recurring] = {}
+        recurrences: dict[NodeNames, Recurring] = {}
         for dim in graph.universe.dims:
             for cycle, recurring in self.along(graph, dim.name, context).items():
-                others = [r.dim for r in found.values() if {*r.states} & {*recurring.states}]
+                others = [r.dim for r in recurrences.values() if {*r.states} & {*recurring.states}]
                 if others:
                     _missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
                 else:
-                    found[cycle] = recurring
-        while found:
-            made, nodes = _made(graph, found, context)
-            found = {c: r for c, r in found.items() if c in nodes}
-            made, late = _checked(graph, made, found, nodes, context)
-            for cycle, why in late.items():
-                _missed(graph, found.pop(cycle).dim, cycle, why, context)
-            if not late:
+                    recurrences[cycle] = recurring
+        while recurrences:
+            rewritten, nodes = _made(graph, recurrences, context)
+            recurrences = {c: r for c, r in recurrences.items() if c in nodes}
+            rewritten, rejected = _checked(graph, rewritten, recurrences, nodes, context)
+            for cycle, why in rejected.items():
+                _missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
+            if not rejected:
                 for cycle, node in nodes.items():
-                    _done(graph, found[cycle], node, context)
-                return made
+                    _done(graph, recurrences[cycle], node, context)
+                return rewritten
         return graph
 
     def along(self, graph: Graph, dim: str, context: PassContext) -> dict[NodeNames, Recurring]:
         """The recurrences along a dimension, as far as one can see by looking at each alone."""
-        found: dict[NodeNames, Recurring] = {}
+        recurrences: dict[NodeNames, Recurring] = {}
         loops: set[str] = set()
         for cycle in cycles(graph, dim):
             try:
-                found[cycle] = self.fitting(graph, dim, cycle, context)
+                recurrences[cycle] = self.fitting(graph, dim, cycle, context)
             except NotARecurrence as reason:
                 _missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
-        numbers = _numbers(graph) if found else {}
-        for cycle, recurring in tuple(found.items()):
+        numbers = _numbers(graph) if recurrences else {}
+        for cycle, recurring in tuple(recurrences.items()):
             moving = [e.source for e in recurring.operands if recurring.varies(e)]
-            slow = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
+            from_loops = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
             if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(recurring, numbers):
                 _missed(graph, dim, cycle, "what it reads needs it in turn", context)
-                del found[cycle]
-            elif slow:
-                _missed(graph, dim, cycle, _made_by_a_loop(slow[0]), context)
-                del found[cycle]
-        return found
+                del recurrences[cycle]
+            elif from_loops:
+                _missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
+                del recurrences[cycle]
+        return recurrences
 
     def fitting(self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext) -> Recurring:
         """A recurrence with states that are not too large; raises ``NotARecurrence``."""
-        found = recognize(graph, dim, cycle, context.space)
+        recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
-        for state in found.states:
+        for state in recurrence.states:
             count = 1
             for e in graph.nodes[state].types[0].shape:
                 if not isinstance(e, Const):
@@ -111,7 +111,7 @@ class Scans:
             size += count
         if size > self.limit:
             raise NotARecurrence(f"a state has {size} elements")
-        return found
+        return recurrence
 
 
 def _numbers(graph: Graph) -> dict[str, int]:
@@ -121,10 +121,10 @@ def _numbers(graph: Graph) -> dict[str, int]:
     return {name: k for k, part in enumerate(parts) for name in part}
 
 
-def _needs_itself(found: Recurring, numbers: Mapping[str, int]) -> bool:
+def _needs_itself(recurrence: Recurring, numbers: Mapping[str, int]) -> bool:
     """Whether an operand, which the states need, needs a state."""
-    states = {numbers[s] for s in found.states}
-    return any(numbers[e.source] in states for e in found.operands)
+    states = {numbers[s] for s in recurrence.states}
+    return any(numbers[e.source] in states for e in recurrence.operands)
 
 
 def _made_by_a_loop(name: str) -> str:
@@ -132,47 +132,47 @@ def _made_by_a_loop(name: str) -> str:
 
 
 def _made(
-    graph: Graph, found: Mapping[NodeNames, Recurring], context: PassContext
+    graph: Graph, recurrences: Mapping[NodeNames, Recurring], context: PassContext
 ) -> tuple[Graph, dict[NodeNames, Node]]:
     """The graph with all recurrences for which nodes can be made and are read, and these."""
     nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
-    made = replace(graph, nodes=plain)
-    for cycle, recurring in found.items():
+    rewritten = replace(graph, nodes=plain)
+    for cycle, recurring in recurrences.items():
         try:
-            made, nodes[cycle] = with_rows(made, recurring, context.space)
+            rewritten, nodes[cycle] = with_rows(rewritten, recurring, context.space)
         except NotARecurrence as reason:
             _missed(graph, recurring.dim, cycle, str(reason), context)
-    made = drop_dead(made)
-    return made, {cycle: node for cycle, node in nodes.items() if node.name in made.nodes}
+    rewritten = drop_dead(rewritten)
+    return rewritten, {cycle: node for cycle, node in nodes.items() if node.name in rewritten.nodes}
 
 
 def _checked(
     graph: Graph,
-    made: Graph,
-    found: Mapping[NodeNames, Recurring],
+    rewritten: Graph,
+    recurrences: Mapping[NodeNames, Recurring],
     nodes: Mapping[NodeNames, Node],
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
     """The graph with stars for all that can be computed at once; cycles that must stay loops."""
-    left = held_up(made, context.space)
-    if left:
-        late = [c for c, node in nodes.items() if node.name in left] or list(nodes)
-        return made, dict.fromkeys(late, "what it reads needs it in turn")
+    unschedulable = held_up(rewritten, context.space)
+    if unschedulable:
+        rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
+        return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
-    starred = Vectorize().run(made, inside)
+    starred = Vectorize().run(rewritten, inside)
     context.starred += inside.starred
     reasons = {}
-    for cycle, recurring in found.items():
+    for cycle, recurring in recurrences.items():
         node = starred.nodes[nodes[cycle].name]
-        slow = [
+        from_loops = [
             e.source
             for e in node.inputs
             if any(isinstance(x, Slice) for x in e.entries)
             and not _is_at_once(graph, starred, e.source, recurring.dim)
         ]
-        if slow:
-            reasons[cycle] = _made_by_a_loop(slow[0])
+        if from_loops:
+            reasons[cycle] = _made_by_a_loop(from_loops[0])
     return starred, reasons
 
 
@@ -194,12 +194,12 @@ def _is_whole(graph: Graph, name: str, dim: str) -> bool:
     return any(source == name and isinstance(at[place], Slice) for source, at in reads)
 
 
-def _done(graph: Graph, found: Recurring, node: Node, context: PassContext) -> None:
-    states = ", ".join(f"`{s}`" for s in found.states)
-    way = found.dim if found.forward else f"{found.dim} backwards"
-    scan = "is a scan" if len(found.states) == 1 else "are one scan"
+def _done(graph: Graph, recurrence: Recurring, node: Node, context: PassContext) -> None:
+    states = ", ".join(f"`{s}`" for s in recurrence.states)
+    direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
+    scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"
     span = node.spans[0] if node.spans else None
-    context.remarks.add("scans", f"{states} {scan} along {way}", span)
+    context.remarks.add("scans", f"{states} {scan} along {direction}", span)
 
 
 def _missed(graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext) -> None:

@@ -70,24 +70,24 @@ def way(
     span = spans(domain, (dim,), space)
     end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
     shift = sub(end, Sym(dim))
-    known = (*symbols(shift), *symbols(fixed))
-    if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in known):
+    names = (*symbols(shift), *symbols(fixed))
+    if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in names):
         return None
-    here, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
+    point, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
     forward = isinstance(target, Prefix)
-    first, before = (low, sub(here, ONE)) if forward else (high, add(here, ONE))
+    first, before = (low, sub(point, ONE)) if forward else (high, add(point, ONE))
     count = sub(add(first, shift), fixed) if forward else sub(fixed, add(first, shift))
     if space.implies(Domain(()), compare("==", count, ONE)):
-        later = compare(">=", here, add(first, ONE)) if forward else compare("<", here, first)
+        later = compare(">=", point, add(first, ONE)) if forward else compare("<", point, first)
         return RangeGrowth(
             dim=dim, first=first, before=before, single=True,
-            early=compare("==", here, first), later=later,
+            early=compare("==", point, first), later=later,
         )  # fmt: skip
     if not space.implies(Domain(()), compare("<=", count, ZERO)):
         return None
     edge = sub(fixed, shift)  # the point at which the range has become empty, or still is
-    early = compare("<=", here, edge) if forward else compare(">=", here, edge)
-    later = compare(">", here, edge) if forward else compare("<", here, edge)
+    early = compare("<=", point, edge) if forward else compare(">=", point, edge)
+    later = compare(">", point, edge) if forward else compare("<", point, edge)
     return RangeGrowth(dim=dim, first=first, before=before, single=False, early=early, later=later)
 
 
@@ -108,8 +108,8 @@ class RunningReduction:
 
         ``element`` makes one element out of its parts; ``empty`` reduces nothing.
         """
-        maker, domain, way = self.maker, self.maker.whole.domain, self.way
-        early, later = (self._where(c) for c in (way.early, way.later))
+        maker, domain, growth = self.maker, self.maker.whole.domain, self.way
+        early, later = (self._where(c) for c in (growth.early, growth.later))
         if maker.space.is_empty(later) or maker.space.is_empty(early):
             return None
         rebuild = self._rebuild("new", lambda dims: maker.space.project(later, dims), {})
@@ -117,22 +117,25 @@ class RunningReduction:
         if newest is None or maker.type(newest).weak or (self.decay and not decay):
             return None
         name, type_ = maker.free("run"), maker.type(newest)
-        held = replace(maker.whole, name=name, inputs=(), types=(type_,), vector=())
-        maker.nodes[name] = held
+        placeholder = replace(maker.whole, name=name, inputs=(), types=(type_,), vector=())
+        maker.nodes[name] = placeholder
         first = self._first(element, empty, early)
-        if first is None or first.types != held.types:
+        if first is None or first.types != placeholder.types:
             return None
-        points = {way.dim: way.before}
+        points = {growth.dim: growth.before}
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
             before = read(maker.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
         added = maker.put("next", combine, both, later)
-        starts = {way.dim: way.first} if way.single else {}
+        starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
-        inputs = (replace(read(first), guard=way.early), replace(read(added), guard=way.later))
+        inputs = (
+            replace(read(first), guard=growth.early),
+            replace(read(added), guard=growth.later),
+        )
         del maker.nodes[name]
-        merge = replace(held, op=Merge(targets=targets), inputs=inputs)
+        merge = replace(placeholder, op=Merge(targets=targets), inputs=inputs)
         maker.nodes[name] = merge
         return merge if added.types == merge.types else None
 
@@ -140,17 +143,17 @@ class RunningReduction:
         self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
     ) -> Node | None:
         """The value at the points where there is nothing yet, or one element."""
-        maker, way = self.maker, self.way
+        maker, growth = self.maker, self.way
         (type_,) = next(reversed(maker.nodes.values())).types
-        if not way.single:
+        if not growth.single:
             value = neutral(empty, type_.dtype)
             full = Full(shape=type_.shape, value=value, dtype=type_.dtype)
             return maker.put("none", full, (), early)
 
         def home(dims: tuple[str, ...]) -> Domain:
-            return maker.space.project(early, tuple(d for d in dims if d != way.dim))
+            return maker.space.project(early, tuple(d for d in dims if d != growth.dim))
 
-        edge = element(self._rebuild("first", home, {way.dim: way.first}))
+        edge = element(self._rebuild("first", home, {growth.dim: growth.first}))
         if edge is None:
             return None
         return maker.put("first", Copy(), (edge,), home(maker.whole.domain.dims))
@@ -183,38 +186,38 @@ def stepped(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, .
     """
     node, dim = target.node, target.dim
     entry = next(ranges(graph, target.edge, target.place))
-    found = way(target.range, entry, dim, node.domain, space)
-    if found is None or type(node.op) not in STEPS:
+    growth = way(target.range, entry, dim, node.domain, space)
+    if growth is None or type(node.op) not in STEPS:
         return None
     maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
-    running = RunningReduction(maker=maker, kind=target.range, place=target.place, way=found)
+    running = RunningReduction(maker=maker, kind=target.range, place=target.place, way=growth)
     step = STEPS[type(node.op)]
     try:
         merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
         held = maker.put("held", Copy(), (read(merge),))
-        made = finished(maker, target, held)
+        result = finished(maker, target, held)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(maker.nodes.values()) if maker.last(result) else None
 
 
 def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     """The part of the reduction that one element of the range is."""
     maker, op = rebuild.maker, target.node.op
     assert isinstance(op, Reduction)
-    found = rebuild.edge(target.edge)
-    if found is None:
+    element = rebuild.edge(target.edge)
+    if element is None:
         return None
     home = rebuild.home(target.node.domain.dims)
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
     if others:
-        found = read(maker.put(f"row.{rebuild.part}", type(op)(axes=others), (found,), home))
-    have, dtype = maker.type(found).dtype, target.node.types[0].dtype
+        element = read(maker.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home))
+    given, dtype = maker.type(element).dtype, target.node.types[0].dtype
     wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
-    if have != wide:
+    if given != wide:
         cast = Cast(dtype=wide)
-        found = read(maker.put(f"cast.{rebuild.part}", cast, (found,), home))
-    return found
+        element = read(maker.put(f"cast.{rebuild.part}", cast, (element,), home))
+    return element

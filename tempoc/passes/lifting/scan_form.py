@@ -30,10 +30,10 @@ def lifted(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ..
     """
     maker = NodeBuilder(graph, space, target.node, target.node.vector)
     try:
-        found = _whole(maker, target)
-        if found is None:
+        values = _whole(maker, target)
+        if values is None:
             return None
-        point = _point(maker, target, found)
+        point = _point(maker, target, values)
     except OperandError:
         return None
     return tuple(maker.nodes.values()) if maker.last(point) else None
@@ -49,30 +49,35 @@ class _FullAxisValues:
 
 def _whole(maker: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
     """All partial reductions."""
-    node, found = target.node, target.range
+    node, moving_range = target.node, target.range
     assert isinstance(node.op, Reduction)
-    rebuild = whole(maker, target.dim, target.place, found)
+    rebuild = whole(maker, target.dim, target.place, moving_range)
     operand, domain = rebuild.edge(target.edge), rebuild.home(node.domain.dims)
     if operand is None:
         return None
     edge, axis = _reduced(maker, target, operand, domain)
     dtype = maker.type(edge).dtype
     if isinstance(node.op, Mean | LogSumExp):
-        wanted = node.types[0].dtype
-        wanted = DType.F32 if isinstance(node.op, Mean) and wanted in HALVES else wanted
-        if wanted != dtype:
-            edge, dtype = read(maker.put("cast", Cast(dtype=wanted), (edge,), domain)), wanted
-    if isinstance(found, Sliding):
-        return _windows(maker, target, found, edge, axis, domain)
-    scan = SCANS[type(node.op)](axis=axis, reverse=found.reverse)
-    made = maker.put("scan", scan, (edge,), domain)
-    if found.pad != ZERO:
-        around = (ZERO, found.pad) if found.reverse else (found.pad, ZERO)
-        ndim = made.types[0].ndim
+        result_dtype = node.types[0].dtype
+        result_dtype = (
+            DType.F32 if isinstance(node.op, Mean) and result_dtype in HALVES else result_dtype
+        )
+        if result_dtype != dtype:
+            edge, dtype = (
+                read(maker.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
+                result_dtype,
+            )
+    if isinstance(moving_range, Sliding):
+        return _windows(maker, target, moving_range, edge, axis, domain)
+    scan = SCANS[type(node.op)](axis=axis, reverse=moving_range.reverse)
+    result = maker.put("scan", scan, (edge,), domain)
+    if moving_range.pad != ZERO:
+        around = (ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ZERO)
+        ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
-        value = neutral(node.op, made.types[0].dtype)
-        made = maker.put("padded", Pad(widths=widths, value=value), (read(made),), domain)
-    return _FullAxisValues(node=made, axis=axis)
+        value = neutral(node.op, result.types[0].dtype)
+        result = maker.put("padded", Pad(widths=widths, value=value), (read(result),), domain)
+    return _FullAxisValues(node=result, axis=axis)
 
 
 def _reduced(
@@ -92,7 +97,7 @@ def _reduced(
 def _windows(
     maker: NodeBuilder,
     target: RangeReduction,
-    found: Sliding,
+    sliding: Sliding,
     edge: Edge,
     axis: int,
     domain: Domain,
@@ -101,31 +106,33 @@ def _windows(
     name = WINDOWS.get(type(target.node.op))
     if name is None:
         return None
-    op = Window(reduce=name, size=found.size, before=found.before, after=found.after, axis=axis)
+    op = Window(
+        reduce=name, size=sliding.size, before=sliding.before, after=sliding.after, axis=axis
+    )
     return _FullAxisValues(node=maker.put("windows", op, (edge,), domain), axis=axis)
 
 
-def _point(maker: NodeBuilder, target: RangeReduction, whole: _FullAxisValues) -> Node:
+def _point(maker: NodeBuilder, target: RangeReduction, values: _FullAxisValues) -> Node:
     """The value of the point at hand, as the node has it."""
-    node, shape = target.node, whole.node.types[0].shape
+    node, shape = target.node, values.node.types[0].shape
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
-    parts[whole.axis] = target.range.position
-    made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(whole.node),))
-    return finished(maker, target, made)
+    parts[values.axis] = target.range.position
+    result = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(values.node),))
+    return finished(maker, target, result)
 
 
-def finished(maker: NodeBuilder, target: RangeReduction, made: Node) -> Node:
+def finished(maker: NodeBuilder, target: RangeReduction, result: Node) -> Node:
     """The value of the node, given the reduction of its range."""
     node = target.node
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
         count = maker.put("count", IndexValue(expr=target.range.count), ())
-        count = maker.put("number", Cast(dtype=made.types[0].dtype), (read(count),))
-        made = maker.put("mean", Divide(), (read(made), read(count)))
-    if made.types[0].dtype != node.types[0].dtype:
-        made = maker.put("cast", Cast(dtype=node.types[0].dtype), (read(made),))
+        count = maker.put("number", Cast(dtype=result.types[0].dtype), (read(count),))
+        result = maker.put("mean", Divide(), (read(result), read(count)))
+    if result.types[0].dtype != node.types[0].dtype:
+        result = maker.put("cast", Cast(dtype=node.types[0].dtype), (read(result),))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
-            made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
-    return made
+            result = maker.put("kept", ExpandDims(axis=axis), (read(result),))
+    return result

@@ -72,36 +72,36 @@ class Accumulate:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
         lazy = together(graph)
-        whole = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
+        full_extent = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
         steps = {
-            n.name: found
+            n.name: summands
             for n in graph.nodes.values()
-            if n.name not in lazy and (found := self.steps(graph, n, whole))
+            if n.name not in lazy and (summands := self.steps(graph, n, full_extent))
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        beneficial = {n.name for n in sums if is_worth(graph, n, names, uses)}
         large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
-        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
         if not chosen:
             return graph
         cycles = Cycles(dependences(graph, context.space), names)
-        made: dict[str, list[Node]] = {}
+        replacements: dict[str, list[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
             nest = cycles.loops(node, dims)
-            made[node.name] = _Cutter(graph).whole(node, nest)
+            replacements[node.name] = _Cutter(graph).whole(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             span = node.spans[0] if node.spans else None
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
-        nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
+        nodes = [n for old in graph.nodes.values() for n in replacements.get(old.name, [old])]
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
 
-    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Summand]:
+    def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:
         """What a small sum adds up step by step; what is there at once is best added at once."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        return [t for t in terms(graph, node) if is_step_by_step(graph, t, whole[t.dim])]
+        return [t for t in terms(graph, node) if is_step_by_step(graph, t, full_extent[t.dim])]
 
 
 @dataclass(slots=True)
@@ -123,8 +123,8 @@ class _Cutter:
         total = replace(node, name=self.free(node, "total"), op=Sum(axes=axes))
         self.cut(total, nest)
         dtype = node.types[0].dtype
-        whole = self.put(node, "count", count, (), TensorType(DType.I32, ()))
-        number = self.put(node, "number", Cast(dtype=dtype), (whole,), TensorType(dtype, ()))
+        count_node = self.put(node, "count", count, (), TensorType(DType.I32, ()))
+        number = self.put(node, "number", Cast(dtype=dtype), (count_node,), TensorType(dtype, ()))
         self.made.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
         return self.made
 
@@ -135,46 +135,46 @@ class _Cutter:
         zero = 0 if type_.dtype.is_int else 0.0
         empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
-        ways = [_LoopEnds.along(self.graph, loop) for loop in nest]
+        ends = [_LoopEnds.along(self.graph, loop) for loop in nest]
         now = replace(each, name=self.free(node, "now"))
-        start = {w.dim: w.first for w in ways}
+        start = {w.dim: w.first for w in ends}
         targets = [_at(dims, start)]
-        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ways)))]
-        for k, way in reversed([*enumerate(ways)]):
-            inner = ways[k + 1 :]
-            source = self.carried(node, now, way, inner) if inner else now
-            entries = _at(source.domain.dims, {way.dim: way.before})
-            guard = conjunction(way.is_later, *(w.is_first for w in inner))
+        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ends)))]
+        for k, end in reversed([*enumerate(ends)]):
+            inner = ends[k + 1 :]
+            source = self.carried(node, now, end, inner) if inner else now
+            entries = _at(source.domain.dims, {end.dim: end.before})
+            guard = conjunction(end.is_later, *(w.is_first for w in inner))
             inputs.append(Edge(source=source.name, entries=entries, guard=guard))
-            targets.append(_at(dims, {w.dim: w.first for w in inner} | {way.dim: way.after}))
+            targets.append(_at(dims, {w.dim: w.first for w in inner} | {end.dim: end.after}))
         merge = Merge(targets=tuple(targets))
         past = replace(each, name=self.free(node, "past"), op=merge, inputs=tuple(inputs))
-        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ways}))
+        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ends}))
         self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
         self.made.append(replace(node, op=Copy(), inputs=(total,)))
 
     def each(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
         """What is added at a point of all loops."""
-        found = replace(node, name=self.free(node, "each"))
+        summand = replace(node, name=self.free(node, "each"))
         for loop in nest:
-            term = next(t for t in terms(self.graph, found) if t.dim == loop.dim)
-            dims = self.graph.universe.ordered((*found.domain.dims, loop.dim))
+            term = next(t for t in terms(self.graph, summand) if t.dim == loop.dim)
+            dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
             domain = Domain(dims, node.domain.where)
-            found = replace(found, op=term.op, inputs=term.inputs, domain=domain)
-        return found
+            summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)
+        return summand
 
-    def carried(self, node: Node, now: Node, way: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
+    def carried(self, node: Node, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
         """The sum after the loops inside, where the loop around them goes on."""
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
             tuple(d for d in now.domain.dims if d not in inside),
-            conjunction(node.domain.where, way.goes_on),
+            conjunction(node.domain.where, end.goes_on),
         )
         edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
-        name = self.free(node, f"over_{way.dim}")
-        found = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
-        self.made.append(found)
-        return found
+        name = self.free(node, f"over_{end.dim}")
+        carried = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
+        self.made.append(carried)
+        return carried
 
     def free(self, node: Node, part: str) -> str:
         """A name for a part of a node that no other node has."""
@@ -188,9 +188,9 @@ class _Cutter:
     ) -> Node:
         """One more node at the points of another."""
         name = self.free(node, part)
-        found = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
-        self.made.append(found)
-        return found
+        added = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
+        self.made.append(added)
+        return added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +206,8 @@ class _LoopEnds:
     @classmethod
     def along(cls, graph: Graph, loop: DirectedLoop) -> _LoopEnds:
         """The way of a loop."""
-        end, here = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
-        down, up = sub(here, ONE), add(here, ONE)
+        end, point = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
+        down, up = sub(point, ONE), add(point, ONE)
         if loop.forward:
             return cls(dim=loop.dim, first=ZERO, last=end, before=down, after=up)
         return cls(dim=loop.dim, first=end, last=ZERO, before=up, after=down)

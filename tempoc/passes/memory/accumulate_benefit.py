@@ -23,13 +23,13 @@ def is_worth(
     return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
 
 
-def is_step_by_step(graph: Graph, term: Summand, whole: Container[str]) -> bool:
+def is_step_by_step(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
     """Whether a loop over the term's dimension makes some of what is added, and forgets it.
 
     ``whole``: what is kept whole along the dimension.
     """
-    made = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
-    return any(name not in whole for name in made)
+    in_loop = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
+    return any(name not in full_extent for name in in_loop)
 
 
 def at_once(graph: Graph, name: str) -> tuple[str, ...]:
@@ -67,15 +67,15 @@ def _stored_with(
     graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> Iterator[str]:
     """A node and the merges that it is a branch of, directly or through others."""
-    found = {name: None}
-    waiting = [name]
-    while waiting:
-        here = waiting.pop()
-        yield here
-        for use in uses[here]:
-            if use.reader not in found and isinstance(graph.nodes[use.reader].op, Merge):
-                found[use.reader] = None
-                waiting.append(use.reader)
+    stored = {name: None}
+    worklist = [name]
+    while worklist:
+        current = worklist.pop()
+        yield current
+        for use in uses[current]:
+            if use.reader not in stored and isinstance(graph.nodes[use.reader].op, Merge):
+                stored[use.reader] = None
+                worklist.append(use.reader)
 
 
 def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:

@@ -72,9 +72,9 @@ class Course:
         own = {n: b for n, b in every.items() if outside(graph.nodes[n]) == nest}
         least = max(own.values()) // SMALL
         large = {n: b for n, b in own.items() if b > least}
-        found = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
-        found.arrange()
-        return found
+        course = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
+        course.arrange()
+        return course
 
     def arrange(self) -> None:
         """Find the places and the peaks.
@@ -93,14 +93,14 @@ class Course:
             name: [u.reader for u in uses if is_computed(self.graph.nodes[u.reader])]
             for name, uses in users(self.graph).items()
         }
-        kept = self.crossing(self.bytes, len(self.place))
-        self.turns = _peaks(kept)
+        live_bytes = self.crossing(self.bytes, len(self.place))
+        self.turns = _peaks(live_bytes)
 
     def turning(self, turn: int) -> Course:
         """The same with a turn."""
-        found = replace(self, turn=turn)
-        found.ends = {n: found.last(n, turn) for n in self.bytes}
-        return found
+        course = replace(self, turn=turn)
+        course.ends = {n: course.last(n, turn) for n in self.bytes}
+        return course
 
     def is_sum(self, name: str) -> bool:
         """Whether a node makes much less of what it is made of, as gradients of weights are."""
@@ -116,8 +116,8 @@ class Course:
         """The last place up to ``end`` from which a tensor is read; results are read at last."""
         if name in self.results:
             return end
-        found = (self.place[r] for r in self.readers[name])
-        return max([self.place[name], *(p for p in found if p <= end)])
+        places = (self.place[r] for r in self.readers[name])
+        return max([self.place[name], *(p for p in places if p <= end)])
 
     def crossing(self, names: Collection[str], end: int, again: Collection[str] = ()) -> list[int]:
         """How many bytes are kept behind each place, for readers up to ``end``.
@@ -136,12 +136,12 @@ class Course:
 
     def kept(self) -> list[str]:
         """What is made before the turn and read after it, but is no result, in order."""
-        found = [
+        names = [
             n for n in self.bytes
             if self.is_early(n) and any(not self.is_early(r) for r in self.readers[n])
             and n not in self.results
         ]  # fmt: skip
-        return sorted(found, key=self.place.__getitem__)
+        return sorted(names, key=self.place.__getitem__)
 
     def early(self) -> list[str]:
         """The large tensors made before the turn, in order."""
@@ -176,51 +176,53 @@ def segmented(course: Course, *, work: bool, count: int = 0) -> tuple[Course, Se
 
     Without ``work`` results of products and reductions are held, too: what is left costs little.
     """
-    tried: list[tuple[Course, Segments]] = []
+    all_candidates: list[tuple[Course, Segments]] = []
     for turn in course.turns:
         turned = course.turning(turn)
-        kept = turned.kept()
-        found = [_cut(turned, kept, cuts, work) for cuts in _cuts(turned, kept)]
-        tried += [(turned, s) for s in found if s.again]
+        crossing = turned.kept()
+        candidates = [_cut(turned, crossing, cuts, work) for cuts in _cuts(turned, crossing)]
+        all_candidates += [(turned, s) for s in candidates if s.again]
     if count:
-        most = max((s.count for _, s in tried if s.count <= count), default=0)
-        tried = [(c, s) for c, s in tried if s.count == most]
+        most = max((s.count for _, s in all_candidates if s.count <= count), default=0)
+        all_candidates = [(c, s) for c, s in all_candidates if s.count == most]
     else:
-        tried = [(c, s) for c, s in tried if s.after < s.before]
-    least = min((s.after for _, s in tried), default=0)
-    good = [(c, s) for c, s in tried if s.after <= least * NEARLY]
-    return min(good, key=lambda x: (x[1].again, x[1].count), default=None)
+        all_candidates = [(c, s) for c, s in all_candidates if s.after < s.before]
+    least = min((s.after for _, s in all_candidates), default=0)
+    near_best = [(c, s) for c, s in all_candidates if s.after <= least * NEARLY]
+    return min(near_best, key=lambda x: (x[1].again, x[1].count), default=None)
 
 
-def _peaks(kept: Sequence[int]) -> list[int]:
+def _peaks(live_bytes: Sequence[int]) -> list[int]:
     """The last places of the highest stretches of which more is kept than before and after."""
-    last = {p: v for p, (v, after) in enumerate(pairwise(kept)) if v != after}
-    steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(kept))]
+    last = {p: v for p, (v, after) in enumerate(pairwise(live_bytes)) if v != after}
+    steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(live_bytes))]
     around = zip(steps, steps[1:], steps[2:], strict=False)
-    tops = [top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(kept)]
+    tops = [
+        top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(live_bytes)
+    ]
     return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[:PEAKS]]
 
 
-def _cuts(course: Course, kept: list[str]) -> Iterator[list[int]]:
+def _cuts(course: Course, crossing_names: list[str]) -> Iterator[list[int]]:
     """Places where to cut into 2, 3, ... segments that keep about the same."""
     early = course.early()
     crossing = course.crossing(early, course.turn)
-    places = [course.place[n] for n in kept]
-    sums = list(accumulate(course.bytes[n] for n in kept))
+    places = [course.place[n] for n in crossing_names]
+    sums = list(accumulate(course.bytes[n] for n in crossing_names))
     seen: list[list[int]] = []
-    for count in COUNTS if kept else ():
+    for count in COUNTS if crossing_names else ():
         cuts: dict[int, None] = {}
         for k in range(1, count):
             ends = (sums[-1] * (2 * k + side) / (2 * count) for side in (-1, 1))
             low, high = (places[min(bisect_left(sums, e), len(places) - 1)] for e in ends)
             cuts[min(range(low, max(low, high - 1) + 1), key=lambda p: (crossing[p], p))] = None
-        found = sorted(cuts)
-        if found not in seen:
-            seen.append(found)
-            yield found
+        points = sorted(cuts)
+        if points not in seen:
+            seen.append(points)
+            yield points
 
 
-def _cut(course: Course, kept: list[str], cuts: list[int], work: bool) -> Segments:
+def _cut(course: Course, crossing: list[str], cuts: list[int], work: bool) -> Segments:
     """The segments between some places."""
     early = course.early()
     held = {
@@ -228,11 +230,11 @@ def _cut(course: Course, kept: list[str], cuts: list[int], work: bool) -> Segmen
         if any(course.place[n] <= p < course.ends[n] for p in cuts)
     }  # fmt: skip
     if not work:
-        held |= _dear(course, kept, held)
+        held |= _dear(course, crossing, held)
     number = {n: bisect_left(cuts, course.place[n]) for n in early}
     count = len(cuts) + 1
     repeated = [n for n in early if n not in held and number[n] + 1 < count]
-    again = {*kept} & {*repeated}
+    again = {*crossing} & {*repeated}
     return Segments(
         number=number,
         held=frozenset(held),
@@ -243,39 +245,39 @@ def _cut(course: Course, kept: list[str], cuts: list[int], work: bool) -> Segmen
     )
 
 
-def _dear(course: Course, kept: list[str], held: Collection[str]) -> set[str]:
+def _dear(course: Course, crossing: list[str], held: Collection[str]) -> set[str]:
     """What else must be held so that no product or reduction is made again.
 
     Either what others are made of, or these, whatever is less.
     """
     ops = {n: course.graph.nodes[n].op for n in course.early()}
-    found = {n for n in kept if is_work(ops[n])}
-    made: dict[str, set[str]] = {}
-    for name in kept:
-        if name not in found and name not in held:
+    at_work = {n for n in crossing if is_work(ops[n])}
+    root_sets: dict[str, set[str]] = {}
+    for name in crossing:
+        if name not in at_work and name not in held:
             # What comes late, around a cycle, is never made again.
             roots = {r for r in _roots(course, name, held) if r in ops and is_work(ops[r])}
-            if more := roots - found - {*held}:
-                made[name] = more
-    needed = {n for more in made.values() for n in more}
-    sizes = (sum(course.bytes[n] for n in names) for names in (needed, made))
-    return found | (needed if next(sizes) < next(sizes) else {*made})
+            if more := roots - at_work - {*held}:
+                root_sets[name] = more
+    needed = {n for more in root_sets.values() for n in more}
+    sizes = (sum(course.bytes[n] for n in names) for names in (needed, root_sets))
+    return at_work | (needed if next(sizes) < next(sizes) else {*root_sets})
 
 
 def _roots(course: Course, name: str, held: Collection[str]) -> set[str]:
     """The early large tensors, held or made by work, from which one is made without work."""
-    waiting, seen = [name], {name}
-    found: set[str] = set()
-    while waiting:
-        here = waiting.pop()
-        if here in held or is_work(course.graph.nodes[here].op):
-            found.add(here)
+    worklist, seen = [name], {name}
+    roots: set[str] = set()
+    while worklist:
+        current = worklist.pop()
+        if current in held or is_work(course.graph.nodes[current].op):
+            roots.add(current)
             continue
-        for edge in course.graph.nodes[here].inputs:
+        for edge in course.graph.nodes[current].inputs:
             if edge.source in course.bytes and edge.source not in seen:
                 seen.add(edge.source)
-                waiting.append(edge.source)
-    return found
+                worklist.append(edge.source)
+    return roots
 
 
 def outside(node: Node) -> tuple[str, ...]:

@@ -72,9 +72,9 @@ class Pin:
                 continue
             for dim in node.domain.dims:
                 if dim in loops and dim not in node.vector:
-                    found = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
-                    uses = uses if found is graph else users(found)
-                    graph = found
+                    peeled = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
+                    uses = uses if peeled is graph else users(peeled)
+                    graph = peeled
         return graph
 
     def pinned(
@@ -102,13 +102,13 @@ class Pin:
         if not lasting:
             return graph
         size = maximum(*sizes)
-        found = _with_first(graph, node, dim, size, early)
-        if node.name in kept_whole(found, dim, ranges=False):
+        peeled = _with_first(graph, node, dim, size, early)
+        if node.name in kept_whole(peeled, dim, ranges=False):
             return graph
         span = node.spans[0] if node.spans else None
         message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
         context.remarks.add(self.name, message, span)
-        return found
+        return peeled
 
     def count(self, read: _Read, space: Space) -> Expr | None:
         """Of how many first points a read reads some, if these are few."""
@@ -136,8 +136,8 @@ class Pin:
             return False
         entry, where = read.entry, _where(read, space)
         low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, entry)
-        ways = sub(Sym(dim), low), sub(high, Sym(dim))
-        return all(self.is_few(space.upper_bound(way, where), space) for way in ways)
+        distances = sub(Sym(dim), low), sub(high, Sym(dim))
+        return all(self.is_few(space.upper_bound(way, where), space) for way in distances)
 
 
 def _may_copy(node: Node) -> bool:
@@ -191,4 +191,4 @@ def _vector(graph: Graph, node: Node) -> tuple[str, ...]:
     if not isinstance(node.op, Merge):
         return node.vector
     stars = [graph.nodes[e.source].vector for e in node.inputs]
-    return tuple(d for d in node.domain.dims if all(d in found for found in stars))
+    return tuple(d for d in node.domain.dims if all(d in vector for vector in stars))

@@ -77,11 +77,11 @@ class Recompute:
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         course = Course.of(graph, context)
-        found = None if course is None else self.cut(course)
-        if found is None:
+        segmentation = None if course is None else self.cut(course)
+        if segmentation is None:
             context.remarks.add(self.name, "nothing is made again: that would keep no less")
             return graph
-        cloner = _Cloner(graph, context.space, *found)
+        cloner = _Cloner(graph, context.space, *segmentation)
         cloned = cloner.run()
         if cloned is graph or held_up(cloned, context.space):
             why = "there is nothing that it could wait for"
@@ -115,12 +115,12 @@ class _Cloner:
 
     def run(self) -> Graph:
         """The graph with clones for all segments but the last."""
-        kept = self.course.kept()
+        crossing = self.course.kept()
         for number in reversed(range(self.segments.count - 1)):
-            own = [n for n in kept if self.segments.number[n] == number]
-            wanted = [n for n in own if n not in self.segments.held]
-            if gates := self.sums(number) or self.beside(number, wanted):
-                self.segment(number, wanted, gates)
+            own = [n for n in crossing if self.segments.number[n] == number]
+            recomputed = [n for n in own if n not in self.segments.held]
+            if gates := self.sums(number) or self.beside(number, recomputed):
+                self.segment(number, recomputed, gates)
         if not self.again:
             return self.graph
         return replace(self.graph, nodes=self.nodes)
@@ -134,22 +134,22 @@ class _Cloner:
         give does not count.
         """
         last = self.segments.count - 1
-        found = dict.fromkeys(self.nodes, last)
+        depths = dict.fromkeys(self.nodes, last)
         for name, node in self.graph.nodes.items():
             if not self.course.is_early(name):
-                found[name] = min((self.reads(e.source) for e in node.inputs), default=last)
+                depths[name] = min((self.reads(e.source) for e in node.inputs), default=last)
         sinks: dict[str, list[str]] = {}
         for d in dependences(self.graph, self.space):
             if not self.is_carried(d):
                 sinks.setdefault(d.source, []).append(d.sink)
-        waiting = sorted(self.nodes, key=found.__getitem__)
-        while waiting:
-            name = waiting.pop(0)
+        worklist = sorted(self.nodes, key=depths.__getitem__)
+        while worklist:
+            name = worklist.pop(0)
             for sink in sinks.get(name, ()):
-                if found[sink] > found[name]:
-                    found[sink] = found[name]
-                    waiting.append(sink)
-        return found
+                if depths[sink] > depths[name]:
+                    depths[sink] = depths[name]
+                    worklist.append(sink)
+        return depths
 
     def reads(self, source: str) -> int:
         """The segment that somebody after the turn needs who reads this."""
@@ -163,18 +163,18 @@ class _Cloner:
 
     def sums(self, number: int) -> list[str]:
         """The small results of the segments behind one, of the nearest that has any."""
-        found: dict[int, list[str]] = {}
+        by_depth: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
             depth = self.depth[name]
-            here = node.domain.dims == self.course.outer and self.course.is_sum(name)
-            if here and depth > number and self.is_behind(name) and self.may_repeat(node):
-                found.setdefault(depth, []).append(name)
-        return found[min(found)] if found else []
+            is_small_sum = node.domain.dims == self.course.outer and self.course.is_sum(name)
+            if is_small_sum and depth > number and self.is_behind(name) and self.may_repeat(node):
+                by_depth.setdefault(depth, []).append(name)
+        return by_depth[min(by_depth)] if by_depth else []
 
-    def beside(self, number: int, wanted: Sequence[str]) -> list[str]:
+    def beside(self, number: int, recomputed: Sequence[str]) -> list[str]:
         """What else the first reader of a segment needs, which is there no sooner."""
         course = self.course
-        late = {r for n in wanted for r in course.readers[n] if not course.is_early(r)}
+        late = {r for n in recomputed for r in course.readers[n] if not course.is_early(r)}
         for reader in sorted(late, key=course.place.__getitem__):
             for edge in self.graph.nodes[reader].inputs:
                 name = edge.source
@@ -189,15 +189,15 @@ class _Cloner:
 
     # ------------------------------------------------------------ clones
 
-    def segment(self, number: int, wanted: Sequence[str], gates: Sequence[str]) -> None:
+    def segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
         """Clone what is wanted of a segment, and let its readers after the turn read that."""
         clones: dict[str, str] = {}
-        inside = self.cone(number, wanted)
+        inside = self.cone(number, recomputed)
         for name in sorted(inside, key=self.course.place.__getitem__):
-            made = self.clone(self.graph.nodes[name], clones, gates)
-            if made is not None:
-                clones[name] = made.name
-        for name in wanted:
+            clone = self.clone(self.graph.nodes[name], clones, gates)
+            if clone is not None:
+                clones[name] = clone.name
+        for name in recomputed:
             if name in clones:
                 self.again[name] = len(self.cone(number, [name]) & {*clones})
         every = users(self.graph)
@@ -208,35 +208,37 @@ class _Cloner:
                     self.nodes[use.reader] = _reading(reader, {name: clones[name]})
         self.delay(number, gates)
 
-    def cone(self, number: int, wanted: Sequence[str]) -> set[str]:
+    def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
         """What is made again of a segment: the large tensors from which others are made."""
-        found: set[str] = set()
-        waiting = [*wanted]
-        while waiting:
-            name = waiting.pop()
+        cone: set[str] = set()
+        worklist = [*recomputed]
+        while worklist:
+            name = worklist.pop()
             number_of = self.segments.number.get(name)
-            if name in found or name in self.segments.held or number_of != number:
+            if name in cone or name in self.segments.held or number_of != number:
                 continue
             if self.may_repeat(self.graph.nodes[name]):
-                found.add(name)
-                waiting += [e.source for e in self.graph.nodes[name].inputs]
-        return found
+                cone.add(name)
+                worklist += [e.source for e in self.graph.nodes[name].inputs]
+        return cone
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
-        given = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
-        return is_computed(node) and not (given or self.lazy[node.name] or turn(node) is not None)
+        external = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
+        return is_computed(node) and not (
+            external or self.lazy[node.name] or turn(node) is not None
+        )
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
         """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
-        made = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
+        clone = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
         if not any(e.source in clones for e in node.inputs):
-            waiting = self.waiting(made, gates)
-            if waiting is None:
+            delayed = self.waiting(clone, gates)
+            if delayed is None:
                 return None
-            made = waiting
-        self.nodes[made.name] = made
-        return made
+            clone = delayed
+        self.nodes[clone.name] = clone
+        return clone
 
     def waiting(self, node: Node, gates: Sequence[str]) -> Node | None:
         """The node, its largest operand coming later; ``None`` if it reads nothing at a point."""
@@ -267,10 +269,10 @@ class _Cloner:
         edges = []
         for gate in gates:
             domain = self.graph.nodes[gate].domain
-            here = identity(domain)
+            entries = identity(domain)
             known = {*domain.dims} <= {*node.domain.dims}
-            if known and not self.space.outside(node.domain, here, domain):
-                edges.append(Edge(source=gate, entries=here))
+            if known and not self.space.outside(node.domain, entries, domain):
+                edges.append(Edge(source=gate, entries=entries))
         return edges
 
     def delay(self, number: int, gates: Sequence[str]) -> None:

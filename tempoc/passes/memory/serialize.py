@@ -69,12 +69,12 @@ class Serialize:
 
 def walked(graph: Graph, space: Space) -> frozenset[str]:
     """The dimensions along which some node loops that has more points than one."""
-    found: set[str] = set()
+    dims: set[str] = set()
     for node in graph.nodes.values():
         for dim in node.domain.dims if is_computed(node) else ():
-            if dim not in found and dim not in node.vector and not _is_point(node, dim, space):
-                found.add(dim)
-    return frozenset(found)
+            if dim not in dims and dim not in node.vector and not _is_point(node, dim, space):
+                dims.add(dim)
+    return frozenset(dims)
 
 
 def _is_point(node: Node, dim: str, space: Space) -> bool:
@@ -107,13 +107,13 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
     """
     at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
     lazy = together(graph)
-    found: dict[str, list[Summand]] = {}
+    large: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in terms(graph, node) if t.dim in loops]
-            large = [t for t in along if _term(graph, node, t, at) >= least]
-            found |= {node.name: large} if large else {}
-    return found
+            large_terms = [t for t in along if _term(graph, node, t, at) >= least]
+            large |= {node.name: large_terms} if large_terms else {}
+    return large
 
 
 def _term(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:

@@ -112,22 +112,22 @@ class Ways:
     @cached_property
     def summed(self) -> frozenset[str]:
         """The dimensions of which somebody reads a slice of all points, to reduce it."""
-        found = []
+        dims = []
         for node in self.graph.nodes.values():
             for slot, edge in enumerate(node.inputs):
                 for dim in (d for d, e in self.at(edge).items() if isinstance(e, Slice)):
                     place = self.slice_of(edge, dim)
-                    ways = (w for w in self.through(node.name) if isinstance(w, Link))
-                    if any(w.is_reduced and w.operands[slot] == place for w in ways):
-                        found.append(dim)
-        return frozenset(found)
+                    axes = (w for w in self.through(node.name) if isinstance(w, Link))
+                    if any(w.is_reduced and w.operands[slot] == place for w in axes):
+                        dims.append(dim)
+        return frozenset(dims)
 
     def through(self, name: str) -> tuple[AxisFlow, ...]:
         """The axes of a node that can be followed, or reduced part by part."""
-        found = self._ways.get(name)
-        if found is None:
-            found = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
-        return found
+        axes = self._ways.get(name)
+        if axes is None:
+            axes = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
+        return axes
 
     def _followed(self, node: Node) -> Iterator[AxisFlow]:
         if not is_computed(node) or node.name in self.lazy:
@@ -158,17 +158,17 @@ class Ways:
             return None
         padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
         readers = [self.graph.nodes[use.reader] for use in self.uses[node.name]]
-        found = {column(reader) for reader in readers}
-        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(found) != 1:
+        columns = {column(reader) for reader in readers}
+        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(columns) != 1:
             return None
-        read = found.pop()
+        read = columns.pop()
         if read is None or not any(w == VectorDim(read.dim) for w in self._stars(readers[0])):
             return None
         extent = node.types[0].shape[padded[0]]
-        whole = extent == Sym(self.graph.universe.dim(read.dim).bound)
+        is_full = extent == Sym(self.graph.universe.dim(read.dim).bound)
         same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
         link = Link((padded[0],), (padded[0],))
-        return AxisToDim(link, read.dim) if whole and same else None
+        return AxisToDim(link, read.dim) if is_full and same else None
 
     def extent(self, at: AxisAt) -> Expr:
         """The extent of an axis, of a node that has it still."""
@@ -197,8 +197,8 @@ class Ways:
         """Where a node's operands have the axis from, as far as that can be followed."""
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
-            found = (self.source(at, edge, axis) for edge, axis in pairs)
-            self._sources[at] = tuple(m for m in found if m is not None)
+            origins = (self.source(at, edge, axis) for edge, axis in pairs)
+            self._sources[at] = tuple(m for m in origins if m is not None)
         return self._sources[at]
 
     def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
@@ -213,21 +213,23 @@ class Ways:
             return None
         own = axis - slices(edge)
         if own >= 0:
-            found = (k for k in self.through(edge.source) if isinstance(k, Link))
-            link = next((k for k in found if k.results[edge.out] == own), None)
+            candidates = (k for k in self.through(edge.source) if isinstance(k, Link))
+            link = next((k for k in candidates if k.results[edge.out] == own), None)
             return None if link is None else AxisAt(edge.source, link)
         dim = self.sliced(edge, axis)
         star = VectorDim(dim)
-        whole = self.is_whole(edge, dim) and star in self.through(edge.source)
-        return AxisAt(edge.source, star) if whole else None
+        is_full = self.is_whole(edge, dim) and star in self.through(edge.source)
+        return AxisAt(edge.source, star) if is_full else None
 
     def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
         """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
         if at not in self._readers:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
-            found = (self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True))
-            self._readers[at] = tuple(found)
+            continuations = (
+                self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True)
+            )
+            self._readers[at] = tuple(continuations)
         return self._readers[at]
 
     def _onward(self, way: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
@@ -243,8 +245,10 @@ class Ways:
                 return AxisAt(use.reader, VectorDim(turn.dim))
             axis = way.results[edge.out]
             place = None if axis is None else axis + slices(edge)
-        found = (k for k in self.through(use.reader) if isinstance(k, Link))
-        link = next((k for k in found if place is not None and k.operands[use.slot] == place), None)
+        candidates = (k for k in self.through(use.reader) if isinstance(k, Link))
+        link = next(
+            (k for k in candidates if place is not None and k.operands[use.slot] == place), None
+        )
         return None if link is None else AxisAt(use.reader, link)
 
     # ------------------------------------------------------------ accesses

@@ -97,24 +97,24 @@ class Runners:
     def found(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
         """Those ends, and the phases with them: each is in that of its maximum."""
         every = {name: self.running(name) for name in self.region.ends}
-        found = {name: running for name, running in every.items() if running is not None}
-        while found:
-            needs = {**self.needs, **{name: self.before(r) for name, r in found.items()}}
+        ends = {name: running for name, running in every.items() if running is not None}
+        while ends:
+            needs = {**self.needs, **{name: self.before(r) for name, r in ends.items()}}
             order = phases(self.ways, self.region, needs)
-            fine = {n: r for n, r in found.items() if order and self.is_soon(n, r, order)}
-            if order and len(fine) == len(found):
-                return found, order
-            found = fine
+            valid = {n: r for n, r in ends.items() if order and self.is_soon(n, r, order)}
+            if order and len(valid) == len(ends):
+                return ends, order
+            ends = valid
         return {}, self.phases
 
     def before(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
         """What an end waits for that runs along with its maximum."""
         left_out = {f.step for f in running.factors}
-        found = [(running.top, 0)]
+        operands = [(running.top, 0)]
         for before, step in pairwise(running.steps):
             if step not in left_out:
-                found += self.beside(step, before)
-        return found
+                operands += self.beside(step, before)
+        return operands
 
     def beside(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
         """What a step waits for besides the terms."""
@@ -157,8 +157,8 @@ class Runners:
         for slot, (edge, axis) in enumerate(zip(node.inputs, self.ways.places(at), strict=True)):
             source = self.ways.source(at, edge, axis)
             once = sum(e.source == edge.source for e in node.inputs) == 1
-            kept = source is not None and self.region.kept.get(source.node) == source.way
-            if source is not None and kept and once and self.is_here(edge):
+            is_tile = source is not None and self.region.kept.get(source.node) == source.way
+            if source is not None and is_tile and once and self.is_here(edge):
                 yield slot, source
 
     def is_here(self, edge: Edge) -> bool:
@@ -187,8 +187,8 @@ class Runners:
             return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
-            there = (self.phases[s] + later for s, later in self.beside(step, before))
-            if max(there, default=0) > self.phases[top.name]:
+            needed = (self.phases[s] + later for s, later in self.beside(step, before))
+            if max(needed, default=0) > self.phases[top.name]:
                 factor = self.factor(step, steps[k:])
                 if factor is None:
                     return None
@@ -230,15 +230,15 @@ class Runners:
 
         ``None`` if one of them ends on the way.
         """
-        found: list[int | None] = []
+        places: list[int | None] = []
         for axis, extent in enumerate(shape, rank - len(shape)):
             place: int | None = None if extent == ONE else axis
             for step in steps if place is not None else ():
                 place = self.onward(step, place)
                 if place is None:
                     return None
-            found.append(place)
-        return tuple(found)
+            places.append(place)
+        return tuple(places)
 
     def onward(self, step: SoftmaxTerm, axis: int | None) -> int | None:
         """The axis of a node's result that an axis of its operand becomes."""

@@ -44,8 +44,8 @@ class RunningCutter(Tiler):
 
     def own(self, name: str) -> Version:
         """A running end is in the phase of its maximum, and so are its terms."""
-        found = Tiler.own(self, name)
-        return found._replace(top=self.running[name].top) if name in self.running else found
+        own = Tiler.own(self, name)
+        return own._replace(top=self.running[name].top) if name in self.running else own
 
     def version(self, name: str, reader: Version, source: str) -> Version:
         """The terms of a running end are measured from the maximum so far, nothing else is."""
@@ -171,10 +171,10 @@ class RunningCutter(Tiler):
         rank = len(node.types[0].shape)
         if all(p in (None, k) for k, p in enumerate(axes, rank - len(axes))) and len(axes) <= rank:
             return edge
-        gone = tuple(k for k, place in enumerate(axes) if place is None)
+        dropped = tuple(k for k, place in enumerate(axes) if place is None)
         places = [place for place in axes if place is not None]
-        if gone:
-            edge = self.changed(node, Squeeze(axes=gone), edge, domain)
+        if dropped:
+            edge = self.changed(node, Squeeze(axes=dropped), edge, domain)
         if places != sorted(places):
             order = tuple(sorted(range(len(places)), key=places.__getitem__))
             edge = self.changed(node, Transpose(axes=order), edge, domain)

@@ -62,9 +62,9 @@ class Finder:
         extent = self.ways.extent(start)
         return TileRegion(extent=extent, kept=kept, ends=self.sorted(ends), whole=whole)
 
-    def sorted(self, found: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
+    def sorted(self, flows: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
         """Operands first."""
-        return {n: found[n] for n in sorted(found, key=self.ways.order.__getitem__)}
+        return {n: flows[n] for n in sorted(flows, key=self.ways.order.__getitem__)}
 
     def reached(self, *, turned: bool = True) -> list[AxisAt]:
         """Who reads the kept nodes along the axis and is none of them."""
@@ -75,13 +75,13 @@ class Finder:
     def add_large(self) -> bool:
         """Add the large tensors next to those that are there."""
         count = len(self.kept)
-        waiting = list(self.kept.items())
-        while waiting:
-            at = AxisAt(*waiting.pop())
+        worklist = list(self.kept.items())
+        while worklist:
+            at = AxisAt(*worklist.pop())
             for name, way in self.near(at):
                 if name not in self.kept and not way.is_reduced and self.is_large(name):
                     self.kept[name] = way
-                    waiting.append((name, way))
+                    worklist.append((name, way))
         return len(self.kept) > count
 
     def near(self, at: AxisAt) -> list[AxisAt]:
@@ -105,22 +105,22 @@ class Finder:
         """Add what leads from the kept nodes to a large one, or back to a kept one."""
         self.passed = {m.node: m.way for m in self.reached(turned=False)}
         self.passed = {n: way for n, way in self.passed.items() if not way.is_reduced}
-        waiting = list(self.passed.items())
-        while waiting:
-            for m in self.ways.readers(AxisAt(*waiting.pop())):
+        worklist = list(self.passed.items())
+        while worklist:
+            for m in self.ways.readers(AxisAt(*worklist.pop())):
                 if m is None or m.way.is_reduced or m.node in self.kept or m.node in self.passed:
                     continue
                 self.passed[m.node] = m.way
-                waiting.append((m.node, m.way))
-        back = [n for n in self.passed if self.is_large(n)]
-        wanted = {m.node for n, k in self.kept.items() for m in self.ways.sources(AxisAt(n, k))}
-        back += [n for n in self.passed if n in wanted and n not in back]
-        while back:
-            name = back.pop()
+                worklist.append((m.node, m.way))
+        backward = [n for n in self.passed if self.is_large(n)]
+        operands = {m.node for n, k in self.kept.items() for m in self.ways.sources(AxisAt(n, k))}
+        backward += [n for n in self.passed if n in operands and n not in backward]
+        while backward:
+            name = backward.pop()
             if name not in self.kept:
                 self.kept[name] = self.passed[name]
                 sources = self.ways.sources(AxisAt(name, self.passed[name]))
-                back += [m.node for m in sources if self.passed.get(m.node) == m.way]
+                backward += [m.node for m in sources if self.passed.get(m.node) == m.way]
         return any(n in self.kept for n in self.passed)
 
     def add_results(self) -> None:
@@ -129,33 +129,33 @@ class Finder:
         soon = self.ending()
         large = [AxisAt(n, k) for n, k in self.kept.items() if self.is_large(n)]
         near = {m.node for at in large for m in self.ways.readers(at) if m is not None}
-        waiting = [m for m in first if m.node in near or m.node in soon]
-        while waiting:
-            at = waiting.pop()
+        worklist = [m for m in first if m.node in near or m.node in soon]
+        while worklist:
+            at = worklist.pop()
             if at.node not in self.kept:
                 self.kept[at.node] = at.way
                 onward = (m for m in self.ways.readers(at) if m is not None)
-                waiting += [m for m in onward if m.node in soon and not m.way.is_reduced]
+                worklist += [m for m in onward if m.node in soon and not m.way.is_reduced]
 
     def ending(self) -> set[str]:
         """The small nodes of which all that is read is reduced without a product before."""
-        found: set[str] = set()
-        given = {o.source for o in self.ways.graph.outputs}
+        ending: set[str] = set()
+        outputs = {o.source for o in self.ways.graph.outputs}
         for name in sorted(self.passed, key=self.ways.order.__getitem__, reverse=True):
             readers = list(self.ways.readers(AxisAt(name, self.passed[name])))
             product = isinstance(self.ways.graph.nodes[name].op, MatMul | Einsum | Conv)
-            if product or name in given or not readers or None in readers:
+            if product or name in outputs or not readers or None in readers:
                 continue
             ends = (
                 m.way.is_reduced
-                or (m.node in found and self.passed[m.node] == m.way)
+                or (m.node in ending and self.passed[m.node] == m.way)
                 or self.kept.get(m.node) == m.way
                 for m in readers
                 if m is not None
             )
             if all(ends):
-                found.add(name)
-        return found
+                ending.add(name)
+        return ending
 
     def is_read_whole(self, name: str, ends: Mapping[str, AxisFlow]) -> bool:
         """Whether somebody reads all of a kept node, not its tiles."""
@@ -172,12 +172,12 @@ OperandAxes = Mapping[str, Sequence[tuple[str, int]]]
 
 def needs(ways: Ways, region: TileRegion) -> OperandAxes:
     """What each node needs if the region is computed tile by tile."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    operands: dict[str, list[tuple[str, int]]] = {}
     for need in ways.needs:
-        made = need.source in region.kept or need.source in region.ends
-        later = made and not _is_aligned(ways, region, need)
-        found.setdefault(need.sink, []).append((need.source, int(later)))
-    return found
+        in_region = need.source in region.kept or need.source in region.ends
+        later = in_region and not _is_aligned(ways, region, need)
+        operands.setdefault(need.sink, []).append((need.source, int(later)))
+    return operands
 
 
 def side_by_side(ways: Ways, region: TileRegion, needs: OperandAxes) -> OperandAxes:
@@ -198,14 +198,14 @@ def phases(ways: Ways, region: TileRegion, needs: OperandAxes) -> dict[str, int]
     """
     if _is_recurrent(ways, region):
         return None
-    found: dict[str, int] = {}
+    order: dict[str, int] = {}
     for part in components(list(ways.order), lambda n: [s for s, _ in needs.get(n, ())]):
         if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
             return None
         for name in part:
-            before = (found.get(s, 0) + later for s, later in needs.get(name, ()))
-            found[name] = max(before, default=0)
-    return found
+            before = (order.get(s, 0) + later for s, later in needs.get(name, ()))
+            order[name] = max(before, default=0)
+    return order
 
 
 def _is_recurrent(ways: Ways, region: TileRegion) -> bool:
@@ -225,5 +225,5 @@ def _is_aligned(ways: Ways, region: TileRegion, need: Dependence) -> bool:
         return False
     at, same = AxisAt(need.sink, way), AxisAt(need.source, region.kept[need.source])
     pairs = zip(ways.graph.nodes[need.sink].inputs, ways.places(at), strict=True)
-    found = [ways.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
-    return bool(found) and all(found)
+    aligned = [ways.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
+    return bool(aligned) and all(aligned)

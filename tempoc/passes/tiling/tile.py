@@ -99,10 +99,10 @@ class Tile:
         tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(ROUNDS):
-            found = _TensorSearch(graph, context, self, tried, own).cut()
-            if found is None:
+            tiled = _TensorSearch(graph, context, self, tried, own).cut()
+            if tiled is None:
                 break
-            graph = drop_dead(found)
+            graph = drop_dead(tiled)
         return graph
 
 
@@ -173,10 +173,10 @@ class _TensorSearch:
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
         if name not in self.usual:
-            node, told = self.graph.nodes[name], self.context.sizes
-            found = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            node, sizes = self.graph.nodes[name], self.context.sizes
+            names = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*names, *node.vector), sizes))
+            at = self.usual.get(count) or usual(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]
 
@@ -243,13 +243,13 @@ class _TensorSearch:
         if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
             return f"`{region.whole[0]}` is needed as a whole"
         before = {n: self.bytes(n) for n in region.kept}
-        left = {
+        remaining = {
             n: b if n in region.whole else b * size // self.rows(region, n)
             for n, b in before.items()
         }
-        left |= {n: self.bytes(n) for n in self.outside(region)}
-        if max(left.values()) >= max(before.values()):
-            most = max(left, key=left.__getitem__)
+        remaining |= {n: self.bytes(n) for n in self.outside(region)}
+        if max(remaining.values()) >= max(before.values()):
+            most = max(remaining, key=remaining.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
         return ""
 
@@ -340,7 +340,7 @@ class _TensorSearch:
             graph = replace(self.graph, universe=universe)
             universe, rows = _declared(graph, "row", Const(size), own)
         self.context.declare(universe)
-        cutter = RunningCutter(
+        tiler = RunningCutter(
             old=self.graph,
             ways=self.ways,
             region=region,
@@ -358,7 +358,7 @@ class _TensorSearch:
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
-        return cutter.cut()
+        return tiler.cut()
 
     def count(self, region: TileRegion, size: int) -> Expr:
         """The most tiles that an axis of the region takes, at least one."""

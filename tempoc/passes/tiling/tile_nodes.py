@@ -61,16 +61,16 @@ class TileNodeBuilder:
         types = op.infer(args, DomainFacts(self.space, domain))
         name = self.free(node, part)
         vector = tuple(d for d in node.vector if d in domain.dims)
-        found = replace(
+        added = replace(
             node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
         )
-        self.add(node, found)
-        return found
+        self.add(node, added)
+        return added
 
-    def add(self, node: Node, found: Node) -> None:
+    def add(self, node: Node, added: Node) -> None:
         """A node that stands before another one."""
-        self.nodes[found.name] = found
-        self.places.setdefault(node.name, []).append(found.name)
+        self.nodes[added.name] = added
+        self.places.setdefault(node.name, []).append(added.name)
 
     def free(self, node: Node, part: str) -> str:
         """A name for a part of a node that no other node has."""
@@ -95,15 +95,15 @@ class TileNodeBuilder:
         """
         empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), node.domain)
-        here, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
+        tile, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
         past_name, now_name = self.free(node, "past"), self.free(node, "now")
         dims = each.domain
         inputs = (
-            replace(read_of(none), guard=compare("==", here, ZERO)),
+            replace(read_of(none), guard=compare("==", tile, ZERO)),
             Edge(
                 source=now_name,
                 entries=at_point(dims, self.dim, down),
-                guard=compare(">=", here, ONE),
+                guard=compare(">=", tile, ONE),
             ),
         )
         targets = (at_point(dims, self.dim, ZERO), at_point(dims, self.dim, up))

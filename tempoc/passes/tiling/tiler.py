@@ -90,12 +90,12 @@ class Tiler(Tiling):
             self.end(old.nodes[name])
         for name in self.region.whole:
             self.join(old.nodes[name])
-        gone = {*self.region.kept} - {*self.region.whole}
+        replaced = {*self.region.kept} - {*self.region.whole}
         order = [n for name in old.nodes for n in (*self.places.get(name, ()), name)]
         return replace(
             old,
             universe=self.space.universe,
-            nodes={name: self.nodes[name] for name in order if name not in gone},
+            nodes={name: self.nodes[name] for name in order if name not in replaced},
         )
 
     # ------------------------------------------------------------ versions
@@ -112,21 +112,21 @@ class Tiler(Tiling):
 
     def versions(self) -> dict[str, dict[Version, None]]:
         """Which tiles of each kept node are read."""
-        found: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
+        versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
         for name in self.region.whole:
-            found[name][self.own(name)] = None
+            versions[name][self.own(name)] = None
         for name, way in self.region.ends.items():
-            self.ask(AxisAt(name, way), self.own(name), found)
+            self.ask(AxisAt(name, way), self.own(name), versions)
         for name, way in reversed([*self.region.kept.items()]):
-            for version in found[name]:
-                self.ask(AxisAt(name, way), version, found)
-        return found
+            for version in versions[name]:
+                self.ask(AxisAt(name, way), version, versions)
+        return versions
 
-    def ask(self, at: AxisAt, reader: Version, found: dict[str, dict[Version, None]]) -> None:
+    def ask(self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]) -> None:
         """Note which tiles a node reads."""
         for m in self.ways.sources(at):
             if self.region.kept.get(m.node) == m.way:
-                found[m.node][self.version(at.node, reader, m.node)] = None
+                versions[m.node][self.version(at.node, reader, m.node)] = None
 
     def version(self, name: str, reader: Version, source: str) -> Version:
         """The tiles of a source that a reader reads: what is large is made for each reader.
@@ -146,10 +146,10 @@ class Tiler(Tiling):
         What is computed at all points of some dimensions at once is so at whole ranges of them.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
-        here = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
+        is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         needed = conjunction(reader.where, node.domain.where)
         known = {*symbols(needed)} <= {*dims, *self.bounds}
-        if not here or not known or needed == domain.where:
+        if not is_pointwise or not known or needed == domain.where:
             return TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
         return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
@@ -177,20 +177,20 @@ class Tiler(Tiling):
 
     def starred(self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain) -> Node:
         """A node at the points of a tile; those beyond the last one are like the last one."""
-        here = self.here(star)
+        positions = self.here(star)
         own = domain.dims
         dims = self.space.universe.ordered((*own, self.row))
         vector = tuple(self.row if d == star.dim else d for d in node.vector)
         types = tuple(
-            replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
+            replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
         )
-        op, read = moved(node.op, here), column(node)
+        op, read = moved(node.op, positions), column(node)
         turn = None if read is None else self.ways.turn(node.inputs[0].source)
         if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)
             columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))
-        found = replace(
+        tile = replace(
             node,
             name=self.free(node, "tile"),
             op=op,
@@ -199,8 +199,8 @@ class Tiler(Tiling):
             types=types,
             vector=self.space.universe.sorted(vector),
         )
-        self.add(node, found)
-        return found
+        self.add(node, tile)
+        return tile
 
     def here(self, star: VectorDim) -> dict[str, Expr]:
         """Where a point of a tile stands along the dimension that is cut."""
@@ -215,8 +215,8 @@ class Tiler(Tiling):
     def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
         """An operand cut along one of its axes, or along the dimension that is cut."""
         source = self.ways.source(reader, edge, axis)
-        kept = source is not None and self.region.kept.get(source.node) == source.way
-        if source is not None and (kept or self.is_cheap(source)):
+        is_tile = source is not None and self.region.kept.get(source.node) == source.way
+        if source is not None and (is_tile or self.is_cheap(source)):
             tile = self.tile(source, self.version(reader.node, version, source.node))
             if isinstance(source.way, VectorDim) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
@@ -233,8 +233,8 @@ class Tiler(Tiling):
     def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
         """A read at a point of a tile."""
         assert isinstance(reader.way, VectorDim)
-        here = self.here(reader.way)
-        return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
+        positions = self.here(reader.way)
+        return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
 
     def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
@@ -265,12 +265,12 @@ class Tiler(Tiling):
         """A temporal slice at the tile's positions."""
         entries: list[Entry] = list(edge.entries)
         place = [k for k, e in enumerate(entries) if isinstance(e, Slice)][axis]
-        whole = entries[place]
-        assert isinstance(whole, Slice)
-        step = Const(whole.step)
-        first = add(whole.lo, mul(self.start, step))
-        stop = minimum(add(first, Const(self.size * whole.step)), whole.hi)
-        entries[place] = Slice(first, stop, whole.step)
+        full = entries[place]
+        assert isinstance(full, Slice)
+        step = Const(full.step)
+        first = add(full.lo, mul(self.start, step))
+        stop = minimum(add(first, Const(self.size * full.step)), full.hi)
+        entries[place] = Slice(first, stop, full.step)
         return replace(edge, entries=tuple(entries))
 
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
@@ -361,8 +361,8 @@ class Tiler(Tiling):
         if isinstance(way, VectorDim):
             point = Sym(way.dim)
             places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
-            there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
-            edge = Edge(source=tile.name, entries=there)
+            point_entries = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
+            edge = Edge(source=tile.name, entries=point_entries)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
         (axis,) = way.results

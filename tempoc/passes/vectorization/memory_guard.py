@@ -27,26 +27,26 @@ from tempoc.symbolic.walk import evaluate, symbols
 _TYPICAL = 1000
 
 
-def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[str]:
+def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
     """Those of the stars that may compute all points of a dimension at once.
 
     To a node with only one point it is all the same: it is left to the loops.
     """
-    whole = kept_whole(graph, dim)
-    limit = _size(graph, dim, whole)
-    points = _points(graph, dim, space)
-    whole |= points
-    stars = [s for s in stars if s not in points]
-    between = _Between(graph, dim, whole)
-    kept = {*stars}
-    while bad := {s for s, _ in between.longer(kept)}:
-        kept -= bad
-    for part in _parts(graph, [s for s in stars if s not in kept]):
+    full_extent = kept_whole(graph, dim)
+    limit = _size(graph, dim, full_extent)
+    single_point = _points(graph, dim, space)
+    full_extent |= single_point
+    candidates = [s for s in candidates if s not in single_point]
+    between = _Between(graph, dim, full_extent)
+    accepted = {*candidates}
+    while growing := {s for s, _ in between.longer(accepted)}:
+        accepted -= growing
+    for part in _parts(graph, [s for s in candidates if s not in accepted]):
         if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
-            added = {store for _, store in between.longer(kept.union(part))}
+            added = {store for _, store in between.longer(accepted.union(part))}
             if _size(graph, dim, added) <= limit:
-                kept.update(part)
-    return [s for s in stars if s in kept]
+                accepted.update(part)
+    return [s for s in candidates if s in accepted]
 
 
 def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -62,21 +62,21 @@ def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _points(graph: Graph, dim: str, space: Space) -> set[str]:
     """The nodes with one point along a dimension."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in graph.nodes.values():
         if dim in symbols(node.domain.where):
             first = space.lower_bound(Sym(dim), node.domain)
             if space.implies(node.domain, compare("==", Sym(dim), first)):
-                found.add(node.name)
-    return found
+                names.add(node.name)
+    return names
 
 
 class _Between:
     """What stands between nodes that compute a dimension at once and those that loop."""
 
-    def __init__(self, graph: Graph, dim: str, whole: Collection[str]) -> None:
+    def __init__(self, graph: Graph, dim: str, full_extent: Collection[str]) -> None:
         nodes = graph.nodes.values()
-        self.whole = {*whole}
+        self.whole = {*full_extent}
         self.free = self.whole | {n.name for n in nodes if is_cheap(n.op)}
         self.free |= {n.name for n in nodes if dim not in n.domain.dims}
         self.merges = [
@@ -84,14 +84,14 @@ class _Between:
         ]
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
 
-    def longer(self, stars: Collection[str]) -> Iterator[tuple[str, str]]:
+    def longer(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
         """Stars, each with a store between it and a loop that would grow."""
-        free = self.free.union(stars)
+        free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
         for reader, source in self.reads:
-            if source not in free and reader in stars:
+            if source not in free and reader in vectorized:
                 yield reader, source
-            if reader not in free and source in stars and source not in self.whole:
+            if reader not in free and source in vectorized and source not in self.whole:
                 yield source, source
 
 

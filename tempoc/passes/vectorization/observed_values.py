@@ -23,7 +23,7 @@ def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
     if not effects:
         return set()
     uses = users(graph)
-    made = [
+    in_loops = [
         n.name
         for n in nodes
         if is_computed(n) and n.name not in stars and n.name not in effects and not is_cheap(n.op)
@@ -33,14 +33,14 @@ def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
         return [e.source for e in graph.nodes[name].inputs if _is_at_point(graph, e, dim)]
 
     def readers(name: str) -> list[str]:
-        found = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]]
+        reads = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]]
         return [
             reader
-            for reader, edge in found
+            for reader, edge in reads
             if dim in graph.nodes[reader].domain.dims and _is_at_point(graph, edge, dim)
         ]
 
-    return _reached(effects, sources) & _reached(made, readers)
+    return _reached(effects, sources) & _reached(in_loops, readers)
 
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
@@ -50,10 +50,10 @@ def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
 
 
 def _reached(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
-    found, waiting = set(starts), [*starts]
-    while waiting:
-        for name in after(waiting.pop()):
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
-    return found
+    reached, worklist = set(starts), [*starts]
+    while worklist:
+        for name in after(worklist.pop()):
+            if name not in reached:
+                reached.add(name)
+                worklist.append(name)
+    return reached

@@ -39,7 +39,7 @@ class Partial:
 def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
     """The graph with copies, and which branches have one."""
     lazy = together(graph)
-    nodes, found = dict(graph.nodes), []
+    nodes, partials = dict(graph.nodes), []
     for merge in graph.nodes.values():
         for k, edge in enumerate(merge.inputs if isinstance(merge.op, Merge) else ()):
             source = graph.nodes[edge.source]
@@ -53,8 +53,8 @@ def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
             inputs = list(nodes[merge.name].inputs)
             inputs[k] = replace(edge, source=copy.name, out=0)
             nodes[merge.name] = replace(nodes[merge.name], inputs=tuple(inputs))
-            found.append(Partial(merge=merge.name, branch=k, copy=copy.name, where=where))
-    return (replace(graph, nodes=_in_order(graph, nodes, found)), tuple(found))
+            partials.append(Partial(merge=merge.name, branch=k, copy=copy.name, where=where))
+    return (replace(graph, nodes=_in_order(graph, nodes, partials)), tuple(partials))
 
 
 def whole(graph: Graph, parts: Sequence[Partial]) -> Graph:
@@ -76,21 +76,21 @@ def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: 
     name, number = f"{source.name}.part", 2
     while name in nodes:
         name, number = f"{source.name}.part{number}", number + 1
-    there = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
+    written = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
     return Node(
         name=name,
         op=Copy(),
-        domain=Domain(source.domain.dims, there),
+        domain=Domain(source.domain.dims, written),
         inputs=(Edge(source=source.name, out=edge.out, entries=identity(source.domain)),),
         types=(source.types[edge.out],),
         spans=source.spans,
     )
 
 
-def _in_order(graph: Graph, nodes: dict[str, Node], found: Sequence[Partial]) -> dict[str, Node]:
+def _in_order(graph: Graph, nodes: dict[str, Node], partials: Sequence[Partial]) -> dict[str, Node]:
     """All nodes, copies after what they copy."""
-    after: dict[str, list[str]] = {}
-    for p in found:
-        after.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
-    order = [n for name in graph.nodes for n in (name, *after.get(name, ()))]
+    copies: dict[str, list[str]] = {}
+    for p in partials:
+        copies.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
+    order = [n for name in graph.nodes for n in (name, *copies.get(name, ()))]
     return {name: nodes[name] for name in order}

@@ -57,9 +57,9 @@ class Vectorize:
             if starred.graph is graph:
                 context.remarks.found.extend(starred.remarks)
                 return graph
-        said = len(context.remarks.found)
+        first_remark = len(context.remarks.found)
         graph = self._anew(graph, context)
-        context.starred.append(Starred(graph, tuple(context.remarks.found[said:])))
+        context.starred.append(Starred(graph, tuple(context.remarks.found[first_remark:])))
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
@@ -82,22 +82,26 @@ class Vectorize:
 
 def _along(graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
-    having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
+    with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+    stars = [
+        n.name for n in with_dim if _is_regular(graph, n, (*n.vector, dim), context.space, into)
+    ]
     stars = _schedulable(graph, dim, stars, cycles, context)
-    while waiting := awaited(graph, dim, stars).intersection(stars):
-        late = [s for s in stars if s in waiting]
+    while observed := awaited(graph, dim, stars).intersection(stars):
+        late = [s for s in stars if s in observed]
         _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
-        stars = [s for s in stars if s not in waiting]
+        stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
-    if len(stars) < len(having):
-        cheap = frugal(graph, dim, stars, context.space)
-        rest = [s for s in stars if s not in cheap]
-        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = cheap
+    if len(stars) < len(with_dim):
+        affordable = frugal(graph, dim, stars, context.space)
+        dropped = [s for s in stars if s not in affordable]
+        _missed(
+            graph, dim, dropped, "what they share with these would have to be kept whole", context
+        )
+        stars = affordable
     if stars:
-        message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
+        message = f"{dim}: {len(stars)} of {len(with_dim)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
     return _starred(graph, stars, dim)
 
@@ -109,17 +113,20 @@ def _schedulable(
     vectors = at_once(graph)
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
-        stuck_anyway: set[str] = set()
-        while inside := [s for s in stars if s in cycle.nodes and s not in stuck_anyway]:
+        without_loop: set[str] = set()
+        while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
             needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
-            dims = {name: around for name, around in dims.items() if name not in stuck_anyway}
-            found = {*stuck(list(dims), needs, dims)}
-            if not found:
+            dims = {name: around for name, around in dims.items() if name not in without_loop}
+            unschedulable = {*stuck(list(dims), needs, dims)}
+            if not unschedulable:
                 break
-            late, why = [s for s in inside if s in found], "their points wait for each other"
+            late, why = (
+                [s for s in inside if s in unschedulable],
+                "their points wait for each other",
+            )
             if not late:  # no plain loop carries these: what stars around would do is not known
-                stuck_anyway |= _cycle_of(min(found), list(dims), needs)
-                late = [s for s in inside if s in stuck_anyway]
+                without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
+                late = [s for s in inside if s in without_loop]
                 why = "no plain loop carries a cycle"
             _missed(graph, dim, late, why, context)
             stars = [s for s in stars if s not in late]
@@ -158,12 +165,12 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 
 def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
     """For each node the branches of merges that it writes."""
-    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    branches: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
-                found[edge.source].append((node, k))
-    return found
+                branches[edge.source].append((node, k))
+    return branches
 
 
 def _is_regular(
@@ -176,21 +183,24 @@ def _is_regular(
     """Whether the points form ranges, and all that they touch can be stated and is there."""
     if isinstance(node.op, EffectOp | ExternHost):
         return False
-    found = ranges(node.domain, vector, space)
-    if found is None:
+    intervals = ranges(node.domain, vector, space)
+    if intervals is None:
         return False
-    left = space.project(node.domain, loops(node.domain.dims, vector))
-    inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
+    loop_domain = space.project(node.domain, loops(node.domain.dims, vector))
+    inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
     return inside and not any(
         _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
     )
 
 
-def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
-    source, vector = graph.nodes[edge.source], tuple(found.values())
-    key = ("inside", left, edge.entries, vector, source.domain)
+def _is_inside(
+    graph: Graph, edge: Edge, loop_domain: Domain, intervals: Ranges, space: Space
+) -> bool:
+    source, vector = graph.nodes[edge.source], tuple(intervals.values())
+    key = ("inside", loop_domain, edge.entries, vector, source.domain)
     return space.known.once(
-        key, lambda: space.outside(left, touched(edge.entries, found), source.domain) is None
+        key,
+        lambda: space.outside(loop_domain, touched(edge.entries, intervals), source.domain) is None,
     )
 
 

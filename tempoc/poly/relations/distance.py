@@ -32,11 +32,11 @@ def signs(
 
     Bounds with a compile-time value count as free. ``None``: nothing is read.
     """
-    there = space.symbolic
-    reads = there.access_map(passage.reader, passage.read, passage.tensor)
-    writes = there.access_map(passage.writer, passage.written, passage.tensor)
+    symbolic = space.symbolic
+    reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
+    writes = symbolic.access_map(passage.writer, passage.written, passage.tensor)
     pairs = reads.apply_range(writes.reverse())
-    return sides(there, pairs, (passage.reader.dims, passage.writer.dims), along)
+    return sides(symbolic, pairs, (passage.reader.dims, passage.writer.dims), along)
 
 
 def sides(
@@ -49,10 +49,12 @@ def sides(
     at = space.frame.coordinates
     if pairs.is_empty():
         return None
-    found: dict[str, Signs] = {}
-    for name, (here, other) in along.items():
-        first = space.frame.value(here, at(dims[0]))
+    possible: dict[str, Signs] = {}
+    for name, (own, other) in along.items():
+        first = space.frame.value(own, at(dims[0]))
         second = space.frame.value(other, at(dims[1]))
         orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
-        found[name] = frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())
-    return found
+        possible[name] = frozenset(
+            s for s, m in orders.items() if not pairs.intersect(m).is_empty()
+        )
+    return possible

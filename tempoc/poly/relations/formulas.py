@@ -75,26 +75,26 @@ class Formulas:
 
     def never(self, formula: Formula) -> bool:
         """Whether nothing makes a formula true; conditions with products count as true."""
-        kept = _affine(formula)
-        if FALSE in kept.parts:
+        affine = _affine(formula)
+        if FALSE in affine.parts:
             return True
-        return self._once((kept,), lambda: bool(self._set(kept).is_empty()))
+        return self._once((affine,), lambda: bool(self._set(affine).is_empty()))
 
-    def covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
+    def covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:
         """Whether, wherever a formula holds, one of some cases can be made to hold as well.
 
         Cases have the variables of ``whole`` and more, which may be anything there. A case with a
         product counts as one that never holds.
         """
-        kept = _affine(whole)
-        if FALSE in kept.parts:
+        affine = _affine(formula)
+        if FALSE in affine.parts:
             return True
-        sure = tuple(
+        usable = tuple(
             c for c in cases if FALSE not in c.parts and all(is_affine(p) for p in c.parts)
         )
-        if not sure:
-            return self.never(kept)
-        return self._once((kept, *sure), lambda: self._is_covered(kept, sure))
+        if not usable:
+            return self.never(affine)
+        return self._once((affine, *usable), lambda: self._is_covered(affine, usable))
 
     def contradict(self) -> bool:
         """Whether no bounds are allowed at all: whatever is asked, nothing is ever true."""
@@ -107,31 +107,31 @@ class Formulas:
             self.asked += 1
             self._answers[question] = self.frame.limited(self.steps, answer)
             self.hard += self._answers[question] is None
-        found = self._answers[question]
-        if found is None:
+        result = self._answers[question]
+        if result is None:
             raise GivenUp
-        return found
+        return result
 
-    def _is_covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
-        rest, count = self._set(whole), len(self._variables(whole))
+    def _is_covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:
+        uncovered, count = self._set(formula), len(self._variables(formula))
         for case in cases:
-            if rest.is_empty():
+            if uncovered.is_empty():
                 break
-            both = whole & case
-            names = self._variables(whole)
+            both = formula & case
+            names = self._variables(formula)
             names += tuple(n for n in self._variables(both) if n not in names)
-            found = self._set(both, names)
-            found = found.project_out(D.set, count, len(names) - count)
+            case_points = self._set(both, names)
+            case_points = case_points.project_out(D.set, count, len(names) - count)
             for k, name in enumerate(names[:count]):
-                found = found.set_dim_name(D.set, k, name)
-            rest = rest.subtract(found)
-        return bool(rest.is_empty())
+                case_points = case_points.set_dim_name(D.set, k, name)
+            uncovered = uncovered.subtract(case_points)
+        return bool(uncovered.is_empty())
 
     # ------------------------------------------------------------------ as isl sets
 
     def _variables(self, formula: Formula) -> tuple[str, ...]:
-        found = (n for p in formula.parts for n in symbols(p))
-        return tuple(dict.fromkeys(n for n in found if n not in self.frame.params))
+        names = (n for p in formula.parts for n in symbols(p))
+        return tuple(dict.fromkeys(n for n in names if n not in self.frame.params))
 
     def _set(self, formula: Formula, names: tuple[str, ...] | None = None) -> isl.Set:
         at = self.frame.coordinates(self._variables(formula) if names is None else names)
@@ -146,11 +146,11 @@ class Formulas:
                 simple = simple.add_constraint(self._linear(local, where, Sym(n), equal=False))
         others = []
         for part in dict.fromkeys(formula.parts):
-            found = _as_linear(part)
-            if found is None:
+            linear = _as_linear(part)
+            if linear is None:
                 others.append(part)
                 continue
-            for e, equal in found:
+            for e, equal in linear:
                 simple = simple.add_constraint(self._linear(local, where, e, equal=equal))
         result = isl.Set.from_basic_set(simple).intersect_params(self._context)
         for part in others:
@@ -179,19 +179,19 @@ class Formulas:
 
 def _affine(formula: Formula) -> Formula:
     """Without what has products of symbols; never less true."""
-    kept: list[Expr] = []
+    parts: list[Expr] = []
     for p in formula.parts:
-        kept += p.args if isinstance(p, Conjunction) else (p,)
-    kept = [p for p in dict.fromkeys(kept) if p != TRUE and is_affine(p)]
-    return Formula(tuple(kept), formula.free)
+        parts += p.args if isinstance(p, Conjunction) else (p,)
+    parts = [p for p in dict.fromkeys(parts) if p != TRUE and is_affine(p)]
+    return Formula(tuple(parts), formula.free)
 
 
 @lru_cache(MEMORY)
 def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
     """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
     if isinstance(part, Conjunction):
-        found = [_as_linear(p) for p in part.args]
-        return None if None in found else tuple(e for some in found for e in some or ())
+        conjuncts = [_as_linear(p) for p in part.args]
+        return None if None in conjuncts else tuple(e for some in conjuncts for e in some or ())
     if not isinstance(part, Relation) or part.op == "!=":
         return None
     left, right = part.left, part.right

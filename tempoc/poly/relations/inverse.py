@@ -34,12 +34,12 @@ def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Dom
 
 
 def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
-    there = space.symbolic
-    back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
-    where = recover.condition(back.domain(), there.set(source))
+    symbolic = space.symbolic
+    back = symbolic.access_map(sink, entries, source).reverse().remove_divs().coalesce()
+    where = recover.condition(back.domain(), symbolic.set(source))
     limits: list[Entry] = []
     for k, dim in enumerate(sink.dims):
-        bound = Sym(there.universe.dim(dim).bound)
+        bound = Sym(symbolic.universe.dim(dim).bound)
         limits.append(recover.limits(back, k) or Slice(ZERO, bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
@@ -58,20 +58,20 @@ def readers(
 def _readers(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    there = space.symbolic
-    back = there.access_map(sink, entries, source).reverse().coalesce()
+    symbolic = space.symbolic
+    back = symbolic.access_map(sink, entries, source).reverse().coalesce()
     if back.is_empty():
         return ()
-    whole = _piece(there, back, source)
-    if whole is not None and whole.exact:
-        return (_everywhere(there, back, sink, entries, whole, source),)
+    single = _piece(symbolic, back, source)
+    if single is not None and single.exact:
+        return (_everywhere(symbolic, back, sink, entries, single, source),)
     parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
     pieces: list[Inverse] = []
     for part in parts:
-        piece = _piece(there, part, source)
+        piece = _piece(symbolic, part, source)
         if piece is None or not piece.exact:
             return None
-        pieces.append(_everywhere(there, part, sink, entries, piece, source))
+        pieces.append(_everywhere(symbolic, part, sink, entries, piece, source))
     return tuple(pieces)
 
 
@@ -98,8 +98,8 @@ def _everywhere(
 
 
 def _piece(space: Space, readers: isl.Map, source: Domain) -> Inverse | None:
-    found = recover.entries(readers)
-    if found is None:
+    recovered = recover.entries(readers)
+    if recovered is None:
         return None
     where = recover.condition(readers.domain(), space.set(source))
-    return Inverse(entries=found[0], where=where, exact=found[1])
+    return Inverse(entries=recovered[0], where=where, exact=recovered[1])

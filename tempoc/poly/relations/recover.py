@@ -65,8 +65,8 @@ def remainders(e: Expr) -> Expr:
     for c, x in e.terms:
         if isinstance(x, FloorDiv) and c % x.divisor == 0:
             factor = c // x.divisor
-            rest = sub(e, mul(Const(c), x))
-            other = add(rest, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
+            remainder = sub(e, mul(Const(c), x))
+            other = add(remainder, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
             if _weight(other) < _weight(e):
                 return remainders(other)
     return e
@@ -81,12 +81,12 @@ def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
         return affine(pieces[0])
-    here = pw.intersect_domain(given)
+    restricted = pw.intersect_domain(given)
     for name in ("min", "max"):
         joined = pieces[0].to_pw_aff()
         for aff in pieces[1:]:
             joined = getattr(joined, name)(aff.to_pw_aff())
-        if joined.intersect_domain(here.domain()).is_equal(here):
+        if joined.intersect_domain(restricted.domain()).is_equal(restricted):
             parts = [affine(aff) for aff in pieces]
             return minimum(*parts) if name == "min" else maximum(*parts)
     return None
@@ -94,17 +94,17 @@ def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
 
 def distinct(pw: isl.PwAff) -> list[isl.Aff]:
     """The different functions among the pieces, without those that another one covers."""
-    found: list[isl.Aff] = []
+    functions: list[isl.Aff] = []
     pieces = pw.get_pieces()
     for _, aff in pieces:
-        if not any(aff.plain_is_equal(other) for other in found):
-            found.append(aff)
-    for aff in tuple(found):
-        rest = [other for other in found if other is not aff]
+        if not any(aff.plain_is_equal(other) for other in functions):
+            functions.append(aff)
+    for aff in tuple(functions):
+        others = [other for other in functions if other is not aff]
         places = [where for where, a in pieces if a.plain_is_equal(aff)]
-        if all(any(_agree(aff, other, where) for other in rest) for where in places):
-            found = rest
-    return found
+        if all(any(_agree(aff, other, where) for other in others) for where in places):
+            functions = others
+    return functions
 
 
 def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
@@ -145,13 +145,13 @@ def _disjunction(s: isl.Set, given: isl.Set) -> Expr:
 
 def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
     dims = tuple(b.get_space().get_dim_name(D.set, k) for k in range(b.dim(D.set)))
-    here = isl.Set.from_basic_set(b).intersect(given)
+    points = isl.Set.from_basic_set(b).intersect(given)
     parts: list[Expr] = []
     for c in b.remove_redundancies().get_constraints():
         if c.is_div_constraint():
             continue
         aff = c.get_aff()
-        equal = c.is_equality() or here.is_subset(aff.to_pw_aff().zero_set())
+        equal = c.is_equality() or points.is_subset(aff.to_pw_aff().zero_set())
         part = comparison(affine(aff), equal, dims)
         if part != TRUE:
             parts.append(part)
@@ -174,7 +174,7 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
     """
     given = m.domain()
     box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
-    found: list[Expr | Slice] = []
+    recovered: list[Expr | Slice] = []
     for k in range(m.dim(D.out)):
         try:
             low, high = m.dim_min(k), m.dim_max(k)
@@ -183,9 +183,9 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
         entry = _entry(m, k, low, high, given)
         if entry is None:
             return None
-        found.append(entry[0])
+        recovered.append(entry[0])
         box = box.intersect(entry[1])
-    return tuple(found), bool(box.is_equal(m))
+    return tuple(recovered), bool(box.is_equal(m))
 
 
 def limits(m: isl.Map, k: int) -> Slice | None:

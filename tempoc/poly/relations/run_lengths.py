@@ -64,17 +64,17 @@ def inside(domain: Domain, universe: Universe, env: dict[str, Expr]) -> Expr:
 
 def _points(space: Space, where: Expr, at: Coordinates) -> isl.Set:
     """The points at which a condition holds; indices are never negative."""
-    found = space.frame.condition(where, at).intersect_params(space.context)
-    for k in range(found.dim(D.set)):
-        found = found.lower_bound_val(D.set, k, space.frame.val(0))
-    return found
+    points = space.frame.condition(where, at).intersect_params(space.context)
+    for k in range(points.dim(D.set)):
+        points = points.lower_bound_val(D.set, k, space.frame.val(0))
+    return points
 
 
 def facts(universe: Universe, env: dict[str, Expr]) -> Expr:
     """What holds of all lengths, with values in place of bounds; none is above the parameter."""
-    known = [compare(">=", e, Const(1)) for e in env.values()]
-    known += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
-    return conjunction(*known, *(substitute(a, env) for a in universe.assumptions))
+    conditions = [compare(">=", e, Const(1)) for e in env.values()]
+    conditions += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
+    return conjunction(*conditions, *(substitute(a, env) for a in universe.assumptions))
 
 
 def moves_elsewhere(
@@ -188,24 +188,29 @@ class Unended(Space):
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
     ) -> isl.Map:
         """Sink points to the source points that they read, each with its lengths."""
-        here, there = self.at(sink.dims), self.at(source.dims)
+        sink_at, source_at = self.at(sink.dims), self.at(source.dims)
         moved = [substitute_entry(e, self.env) for e in entries]
-        found = maps.access(self.frame, here, moved, there)
+        relation = maps.access(self.frame, sink_at, moved, source_at)
         for b in self.universe.ended:
-            found = found.intersect(self._same(b, sink, source, here, there))
-        found = found.intersect_domain(self.ended(sink))
-        return found.intersect_range(self.ended(source)) if clip else found
+            relation = relation.intersect(self._same(b, sink, source, sink_at, source_at))
+        relation = relation.intersect_domain(self.ended(sink))
+        return relation.intersect_range(self.ended(source)) if clip else relation
 
     def _same(
-        self, bound: Bound, sink: Domain, source: Domain, here: Coordinates, there: Coordinates
+        self,
+        bound: Bound,
+        sink: Domain,
+        source: Domain,
+        sink_at: Coordinates,
+        source_at: Coordinates,
     ) -> isl.Map:
         """A length is the same on both sides, except at different points of what it varies over."""
         name = primed(bound.name)
-        same = here.env[name].eq_map(there.env[name])
+        same = sink_at.env[name].eq_map(source_at.env[name])
         if any(d not in sink.dims or d not in source.dims for d in bound.outer):
             return same.universe(same.get_space())
         for d in bound.outer:
-            first, second = here.env[d], there.env[d]
+            first, second = sink_at.env[d], source_at.env[d]
             same = same.union(first.lt_map(second)).union(first.gt_map(second))
         return same
 
@@ -263,12 +268,12 @@ class Run(Space):
     @cached_property
     def symbolic(self) -> Space:
         """The same space without the values of fixed bounds."""
-        found = Run.__new__(Run)
-        found.largest = self.largest
+        space = Run.__new__(Run)
+        space.largest = self.largest
         bounds = self.universe.bounds
         free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
-        Space.__init__(found, replace(self.universe, bounds=tuple(free)), self.frame)
-        return found
+        Space.__init__(space, replace(self.universe, bounds=tuple(free)), self.frame)
+        return space
 
     def sized(self, s: isl.Set) -> isl.Set:
         """The points that are there for some lengths, whatever the largest ones."""
@@ -286,13 +291,13 @@ class Run(Space):
 def largest(universe: Universe) -> dict[str, str]:
     """Names for the largest values of bounds that are lengths, or follow from them."""
     taken = [b.name for b in universe.bounds] + [d.name for d in universe.dims]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in universe.lengths:
-        found[name] = f"{name}_max"
-        while found[name] in taken:
-            found[name] += "_"
-        taken.append(found[name])
-    return found
+        names[name] = f"{name}_max"
+        while names[name] in taken:
+            names[name] += "_"
+        taken.append(names[name])
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,11 +329,11 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
     longest = universe.at_lengths({**fixed, task.bound: Sym(task.bound)})
     shorter = universe.at_lengths({**fixed, task.bound: Sym(primed(task.bound))})
     able = _points(space, facts(universe, shorter), at)
-    here, there = (
+    full, shortened = (
         _points(space, inside(task.domain, universe, env), at) for env in (longest, shorter)
     )
-    differ = here.subtract(there).union(there.subtract(here))
-    both = here.intersect(there)
+    differ = full.subtract(shortened).union(shortened.subtract(full))
+    both = full.intersect(shortened)
     for entries in task.reads:
         first, other = (
             _access(space, at, tuple(substitute_entry(e, env) for e in entries))
@@ -350,13 +355,13 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
         last if universe.dim(d).bound == task.bound and d not in _outer(universe, task) else Sym(d)
         for d in stop.dims
     )
-    found = maps.access(frame, at, steps, frame.coordinates(stop.dims))
-    found = found.intersect_domain(differ.intersect(able))
+    relation = maps.access(frame, at, steps, frame.coordinates(stop.dims))
+    relation = relation.intersect_domain(differ.intersect(able))
     n = 1 + len(others)
-    found = found.project_out(D.in_, found.dim(D.in_) - n, n)
+    relation = relation.project_out(D.in_, relation.dim(D.in_) - n, n)
     for k in reversed([k for k, d in enumerate(task.domain.dims) if d in task.together]):
-        found = found.project_out(D.in_, k, 1)
-    return found.coalesce()
+        relation = relation.project_out(D.in_, k, 1)
+    return relation.coalesce()
 
 
 def _outer(universe: Universe, task: Waits) -> tuple[str, ...]:

@@ -64,11 +64,11 @@ class IslFrame:
 
     def val(self, value: int) -> isl.Val:
         """An integer of this context."""
-        found = self._values.get(value)
-        if found is None:
+        cached = self._values.get(value)
+        if cached is None:
             # Through text: numbers may be larger than a C long.
-            found = self._values[value] = isl.Val.read_from_str(self.context, str(value))
-        return found
+            cached = self._values[value] = isl.Val.read_from_str(self.context, str(value))
+        return cached
 
     def limited(self, steps: int, answer: Callable[[], R]) -> R | None:
         """What isl answers in so many of its steps, or `None`: it takes more, or gives up itself.
@@ -92,17 +92,17 @@ class IslFrame:
 
     def bearable(self, answer: Callable[[], R]) -> R | None:
         """What isl answers soon, or `None`; with each answer that it does not, patience halves."""
-        found = self.limited(max(SOON >> self._hard, LEAST), answer)
-        self._hard += found is None and not self._is_limited
-        return found
+        result = self.limited(max(SOON >> self._hard, LEAST), answer)
+        self._hard += result is None and not self._is_limited
+        return result
 
     def coordinates(self, dims: tuple[str, ...], name: str = "") -> Coordinates:
         """The tuple `name[dims]`."""
         key = (dims, name)
-        found = self._coordinates.get(key)
-        if found is None:
-            found = self._coordinates[key] = self._make(dims, name)
-        return found
+        cached = self._coordinates.get(key)
+        if cached is None:
+            cached = self._coordinates[key] = self._make(dims, name)
+        return cached
 
     def _make(self, dims: tuple[str, ...], name: str) -> Coordinates:
         space = self.param_space.add_unnamed_tuple_ui(len(dims))

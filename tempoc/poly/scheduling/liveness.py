@@ -121,8 +121,8 @@ class Liveness:
         stored = self.stored[tensor]
         # Whatever is alive is compared with what is written, nothing else.
         life = self._life(stored, [w.task for w in stored.writes]).distinct()
-        found = order or stored.domain.dims
-        sizes = self._limited("windows", (life, found), lambda: self._windows(life, found))
+        dims = order or stored.domain.dims
+        sizes = self._limited("windows", (life, dims), lambda: self._windows(life, dims))
         if sizes is None:
             universe = self.timeline.space.universe
             return tuple(Sym(universe.dim(d).bound) for d in stored.domain.dims)
@@ -131,15 +131,15 @@ class Liveness:
     def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
         dims = life.domain.dims
         gaps = self._once("gaps", life, lambda: self._gaps(life))
-        found: dict[str, Expr] = {}
+        sizes: dict[str, Expr] = {}
         for dim in order:
             k = dims.index(dim)
             if gaps is None or gaps.is_empty():
-                found[dim] = ONE
+                sizes[dim] = ONE
                 continue
-            found[dim] = self._size(gaps, k, dim)
+            sizes[dim] = self._size(gaps, k, dim)
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
-        return tuple(found[dim] for dim in dims)
+        return tuple(sizes[dim] for dim in dims)
 
     def _gaps(self, life: _Life) -> isl.Set | None:
         """How far apart values are that are alive together."""
@@ -147,8 +147,8 @@ class Liveness:
             return None
         writes = replace(life, reads=(), kept=())
         gaps = [self._clash(writes, use) for use in life.reads]
-        if (kept := self._kept(life)) is not None:
-            gaps.append(self._since(writes).intersect_domain(kept).deltas())
+        if (outputs := self._kept(life)) is not None:
+            gaps.append(self._since(writes).intersect_domain(outputs).deltas())
         return maps.union(gaps) if gaps else None
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
@@ -171,12 +171,12 @@ class Liveness:
             [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
         ):
             larger = [minimum(*larger)]
-        known = any(fast.at_least(p, 1, universe) for p in larger)
-        found = maximum(*larger) if known else maximum(ONE, *larger)
-        if exact is None and interval(found)[1] is None and (most := _most(size)) is not None:
+        is_positive = any(fast.at_least(p, 1, universe) for p in larger)
+        slots = maximum(*larger) if is_positive else maximum(ONE, *larger)
+        if exact is None and interval(slots)[1] is None and (most := _most(size)) is not None:
             # There is a limit for all bounds, which the greatest of all parts does not show.
             return minimum(Const(most), Sym(universe.dim(dim).bound))
-        return found
+        return slots
 
     def releases(self, tensor: str) -> tuple[CellDeath, ...]:
         """Which cells die right after which statement, for all cells that die.
@@ -187,20 +187,22 @@ class Liveness:
         stored = self.stored[tensor]
         uses = (*stored.reads, *stored.writes)
         life = self._life(stored, [u.task for u in uses])
-        found = self._limited("releases", life, lambda: tuple(self._releases(life)))
-        return tuple(replace(release, task=uses[k].task) for k, release in found or ())
+        deaths = self._limited("releases", life, lambda: tuple(self._releases(life)))
+        return tuple(replace(release, task=uses[k].task) for k, release in deaths or ())
 
     def _releases(self, life: _Life) -> Iterator[tuple[int, CellDeath]]:
         """The releases after each of the reads and writes, by their place."""
-        rest = self._deaths(life)
-        if rest is None:
+        remaining = self._deaths(life)
+        if remaining is None:
             return
         for k, use in enumerate((*life.reads, *life.writes)):
             times = self.timeline.relation(use.moments)
-            here = rest.apply_range(times.reverse()).intersect(self._touch(life, use).reverse())
-            if not here.is_empty():
-                rest = rest.subtract_domain(here.domain())
-                yield from ((k, r) for r in self._stated(self._points(use), here.reverse()))
+            dying = remaining.apply_range(times.reverse()).intersect(
+                self._touch(life, use).reverse()
+            )
+            if not dying.is_empty():
+                remaining = remaining.subtract_domain(dying.domain())
+                yield from ((k, r) for r in self._stated(self._points(use), dying.reverse()))
 
     def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
         """The condition, over the task's points, under which nobody needs the cells afterwards.
@@ -208,21 +210,21 @@ class Liveness:
         `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
         `FALSE`: never.
         """
-        here = TensorUse(task=task, entries=entries)
-        life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
-        found = self._limited("last use", life, lambda: self._last_use(life))
-        return FALSE if found is None else found
+        last = TensorUse(task=task, entries=entries)
+        life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
+        condition = self._limited("last use", life, lambda: self._last_use(life))
+        return FALSE if condition is None else condition
 
     def _last_use(self, life: _Life) -> Expr:
         """When the one who writes is the last one."""
-        (here,), space = life.writes, self.timeline.space
-        domain = self._points(here)
-        touched = self._touch(life, here)
+        (writer,), space = life.writes, self.timeline.space
+        domain = self._points(writer)
+        touched = self._touch(life, writer)
         later = isl.Set.empty(space.set(domain).get_space())
         for use in life.reads:
             later = later.union(self._again(replace(life, reads=(), kept=()), use))
-        if (kept := self._kept(life)) is not None:
-            later = later.union(touched.intersect_range(kept).domain())
+        if (outputs := self._kept(life)) is not None:
+            later = later.union(touched.intersect_range(outputs).domain())
         dead = space.set(domain).subtract(later)
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
 
@@ -230,10 +232,10 @@ class Liveness:
         """When what the one who writes touches is used after that."""
 
         def made() -> isl.Set:
-            (here,) = life.writes
-            now = self.timeline.relation(here.moments)
+            (writer,) = life.writes
+            now = self.timeline.relation(writer.moments)
             after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
-            again = self._touch(life, here).apply_range(self._reading(life, use))
+            again = self._touch(life, writer).apply_range(self._reading(life, use))
             return again.intersect(after).domain()
 
         return self._once("again", (life, use), made)
@@ -324,26 +326,26 @@ class Liveness:
         if not life.writes:
             return None
         last = maps.latest(maps.union(uses))
-        kept = self._kept(life)
-        return last if kept is None else last.subtract_domain(kept)
+        outputs = self._kept(life)
+        return last if outputs is None else last.subtract_domain(outputs)
 
     def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
         """A task's points to the cells that die there, as entries with conditions."""
-        whole = list(self._release(domain, cells))
-        if whole:
-            yield from whole
+        exact = list(self._release(domain, cells))
+        if exact:
+            yield from exact
             return
         for part in cells.make_disjoint().get_basic_maps():
             yield from self._release(domain, isl.Map.from_basic_map(part))
 
     def _release(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
-        found = recover.entries(cells)
-        if found is None or not found[1]:
+        recovered = recover.entries(cells)
+        if recovered is None or not recovered[1]:
             return
         points = self.timeline.space.set(domain)
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
-            yield CellDeath(task="", entries=found[0], where=where)
+            yield CellDeath(task="", entries=recovered[0], where=where)
 
 
 def _most(size: isl.PwAff) -> int | None:

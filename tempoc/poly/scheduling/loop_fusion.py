@@ -83,7 +83,7 @@ class Grouping:
         after: dict[str, list[str]] = {t: [] for t in self.tasks}
         for e in self.edges:
             after[e.flow.writer].append(e.flow.reader)
-        found = []
+        groups = []
         for members in reversed(cycles.components(self.tasks, after)):
             inside = within(members, self.edges)
             options = tuple(
@@ -97,11 +97,11 @@ class Grouping:
             guest = dict(self.guest_options(members, inside))
             if inside and not options and guest:
                 option, pins = next(iter(guest.items()))
-                found.append(LoopGroup(members=members, options=(option,), pins=pins))
+                groups.append(LoopGroup(members=members, options=(option,), pins=pins))
                 continue
             scalar = not inside and not options
-            found.append(LoopGroup(members=members, options=options, guest=guest, scalar=scalar))
-        return found
+            groups.append(LoopGroup(members=members, options=options, guest=guest, scalar=scalar))
+        return groups
 
     def guest_options(
         self, members: tuple[str, ...], inside: Sequence[FlowEdge]

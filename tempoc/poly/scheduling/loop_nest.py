@@ -109,8 +109,8 @@ def build(problem: SchedulingProblem) -> LoopNest:
         if outermost is None:
             return reader.nest(builder.node_from_schedule(schedule))
         separate = partial(_separated, problem=problem, outermost=outermost)
-        found = schedule.map_schedule_node_bottom_up(separate)
-        return reader.nest(builder.node_from_schedule(found))
+        separated = schedule.map_schedule_node_bottom_up(separate)
+        return reader.nest(builder.node_from_schedule(separated))
 
     plain: LoopNest | None = None
     for outermost in (0, 1):
@@ -270,5 +270,5 @@ class _IslTreeReader:
 
     def condition(self, e: isl.AstExpr) -> Expr:
         """A condition of isl's tree, which writes 1 for what always holds."""
-        found = self.expression(e)
-        return (TRUE if found.value else FALSE) if isinstance(found, Const) else found
+        value = self.expression(e)
+        return (TRUE if value.value else FALSE) if isinstance(value, Const) else value

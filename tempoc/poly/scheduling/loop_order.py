@@ -47,18 +47,18 @@ def check_order(problem: SchedulingProblem) -> None:
     It takes the steps of `arrange` that decide, and none of those that share loops.
     """
     edges = _edges(problem)
-    waiting = [(tuple(problem.tasks), edges, tuple[str, ...]())]
-    while waiting:
-        tasks, edges, done = waiting.pop()
+    worklist = [(tuple(problem.tasks), edges, tuple[str, ...]())]
+    while worklist:
+        tasks, edges, done = worklist.pop()
         for group in Grouping(problem, tasks, edges, done).live.values():
             inside = within(group.members, edges)
             if inside and not group.options:
                 problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
             elif inside:
                 dim = group.options[0][0]
-                left = [inside_loop(problem, e, dim, group.pins) for e in inside]
-                left = [e for e in left if not e.needs.is_empty()]
-                waiting.append((group.members, left, (*done, dim)))
+                remaining = [inside_loop(problem, e, dim, group.pins) for e in inside]
+                remaining = [e for e in remaining if not e.needs.is_empty()]
+                worklist.append((group.members, remaining, (*done, dim)))
 
 
 def _edges(problem: SchedulingProblem) -> list[FlowEdge]:
@@ -117,7 +117,7 @@ class _Arrangement:
         if not group.options:
             return self.problem.schedule(group.members, [(e.flow, e.needs) for e in edges])
         option = group.options[0]
-        left = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
-        left = [e for e in left if not e.needs.is_empty()]
-        body = self.level(group.members, left, (*done, option[0]))
+        remaining = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
+        remaining = [e for e in remaining if not e.needs.is_empty()]
+        body = self.level(group.members, remaining, (*done, option[0]))
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))

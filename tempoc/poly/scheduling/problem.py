@@ -64,16 +64,16 @@ class SchedulingProblem:
 
     def dependence(self, flow: Flow) -> isl.Map:
         """Which points of the writer each point of the reader needs: reader to writer."""
-        found = self._validity.get(flow)
-        if found is None:
-            found = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
-            self._validity[flow] = found
-        return found
+        relation = self._validity.get(flow)
+        if relation is None:
+            relation = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
+            self._validity[flow] = relation
+        return relation
 
     def _wait(self, flow: Flow) -> isl.Map:
         assert flow.waits is not None
-        found = waits(self.plain, flow.waits, flow.tensor)
-        return maps.named(found, self.labels[flow.reader], self.labels[flow.writer])
+        relation = waits(self.plain, flow.waits, flow.tensor)
+        return maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
 
     def _linked(self, space: Unended, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
         """Who needs whom if lengths are not known: for those with which both are there."""

@@ -26,16 +26,16 @@ class Paths:
 
     def between(self, first: int, second: int) -> tuple[int, ...]:
         """The nodes on paths that lead from one of two through others to the other."""
-        found: dict[int, None] = {}
+        nodes: dict[int, None] = {}
         for a, b in ((first, second), (second, first)):
-            on_way = 0
+            reached = 0
             for n in self.after[a]:
-                on_way |= self.reached[n] if n != b else 0
-            if on_way >> b & 1:
+                reached |= self.reached[n] if n != b else 0
+            if reached >> b & 1:
                 for k in self.after:
-                    if k not in (first, second) and on_way >> k & 1 and self.reached[k] >> b & 1:
-                        found[k] = None
-        return tuple(found)
+                    if k not in (first, second) and reached >> k & 1 and self.reached[k] >> b & 1:
+                        nodes[k] = None
+        return tuple(nodes)
 
     def merge(self, old: Sequence[int]) -> None:
         """Let several become the first of them."""

@@ -68,7 +68,9 @@ class Timeline:
 
     def times(self, task: str) -> isl.Map:
         """When each point of a task runs: vectors of one length for all tasks."""
-        length = max((len(o.time) for found in self.places.values() for o in found), default=0)
+        length = max(
+            (len(o.time) for occurrences in self.places.values() for o in occurrences), default=0
+        )
         times = tuple(o.time for o in self.places[task])
         return self.relation(self._moments(task, times, length))
 
@@ -84,11 +86,11 @@ class Timeline:
         return self.space.known.once(key, lambda: self._relation(moments))
 
     def _relation(self, m: Moments) -> isl.Map:
-        there, domain = self.space, self.tasks[m.like]
+        space, domain = self.space, self.tasks[m.like]
         pairs = zip(self.places[m.like], m.times, strict=True)
         places = [replace(o, time=time) for o, time in pairs] or [_never(domain)]
-        times = maps.union([_times(there, domain, o, m.length) for o in places])
-        return times.intersect_domain(there.set(domain)) if self.exact else times
+        times = maps.union([_times(space, domain, o, m.length) for o in places])
+        return times.intersect_domain(space.set(domain)) if self.exact else times
 
     def compared(self, tasks: Sequence[str], anchors: Sequence[str]) -> dict[str, Moments]:
         """Times of some tasks that compare with those of ``anchors`` (some of them) as they do.
@@ -96,15 +98,15 @@ class Timeline:
         Two places in the loops are compared where their ways down part. What all share is left out;
         of the rest it counts only where it is among the places of the anchors.
         """
-        known = {*anchors}
+        anchor_tasks = {*anchors}
         places = [(task, o.time) for task in tasks for o in self.places[task]]
-        ways = [(k, time, task in known) for k, (task, time) in enumerate(places)]
+        ways = [(k, time, task in anchor_tasks) for k, (task, time) in enumerate(places)]
         least = dict(_ranked(ways, ()))
         length = max(map(len, least.values()), default=0)
-        found: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
+        vectors: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
         for k, (task, _) in enumerate(places):
-            found[task].append(least[k])
-        return {task: self._moments(task, tuple(times), length) for task, times in found.items()}
+            vectors[task].append(least[k])
+        return {task: self._moments(task, tuple(times), length) for task, times in vectors.items()}
 
 
 _TreePath = tuple[int, tuple[Expr, ...], bool]
@@ -139,16 +141,16 @@ def timeline(
     parts: dict[str, list[Occurrence]] = {name: [] for name in tasks}
     for o in occurrences:
         parts[o.task].append(o)
-    places = {name: tuple(found) for name, found in parts.items()}
+    places = {name: tuple(listed) for name, listed in parts.items()}
     first: dict[object, str] = {}
     like = {
-        name: first.setdefault((tasks[name], tuple(map(_conditions, found))), name)
-        for name, found in places.items()
+        name: first.setdefault((tasks[name], tuple(map(_conditions, listed))), name)
+        for name, listed in places.items()
     }
     return Timeline(space=space.symbolic, tasks=tasks, places=places, like=like)
 
 
-def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
+def lasting(schedule: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
     """The times of a run whose lengths are known, though its loops were written for any."""
     most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
     moved = [
@@ -160,7 +162,7 @@ def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> T
         )
         for o in occurrences
     ]
-    return replace(timeline(space.symbolic, found.tasks, moved), exact=True)
+    return replace(timeline(space.symbolic, schedule.tasks, moved), exact=True)
 
 
 def _conditions(o: Occurrence) -> tuple[object, ...]:
@@ -186,14 +188,14 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
     return points.intersect_domain(run).reverse().apply_range(moments)
 
 
-def complete(found: Timeline, task: str) -> bool:
+def complete(timeline: Timeline, task: str) -> bool:
     """Whether every point of the task runs, and each exactly once."""
-    points = found.space.set(found.tasks[task])
-    times = found.times(task)
+    points = timeline.space.set(timeline.tasks[task])
+    times = timeline.times(task)
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 
-def violated(found: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
+def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
     """The pairs (writer, reader) of which some reader's point runs too early."""
     wrong: list[tuple[str, str]] = []
     for flow in problem.flows:
@@ -201,7 +203,7 @@ def violated(found: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, st
         if needs.is_empty():
             continue
         needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
-        reader, writer = found.times(flow.reader), found.times(flow.writer)
+        reader, writer = timeline.times(flow.reader), timeline.times(flow.writer)
         pairs = needs.apply_domain(reader).apply_range(writer)
         if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
             wrong.append((flow.writer, flow.reader))
