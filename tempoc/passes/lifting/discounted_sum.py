@@ -28,10 +28,10 @@ from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.geometric_weights import Powers, powers
-from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
-from tempoc.passes.lifting.range_reduction import whole
-from tempoc.passes.lifting.running_reduction import RunningReduction, way
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
+from tempoc.passes.lifting.range_reduction import full_range_operands
+from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -41,12 +41,12 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decayed:
+class DiscountedSum:
     """A sum over a range that moves with ``dim``, of ``factors`` weighted by powers of ``base``.
 
     The weight of the element that stands next to the point is ``base ** nearest``; each further one
     has the next power. ``axes`` of the product, which has ``ndim``, are summed; ``axis``, one of
-    them, is the range. With ``keeps`` they stay, with one element.
+    them, is the range. With ``keepdims`` they stay, with one element.
     """
 
     node: Node
@@ -59,7 +59,7 @@ class Decayed:
     axes: tuple[int, ...]
     axis: int
     ndim: int
-    keeps: bool
+    keepdims: bool
 
     @property
     def place(self) -> int:
@@ -67,16 +67,16 @@ class Decayed:
         return self.ndim - self.axis
 
 
-def decayed(graph: Graph, node: Node, space: Space) -> Iterator[Decayed]:
+def discounted_sums(graph: Graph, node: Node, space: Space) -> Iterator[DiscountedSum]:
     """The ways to see a node as a discounted sum."""
     if not node.types or node.types[0].dtype in HALVES or node.types[0].weak:
         return
     if isinstance(node.op, MatMul):
         if all(operand_type(graph, e).ndim == 1 for e in node.inputs):
-            yield from _seen(graph, node, node.inputs, (0,), 1, space)
+            yield from _matches(graph, node, node.inputs, (0,), 1, space)
     elif type(node.op) is Sum:
         ndim = operand_type(graph, node.inputs[0]).ndim
-        yield from _seen(
+        yield from _matches(
             graph, node, _factors(graph, node.inputs[0]), axes_of(node.op.axes, ndim), ndim,
             space,
         )  # fmt: skip
@@ -90,45 +90,45 @@ def _factors(graph: Graph, edge: Edge) -> tuple[Edge, ...]:
     return tuple(f for e in source.inputs for f in _factors(graph, e))
 
 
-def _seen(
+def _matches(
     graph: Graph,
     node: Node,
     factors: tuple[Edge, ...],
     axes: tuple[int, ...],
     ndim: int,
     space: Space,
-) -> Iterator[Decayed]:
+) -> Iterator[DiscountedSum]:
     for axis in axes:
         place = ndim - axis
         for k, factor in enumerate(factors):
             weights = powers(graph, factor, place)
             others = (*factors[:k], *factors[k + 1 :])
-            entry = next((s for e in others for s in ranges(graph, e, place)), None)
-            if weights is None or entry is None or not _alike(graph, node, others):
+            entry = next((s for e in others for s in operand_slices(graph, e, place)), None)
+            if weights is None or entry is None or not _keeps_rounding(graph, node, others):
                 continue
             for dim in node.domain.dims:
-                moving_range = moving(entry, dim, node.domain, space)
+                moving_range = classify_range(entry, dim, node.domain, space)
                 nearest = (
                     None
                     if moving_range is None
-                    else _nearest(weights, moving_range, entry, dim, space)
+                    else _nearest_exponent(weights, moving_range, entry, dim, space)
                 )
                 if moving_range is not None and nearest is not None:
-                    keeps = isinstance(node.op, Sum) and node.op.keepdims
-                    yield Decayed(
+                    keepdims = isinstance(node.op, Sum) and node.op.keepdims
+                    yield DiscountedSum(
                         node=node, dim=dim, entry=entry, range=moving_range, factors=others,
                         base=weights.base, nearest=nearest, axes=axes, axis=axis, ndim=ndim,
-                        keeps=keeps,
+                        keepdims=keepdims,
                     )  # fmt: skip
 
 
-def _alike(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
+def _keeps_rounding(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
     """Whether a product of these factors can be had without rounding another way than before."""
     dtypes = {operand_type(graph, e).dtype for e in factors}
     return len(factors) == 1 or dtypes == {node.types[0].dtype}
 
 
-def _nearest(
+def _nearest_exponent(
     weights: Powers, moving_range: MovingRange, entry: Slice, dim: str, space: Space
 ) -> Expr | None:
     """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
@@ -146,41 +146,41 @@ def _nearest(
 # ---------------------------------------------------------------- what is made of it
 
 
-def recurrence(graph: Graph, discounted: Decayed, space: Space) -> tuple[Node, ...] | None:
+def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
     """Nodes for a range that grows by one element from point to point; the last has its name."""
     if not isinstance(discounted.range, Prefix | Suffix):
         return None
     node, dim = discounted.node, discounted.dim
-    grows = way(discounted.range, discounted.entry, dim, node.domain, space)
+    grows = range_growth(discounted.range, discounted.entry, dim, node.domain, space)
     if grows is None:
         return None
-    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
     try:
         running = RunningReduction(
-            maker, discounted.range, discounted.place, grows, discounted.base
+            builder, discounted.range, discounted.place, grows, discounted.base
         )
-        merge = running.nodes(Add(), Sum(), lambda rebuild: _term(discounted, rebuild))
+        merge = running.nodes(Add(), Sum(), lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None
-        result = _kept(maker, discounted, maker.put("held", Copy(), (read(merge),)))
+        result = _with_kept_axes(builder, discounted, builder.put("held", Copy(), (read(merge),)))
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(result) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
-def windows(graph: Graph, discounted: Decayed, space: Space) -> tuple[Node, ...] | None:
+def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
     """Nodes for a range of a fixed size that compute all points at once."""
     node, dim, moving_range = discounted.node, discounted.dim, discounted.range
     if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, Const):
         return None
-    if (moving_range.before, moving_range.after) != (ZERO, ZERO) and not _fades(
+    if (moving_range.before, moving_range.after) != (ZERO, ZERO) and not _has_finite_powers(
         graph, discounted.base
     ):
         return None
-    maker = NodeBuilder(graph, space, node, node.vector)
-    rebuild = whole(maker, dim, discounted.place, moving_range)
+    builder = NodeBuilder(graph, space, node, node.vector)
+    rebuild = full_range_operands(builder, dim, discounted.place, moving_range)
     try:
-        term, base = _term(discounted, rebuild), rebuild.edge(discounted.base)
+        term, base = _first_term(discounted, rebuild), rebuild.edge(discounted.base)
         if term is None or base is None:
             return None
         axis = discounted.axis - sum(a < discounted.axis for a in discounted.axes)
@@ -191,58 +191,60 @@ def windows(graph: Graph, discounted: Decayed, space: Space) -> tuple[Node, ...]
             after=moving_range.after,
             axis=axis,
         )
-        result = maker.put("windows", op, (term, base), rebuild.home(node.domain.dims))
+        result = builder.put("windows", op, (term, base), rebuild.domain_of(node.domain.dims))
         entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
         entries[axis] = moving_range.position
-        result = maker.put("at", SpatialIndex(entries=tuple(entries)), (read(result),))
-        result = _kept(maker, discounted, result)
+        result = builder.put("at", SpatialIndex(entries=tuple(entries)), (read(result),))
+        result = _with_kept_axes(builder, discounted, result)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(result) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
-def _fades(graph: Graph, base: Edge) -> bool:
+def _has_finite_powers(graph: Graph, base: Edge) -> bool:
     """Whether all powers of a number are finite, so that zero times them is zero."""
     op = graph.nodes[base.source].op
     return isinstance(op, Literal) and abs(op.value) <= 1
 
 
-def _term(discounted: Decayed, rebuild: Rebuild) -> Edge | None:
+def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     """What the powers weigh: the product of the factors, with the first power."""
-    maker, domain = rebuild.maker, rebuild.home(discounted.node.domain.dims)
+    builder, domain = rebuild.builder, rebuild.domain_of(discounted.node.domain.dims)
     dtype = discounted.node.types[0].dtype
     parts = [rebuild.edge(e) for e in discounted.factors]
     if discounted.nearest != ZERO:
-        parts.append(_power(discounted, rebuild))
+        parts.append(_nearest_weight(discounted, rebuild))
     term = parts[0]
     for part in parts[1:]:
         if term is not None and part is not None:
-            term = read(maker.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
+            term = read(builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
     if any(p is None for p in parts) or term is None:
         return None
-    if maker.type(term).dtype != dtype:
-        term = read(maker.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
+    if builder.type(term).dtype != dtype:
+        term = read(builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
     stays = rebuild.axis_stays
     others = tuple(
         a - (a > discounted.axis and not stays) for a in discounted.axes if a != discounted.axis
     )
     if others:
-        term = read(maker.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
+        term = read(builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
     return term
 
 
-def _power(discounted: Decayed, rebuild: Rebuild) -> Edge | None:
+def _nearest_weight(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     """The weight of the nearest element."""
-    base, maker = rebuild.edge(discounted.base), rebuild.maker
+    base, builder = rebuild.edge(discounted.base), rebuild.builder
     if base is None:
         return None
-    domain = rebuild.home(discounted.node.domain.dims)
-    exponent = maker.put(f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain)
-    return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), domain))
+    domain = rebuild.domain_of(discounted.node.domain.dims)
+    exponent = builder.put(
+        f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain
+    )
+    return read(builder.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), domain))
 
 
-def _kept(maker: NodeBuilder, discounted: Decayed, result: Node) -> Node:
+def _with_kept_axes(builder: NodeBuilder, discounted: DiscountedSum, result: Node) -> Node:
     """The value with the summed axes, if they stay."""
-    for axis in sorted(discounted.axes) if discounted.keeps else ():
-        result = maker.put("kept", ExpandDims(axis=axis), (read(result),))
+    for axis in sorted(discounted.axes) if discounted.keepdims else ():
+        result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
     return result

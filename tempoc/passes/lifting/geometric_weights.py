@@ -41,7 +41,7 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
 
     They are computed at the point at hand, or are a slice of what other points computed.
     """
-    inner = _bare(graph, edge, place)
+    inner = _vector_operand(graph, edge, place)
     if inner is None:
         return None
     node = graph.nodes[inner.source]
@@ -49,12 +49,12 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
         return None
     base, exponent = node.inputs
     if is_identity(inner, graph):
-        linear = line(graph, exponent)
+        linear = linear_exponent(graph, exponent)
         return Powers(base, linear) if linear is not None and linear.step else None
-    return _elsewhere(graph, inner)
+    return _sliced_powers(graph, inner)
 
 
-def _bare(graph: Graph, edge: Edge, place: int) -> Edge | None:
+def _vector_operand(graph: Graph, edge: Edge, place: int) -> Edge | None:
     """The vector in an operand whose other axes have one element."""
     shape = operand_type(graph, edge).shape
     axis = len(shape) - place
@@ -68,14 +68,14 @@ def _bare(graph: Graph, edge: Edge, place: int) -> Edge | None:
     return edge
 
 
-def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
+def _sliced_powers(graph: Graph, edge: Edge) -> Powers | None:
     """Powers whose exponents are those of the points that a slice reads."""
     node = graph.nodes[edge.source]
     base, exponent = node.inputs
     pairs = list(zip(node.domain.dims, edge.entries, strict=True))
     sliced = [(d, e) for d, e in pairs if isinstance(e, Slice)]
     at = {d: e for d, e in pairs if not isinstance(e, Slice)}
-    linear = line(graph, exponent)
+    linear = linear_exponent(graph, exponent)
     if len(sliced) != 1 or node.types[0].shape or linear is None or linear.step:
         return None
     (dim, entry), start = sliced[0], linear.start
@@ -83,19 +83,19 @@ def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
     step = 1 if dim not in symbols(offset) else -1
     offset = sub(start, mul(Const(step), Sym(dim)))
     moves = any(dim in symbols(e) for e in base.entries)
-    if dim in symbols(offset) or entry.step != 1 or moves or not _same(base, at):
+    if dim in symbols(offset) or entry.step != 1 or moves or not _is_same_at(base, at):
         return None
     first = add(mul(Const(step), entry.lo), substitute(offset, at))
     return Powers(base, LinearExponent(step, first))
 
 
-def _same(base: Edge, at: dict[str, Expr]) -> bool:
+def _is_same_at(base: Edge, at: dict[str, Expr]) -> bool:
     """Whether an operand of another point is the same as here."""
     moved = [d for d, e in at.items() if e != Sym(d)]
     return not any(d in symbols(e) for d in moved for e in base.entries)
 
 
-def line(graph: Graph, edge: Edge) -> LinearExponent | None:
+def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
     """The whole numbers of a vector, or one number, as they are at the point at hand."""
     node = graph.nodes[edge.source]
     if not is_identity(edge, graph) or node.types[0].dtype not in _EXACT:
@@ -108,15 +108,15 @@ def line(graph: Graph, edge: Edge) -> LinearExponent | None:
         case Literal(value=v) if float(v).is_integer():
             return LinearExponent(0, Const(int(v)))
         case Cast() | Copy():
-            return line(graph, node.inputs[0])
+            return linear_exponent(graph, node.inputs[0])
         case Negative():
-            return _combined(graph, node.inputs, (-1,))
+            return _signed_sum(graph, node.inputs, (-1,))
         case Add():
-            return _combined(graph, node.inputs, (1, 1))
+            return _signed_sum(graph, node.inputs, (1, 1))
         case Subtract():
-            return _combined(graph, node.inputs, (1, -1))
+            return _signed_sum(graph, node.inputs, (1, -1))
         case Flip():
-            linear, (extent, *more) = line(graph, node.inputs[0]), node.types[0].shape
+            linear, (extent, *more) = linear_exponent(graph, node.inputs[0]), node.types[0].shape
             if linear is None or more:
                 return None
             last = add(linear.start, mul(Const(linear.step), sub(extent, ONE)))
@@ -125,11 +125,11 @@ def line(graph: Graph, edge: Edge) -> LinearExponent | None:
             return None
 
 
-def _combined(
+def _signed_sum(
     graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]
 ) -> LinearExponent | None:
     """The sum of some lines with their signs."""
-    lines = [line(graph, e) for e in edges]
+    lines = [linear_exponent(graph, e) for e in edges]
     linear = [x for x in lines if x is not None]
     if len(linear) < len(lines):
         return None

@@ -29,12 +29,12 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.discounted_sum import decayed, recurrence, windows
+from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_operand import is_given
-from tempoc.passes.lifting.range_reduction import targets
-from tempoc.passes.lifting.running_reduction import stepped
-from tempoc.passes.lifting.scan_form import lifted
+from tempoc.passes.lifting.range_reduction import range_reductions
+from tempoc.passes.lifting.running_reduction import running_value
+from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -59,37 +59,37 @@ class Lift:
         lazy = together(graph)
         nodes: dict[str, Node] = {}
         for node in graph.nodes.values():
-            for part in [node] if node.name in lazy else _lifted(graph, node, context):
+            for part in [node] if node.name in lazy else _lift_node(graph, node, context):
                 nodes[part.name] = part
-        lifted_graph = _steps(replace(graph, nodes=nodes), lazy, context)
+        lifted_graph = _with_running_values(replace(graph, nodes=nodes), lazy, context)
         if lifted_graph.nodes == graph.nodes:
             return graph
-        return drop_dead(_whole_reads(forward_copies(lifted_graph)))
+        return drop_dead(_read_arrays(forward_copies(lifted_graph)))
 
 
-def _lifted(graph: Graph, node: Node, context: PassContext) -> list[Node]:
+def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
     """The nodes in the place of one, which may have ranges of several dimensions."""
-    for discounted in decayed(graph, node, context.space):
+    for discounted in discounted_sums(graph, node, context.space):
         given = all(is_given(graph, e) for e in discounted.factors)
         applies = discounted.dim in node.vector or given
-        replacement = windows(graph, discounted, context.space) if applies else None
+        replacement = as_windows(graph, discounted, context.space) if applies else None
         if replacement is not None:
-            _said(f"`{node.name}` over {discounted.dim} becomes weighted windows", node, context)
+            _remark(f"`{node.name}` over {discounted.dim} becomes weighted windows", node, context)
             return list(replacement)
-    for target in targets(graph, node, context.space):
+    for target in range_reductions(graph, node, context.space):
         given = isinstance(target.range, Sliding) and is_given(graph, target.edge)
         applies = target.dim in node.vector or given
-        replacement = lifted(graph, target, context.space) if applies else None
+        replacement = scan_or_windows(graph, target, context.space) if applies else None
         if replacement is not None:
             kind = "windows" if isinstance(target.range, Sliding) else "a scan"
-            _said(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
+            _remark(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
             nodes = {**graph.nodes, **{n.name: n for n in replacement}}
             updated = replace(graph, nodes=nodes)
-            return [part for n in replacement for part in _lifted(updated, n, context)]
+            return [part for n in replacement for part in _lift_node(updated, n, context)]
     return [node]
 
 
-def _said(message: str, node: Node, context: PassContext) -> None:
+def _remark(message: str, node: Node, context: PassContext) -> None:
     context.remarks.add("lift", message, node.spans[0] if node.spans else None)
 
 
@@ -103,34 +103,34 @@ class _Step:
     node: Node
     dim: str
     parts: tuple[Node, ...]
-    what: str
+    form: str
 
 
-def _step(graph: Graph, node: Node, space: Space) -> _Step | None:
+def _loop_step(graph: Graph, node: Node, space: Space) -> _Step | None:
     """A discounted sum at any time; other ranges where their points are not all had at once."""
-    for discounted in decayed(graph, node, space):
-        parts = recurrence(graph, discounted, space)
+    for discounted in discounted_sums(graph, node, space):
+        parts = as_recurrence(graph, discounted, space)
         if parts is not None:
             return _Step(
-                node=node, dim=discounted.dim, parts=parts, what="a discounted running sum"
+                node=node, dim=discounted.dim, parts=parts, form="a discounted running sum"
             )
-    for target in targets(graph, node, space):
-        parts = None if target.dim in node.vector else stepped(graph, target, space)
+    for target in range_reductions(graph, node, space):
+        parts = None if target.dim in node.vector else running_value(graph, target, space)
         if parts is not None:
-            return _Step(node=node, dim=target.dim, parts=parts, what="a running value")
+            return _Step(node=node, dim=target.dim, parts=parts, form="a running value")
     return None
 
 
-def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
+def _with_running_values(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
     """The graph with running values where there is an order in which they can be had."""
     steps: dict[str, _Step] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
-            step = _step(graph, node, context.space)
+            step = _loop_step(graph, node, context.space)
             if step is not None:
                 steps[node.name] = step
             else:
-                _missed(graph, node, context)
+                _remark_rescans(graph, node, context)
     updated, unscheduled = graph, tuple(steps)
     while steps and unscheduled:
         nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
@@ -142,38 +142,38 @@ def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
         for step in rejected:
             del steps[step.node.name]
             message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
-            _said(message, step.node, context)
+            _remark(message, step.node, context)
     for step in steps.values():
-        _said(f"`{step.node.name}` becomes {step.what} along {step.dim}", step.node, context)
+        _remark(f"`{step.node.name}` becomes {step.form} along {step.dim}", step.node, context)
     return updated if steps else graph
 
 
-def _missed(graph: Graph, node: Node, context: PassContext) -> None:
+def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
     """Say which ranges are gone through at each point."""
-    for target in targets(graph, node, context.space):
-        _said(f"`{node.name}` goes through its range at each {target.dim}", node, context)
+    for target in range_reductions(graph, node, context.space):
+        _remark(f"`{node.name}` goes through its range at each {target.dim}", node, context)
 
 
 # ---------------------------------------------------------------- reads of all points
 
 
-def _whole_reads(graph: Graph) -> Graph:
+def _read_arrays(graph: Graph) -> Graph:
     """Who reads all points of an element of a scan reads the scan."""
-    scans = {n.name: a for n in graph.nodes.values() if (a := _array(graph, n)) is not None}
+    scans = {n.name: a for n in graph.nodes.values() if (a := _array_dim(graph, n)) is not None}
     nodes = {
         node.name: node
         if isinstance(node.op, Merge) or not is_computed(node)
-        else replace(node, inputs=tuple(_read(graph, e, scans) for e in node.inputs))
+        else replace(node, inputs=tuple(_read_array(graph, e, scans) for e in node.inputs))
         for node in graph.nodes.values()
     }
     outputs = []
     for o in graph.outputs:
-        edge = _read(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
+        edge = _read_array(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
         outputs.append(replace(o, source=edge.source, out=edge.out, entries=edge.entries))
     return replace(graph, nodes=nodes, outputs=tuple(outputs))
 
 
-def _array(graph: Graph, node: Node) -> str | None:
+def _array_dim(graph: Graph, node: Node) -> str | None:
     """The dimension of a node whose points are the elements of an array, one by one."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
@@ -192,7 +192,7 @@ def _array(graph: Graph, node: Node) -> str | None:
     return None
 
 
-def _read(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
+def _read_array(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
     """An edge to the array in the place of one that reads all its elements."""
     if edge.source not in scans:
         return edge

@@ -74,7 +74,7 @@ class Sliding:
 MovingRange = Prefix | Suffix | Sliding
 
 
-def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
+def classify_range(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
     """What kind of range a slice is along a dimension of the domain that its ends name.
 
     How far a run goes must be known before it.
@@ -100,7 +100,7 @@ def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:
     last = ceildiv(sub(entry.hi, entry.lo), entry.step)
     least = space.lower_bound(last, domain)
     pad = maximum(ZERO, sub(ONE, least))
-    if not _fixed(space, end, pad):
+    if not _is_invariant(space, end, pad):
         return None
     return Prefix(
         slice=Slice(entry.lo, end, entry.step),
@@ -115,7 +115,7 @@ def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
     start = space.lower_bound(entry.lo, domain)
     last = space.upper_bound(entry.lo, domain)
     pad = maximum(ZERO, add(sub(last, entry.hi), ONE))
-    if not _fixed(space, start, pad):
+    if not _is_invariant(space, start, pad):
         return None
     return Suffix(
         slice=Slice(start, entry.hi),
@@ -127,14 +127,17 @@ def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
 
 def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
     """The value at a point stands at its own place among the points."""
-    low, high = _end(entry.lo, IndexMax, dim, space), _end(entry.hi, IndexMin, dim, space)
+    low, high = (
+        _moving_end(entry.lo, IndexMax, dim, space),
+        _moving_end(entry.hi, IndexMin, dim, space),
+    )
     if low is None or high is None:
         return None
     size = sub(high.shift, low.shift)
     first, last = (f(Sym(dim), domain) for f in (space.lower_bound, space.upper_bound))
     start, stop = space.lower_bound(entry.lo, domain), space.upper_bound(entry.hi, domain)
     before, after = sub(start, add(first, low.shift)), sub(add(last, high.shift), stop)
-    if not _fixed(space, size, first, start, stop, before, after):
+    if not _is_invariant(space, size, first, start, stop, before, after):
         return None
     cuts = [sub(start, e) for e in low.cuts] + [sub(e, stop) for e in high.cuts]
     positive = (before, after, sub(size, ONE), *cuts)
@@ -157,7 +160,9 @@ class _RangeEnd(NamedTuple):
     cuts: tuple[Expr, ...]
 
 
-def _end(e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space) -> _RangeEnd | None:
+def _moving_end(
+    e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space
+) -> _RangeEnd | None:
     """An end that moves as the point does."""
     parts = e.args if isinstance(e, (IndexMax, IndexMin)) and isinstance(e, cut) else (e,)
     own = [p for p in parts if dim in symbols(p)]
@@ -165,9 +170,9 @@ def _end(e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space) 
     if len(own) != 1:
         return None
     shift = sub(own[0], Sym(dim))
-    return _RangeEnd(shift, cuts) if _fixed(space, shift, *cuts) else None
+    return _RangeEnd(shift, cuts) if _is_invariant(space, shift, *cuts) else None
 
 
-def _fixed(space: Space, *parts: Expr) -> bool:
+def _is_invariant(space: Space, *parts: Expr) -> bool:
     """Whether expressions name no dimension."""
     return not any(space.universe.is_dim(n) for e in parts for n in symbols(e))

@@ -32,7 +32,7 @@ def is_elementwise(node: Node) -> bool:
     return isinstance(node.op, Nary | Unary | Select)
 
 
-def ranges(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
+def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
     """The slices that make an axis of an operand, ``place`` counted from the last axis."""
     for leaf in _leaves(graph, edge):
         axis = operand_type(graph, leaf).ndim - place
@@ -66,27 +66,28 @@ class Rebuild:
     """Makes what an operand is computed from anew, with another part in the place of a range.
 
     ``change`` gives the slice to read instead of a slice, or a point, and then ``axis_stays`` is
-    false; ``None`` if that slice is of another kind. ``home`` is the domain of the new nodes, given
-    the dimensions of the old ones; ``part`` is in their names. Nothing else may vary with ``dim``.
+    false; ``None`` if that slice is of another kind. ``domain_of`` gives the domain of a new node,
+    given the dimensions of the old one; ``part`` is in their names. Nothing else may vary with
+    ``dim``.
     """
 
-    maker: NodeBuilder
+    builder: NodeBuilder
     dim: str
     place: int
     part: str
     axis_stays: bool
     change: Callable[[Slice], Entry | None]
-    home: Callable[[tuple[str, ...]], Domain]
-    known: dict[Edge, Edge | None] = field(default_factory=dict)
+    domain_of: Callable[[tuple[str, ...]], Domain]
+    memo: dict[Edge, Edge | None] = field(default_factory=dict)
 
     def edge(self, edge: Edge) -> Edge | None:
         """What is read in place of an operand; ``None`` where that cannot be had."""
-        if edge not in self.known:
-            self.known[edge] = self._changed(edge)
-        return self.known[edge]
+        if edge not in self.memo:
+            self.memo[edge] = self._changed(edge)
+        return self.memo[edge]
 
     def _changed(self, edge: Edge) -> Edge | None:
-        graph = self.maker.graph
+        graph = self.builder.graph
         node, type_ = graph.nodes[edge.source], operand_type(graph, edge)
         axis = type_.ndim - self.place
         slices = [k for k, e in enumerate(edge.entries) if isinstance(e, Slice)]
@@ -108,16 +109,16 @@ class Rebuild:
         assert isinstance(entry, Slice)
         entry_read = self.change(entry)
         other_entries = (*edge.entries[:place], *edge.entries[place + 1 :])
-        shape = operand_type(self.maker.graph, edge).shape
+        shape = operand_type(self.builder.graph, edge).shape
         others = (*other_entries, *shape[:axis], *shape[axis + 1 :])
         if entry_read is None or any(self.dim in symbols(e) for e in others):
             return None
         rebuilt = replace(
             edge, entries=(*edge.entries[:place], entry_read, *edge.entries[place + 1 :])
         )
-        source = self.maker.graph.nodes[edge.source].domain
-        reader = self.home(self.maker.whole.domain.dims)
-        inside = self.maker.space.outside(reader, rebuilt.entries, source) is None
+        source = self.builder.graph.nodes[edge.source].domain
+        reader = self.domain_of(self.builder.whole.domain.dims)
+        inside = self.builder.space.outside(reader, rebuilt.entries, source) is None
         return rebuilt if inside else None
 
     def _constant(self, node: Node) -> Edge | None:
@@ -128,5 +129,5 @@ class Rebuild:
 
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
-        domain = self.home(node.domain.dims)
-        return read(self.maker.put(name, node.op, inputs, domain, like=node))
+        domain = self.domain_of(node.domain.dims)
+        return read(self.builder.put(name, node.op, inputs, domain, like=node))

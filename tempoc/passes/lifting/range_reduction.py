@@ -16,8 +16,8 @@ from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Pro
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder
-from tempoc.passes.lifting.moving_range import MovingRange, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.moving_range import MovingRange, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -62,16 +62,16 @@ class RangeReduction:
         return self.ndim - self.axis
 
 
-def targets(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
+def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
     """The ranges that a node reduces and that move with one of its dimensions."""
     if type(node.op) not in SCANS or len(node.inputs) != 1:
         return
     assert isinstance(node.op, Reduction)
     ndim = operand_type(graph, node.inputs[0]).ndim
     for axis in axes_of(node.op.axes, ndim):
-        for entry in islice(ranges(graph, node.inputs[0], ndim - axis), 1):
+        for entry in islice(operand_slices(graph, node.inputs[0], ndim - axis), 1):
             for dim in node.domain.dims:
-                moving_range = moving(entry, dim, node.domain, space)
+                moving_range = classify_range(entry, dim, node.domain, space)
                 if moving_range is not None:
                     yield RangeReduction(
                         node=node, dim=dim, axis=axis, ndim=ndim, range=moving_range
@@ -85,19 +85,21 @@ def neutral(op: Op, dtype: DType) -> Scalar:
     return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
 
 
-def whole(maker: NodeBuilder, dim: str, place: int, moving_range: MovingRange) -> Rebuild:
+def full_range_operands(
+    builder: NodeBuilder, dim: str, place: int, moving_range: MovingRange
+) -> Rebuild:
     """What makes the operands of all ranges of a kind, together, from those of one."""
-    node, space = maker.whole, maker.space
+    node, space = builder.whole, builder.space
 
-    def home(dims: tuple[str, ...]) -> Domain:
+    def domain_of(dims: tuple[str, ...]) -> Domain:
         return space.project(node.domain, tuple(d for d in dims if d != dim))
 
     def widened(entry: Slice) -> Slice | None:
-        widened_range = moving(entry, dim, node.domain, space)
+        widened_range = classify_range(entry, dim, node.domain, space)
         is_same_kind = (
             widened_range is not None
             and replace(widened_range, slice=moving_range.slice) == moving_range
         )
         return widened_range.slice if widened_range is not None and is_same_kind else None
 
-    return Rebuild(maker, dim, place, "all", True, widened, home)
+    return Rebuild(builder, dim, place, "all", True, widened, domain_of)

@@ -35,12 +35,12 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
 
-OPERATORS = (
+STEP_OPERATORS = (
     Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
     Split, MatMul, Einsum, Reduction,
 )  # fmt: skip
 """What steps are made of."""
-MOST = 200
+MAX_NODES = 200
 """No cycle of more nodes is looked at."""
 
 
@@ -49,7 +49,7 @@ class NotARecurrence(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recurring:
+class RecurrenceCycle:
     """A cycle: its states, each with the branch that goes round, and what a step does.
 
     Steps are done where ``lower <= dim < upper``; the values that they start with are the states,
@@ -117,40 +117,40 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
     return offset
 
 
-def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> Recurring:
+def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
     """The recurrence that a cycle is; raises ``NotARecurrence``."""
-    if len(cycle) > MOST:
+    if len(cycle) > MAX_NODES:
         raise NotARecurrence("there are too many steps")
     inside = {*cycle}
     for name in cycle:
         node = graph.nodes[name]
-        _check(graph, node, dim)
+        _check_step(graph, node, dim)
         for edge in node.inputs:
             if edge.source in inside and distance(graph, node, edge, dim) is None:
                 raise NotARecurrence(f"`{edge.source}` is read at other points than the one before")
     states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
-    branches = tuple(_branch(graph, s, inside) for s in states)
-    lower, upper = _region(graph, states, branches, dim, space)
+    branches = tuple(_carried_branch(graph, s, inside) for s in states)
+    lower, upper = _step_interval(graph, states, branches, dim, space)
     reasons = []
     for forward in (True, False):
         walk = _CycleWalk(graph, dim, inside, states, branches, -1 if forward else 1)
         try:
-            carried = [walk.made(s) for s in states]
+            carried = [walk.definition(s) for s in states]
         except NotARecurrence as reason:
             reasons.append(reason)
             continue
-        return Recurring(
+        return RecurrenceCycle(
             dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
-            steps=tuple(walk.renumbered()), carried=tuple(walk.number(m) for m in carried),
+            steps=tuple(walk.numbered_steps()), carried=tuple(walk.number(m) for m in carried),
             operands=tuple(walk.operands),
         )  # fmt: skip
     raise reasons[0]
 
 
-def _check(graph: Graph, node: Node, dim: str) -> None:
+def _check_step(graph: Graph, node: Node, dim: str) -> None:
     """Raise unless a node can be (part of) a step, or a state."""
     part = isinstance(node.op, SpatialIndex) and not node.op.gathers
-    if not part and not isinstance(node.op, (*OPERATORS, Merge)):
+    if not part and not isinstance(node.op, (*STEP_OPERATORS, Merge)):
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise NotARecurrence("shapes vary from point to point")
@@ -159,7 +159,7 @@ def _check(graph: Graph, node: Node, dim: str) -> None:
         raise NotARecurrence(f"`{node.op.name}` varies with {dim}")
 
 
-def _branch(graph: Graph, state: str, inside: set[str]) -> int:
+def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
     """The branch of a state that goes round."""
     inputs = graph.nodes[state].inputs
     carried = [k for k, e in enumerate(inputs) if e.source in inside]
@@ -168,7 +168,7 @@ def _branch(graph: Graph, state: str, inside: set[str]) -> int:
     return carried[0]
 
 
-def _region(
+def _step_interval(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
 ) -> tuple[Expr, Expr]:
     """Where steps are done, the same for all states."""
@@ -206,24 +206,24 @@ class _CycleWalk:
     before: int
     operands: list[Edge] = field(default_factory=list)
     steps: list[tuple[Op, tuple[_Ref, ...], tuple[DType, ...]]] = field(default_factory=list)
-    _known: dict[tuple[str, int], _Ref] = field(default_factory=dict)
-    _waiting: set[tuple[str, int]] = field(default_factory=set)
+    _memo: dict[tuple[str, int], _Ref] = field(default_factory=dict)
+    _in_progress: set[tuple[str, int]] = field(default_factory=set)
 
-    def made(self, state: str) -> _Ref:
+    def definition(self, state: str) -> _Ref:
         """What makes a state at its own point."""
         return self.value(state, 0, 0)
 
     def value(self, name: str, out: int, at: int) -> _Ref:
         """What a node of the cycle computes at a distance from the states at hand."""
-        if (name, at) in self._waiting or abs(at) > len(self.inside):
+        if (name, at) in self._in_progress or abs(at) > len(self.inside):
             raise NotARecurrence(f"`{name}` needs itself at its own point")
-        if (name, at) not in self._known:
-            self._waiting.add((name, at))
+        if (name, at) not in self._memo:
+            self._in_progress.add((name, at))
             node = self.graph.nodes[name]
             visit = self.state if name in self.states else self.step
-            self._known[name, at] = visit(node, at)
-            self._waiting.discard((name, at))
-        ref = self._known[name, at]
+            self._memo[name, at] = visit(node, at)
+            self._in_progress.discard((name, at))
+        ref = self._memo[name, at]
         return ref if name in self.states else replace(ref, out=out)
 
     def step(self, node: Node, at: int) -> _Ref:
@@ -269,7 +269,7 @@ class _CycleWalk:
         before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
         return len(self.states) + len(self.operands) + before + ref.out
 
-    def renumbered(self) -> Iterator[OpStep]:
+    def numbered_steps(self) -> Iterator[OpStep]:
         """The steps, their values numbered."""
         for op, refs, dtypes in self.steps:
             yield op, tuple(self.number(r) for r in refs), dtypes

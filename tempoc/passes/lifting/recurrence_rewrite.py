@@ -29,7 +29,7 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring
+from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import operand_type
@@ -55,10 +55,10 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
-def with_rows(graph: Graph, recurrence: Recurring, space: Space) -> tuple[Graph, Node]:
+def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> tuple[Graph, Node]:
     """The graph with a recurrence in place of a cycle, and its node; raises ``NotARecurrence``."""
     rewrite = _ScanRewrite(graph, recurrence, space)
-    full = rewrite.is_whole()
+    full = rewrite.is_full()
     try:
         node = rewrite.node(full)
     except NotARecurrence:
@@ -66,43 +66,44 @@ def with_rows(graph: Graph, recurrence: Recurring, space: Space) -> tuple[Graph,
             raise
         rewrite, full = _ScanRewrite(graph, recurrence, space), False
         node = rewrite.node(full)
-    return (rewrite.whole(node) if full else rewrite.part(node)), node
+    return (rewrite.replace_states(node) if full else rewrite.replace_branches(node)), node
 
 
 @dataclass(slots=True)
 class _ScanRewrite:
     graph: Graph
-    found: Recurring
+    recurrence: RecurrenceCycle
     space: Space
-    made: list[Node] = field(default_factory=list)
+    new_nodes: list[Node] = field(default_factory=list)
 
     @property
     def dim(self) -> str:
         """The dimension of the recurrence."""
-        return self.found.dim
+        return self.recurrence.dim
 
     # ------------------------------------------------------------ which form
 
-    def is_whole(self) -> bool:
+    def is_full(self) -> bool:
         """Whether every state is its first point, which one equation gives, and the steps."""
-        for name, k in zip(self.found.states, self.found.branches, strict=True):
+        for name, k in zip(self.recurrence.states, self.recurrence.branches, strict=True):
             node = self.graph.nodes[name]
             point = Sym(self.dim)
             inside = conjunction(
-                compare(">=", point, self.found.lower), compare("<", point, self.found.upper)
+                compare(">=", point, self.recurrence.lower),
+                compare("<", point, self.recurrence.upper),
             )
             spans = ranges(node.domain, (self.dim,), self.space)
             if len(node.inputs) != 2 or spans is None:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
                 return False
-            top = add(self.found.bottom, add(self.found.count, ONE))
+            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
             v = spans[self.dim]
-            if not (self.same(v.lower, self.found.bottom) and self.same(v.upper, top)):
+            if not (self.equal(v.lower, self.recurrence.bottom) and self.equal(v.upper, top)):
                 return False
         return True
 
-    def same(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: Expr, b: Expr) -> bool:
         """Whether two expressions over bounds agree."""
         return self.space.equal(a, b, Domain(()))
 
@@ -110,68 +111,68 @@ class _ScanRewrite:
 
     def node(self, full: bool) -> Node:
         """The recurrence."""
-        states = [self.graph.nodes[s] for s in self.found.states]
+        states = [self.graph.nodes[s] for s in self.recurrence.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
-        k = self.found.branches[0]
+        k = self.recurrence.branches[0]
         step_domain = states[0].domain
         if not full:
             step_domain = Domain(
                 step_domain.dims, conjunction(step_domain.where, states[0].inputs[k].guard)
             )
         domain = self.space.project(step_domain, around)
-        first = [self.start(s, k, full) for s, k in self.pairs()]
-        moving = [e for e in self.found.operands if self.found.varies(e)]
-        fixed = [e for e in self.found.operands if not self.found.varies(e)]
+        first = [self.first_row(s, k, full) for s, k in self.pairs()]
+        moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
+        fixed = [e for e in self.recurrence.operands if not self.recurrence.varies(e)]
         rows = [self.rows(e) for e in moving]
-        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
-        order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
+        inputs = tuple(self.available(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
+        order = [*range(len(states)), *(len(states) + self.recurrence.operands.index(e)
                                         for e in (*moving, *fixed))]  # fmt: skip
         numbers = {old: new for new, old in enumerate(order)}
         op = Recurrence(
             steps=tuple(
                 (op, tuple(numbers.get(n, n) for n in taken), dtypes)
-                for op, taken, dtypes in self.found.steps
+                for op, taken, dtypes in self.recurrence.steps
             ),
-            carried=tuple(numbers.get(n, n) for n in self.found.carried),
+            carried=tuple(numbers.get(n, n) for n in self.recurrence.carried),
             starts=tuple(start for _, start in rows),
             count=self.count,
-            reverse=not self.found.forward,
+            reverse=not self.recurrence.forward,
         )
         length = add(self.count, ONE)
         types = tuple(
             replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
         )
         spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
-        name = self.free(f"{states[0].name}.rows")
+        name = self.fresh_name(f"{states[0].name}.rows")
         node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
-        self.made.append(node)
+        self.new_nodes.append(node)
         return node
 
     def pairs(self) -> list[tuple[Node, int]]:
         """The states with the branch that goes round."""
-        pairs = zip(self.found.states, self.found.branches, strict=True)
+        pairs = zip(self.recurrence.states, self.recurrence.branches, strict=True)
         return [(self.graph.nodes[s], k) for s, k in pairs]
 
     @property
     def count(self) -> Expr:
         """How many steps there are, none where they would be fewer."""
-        return self.space.reduce(maximum(ZERO, self.found.count), Domain(()))
+        return self.space.reduce(maximum(ZERO, self.recurrence.count), Domain(()))
 
-    def there(self, edge: Edge, domain: Domain) -> Edge:
+    def available(self, edge: Edge, domain: Domain) -> Edge:
         """The edge, if all that it reads is there; a number is made anew where it is not."""
-        new = {n.name: n for n in self.made}
+        new = {n.name: n for n in self.new_nodes}
         source = new.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:
             return edge
         if source.domain.dims or not is_cheap(source.op):
             raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
-        clone = replace(source, name=self.free(source.name), domain=Domain(()))
-        self.made.append(clone)
+        clone = replace(source, name=self.fresh_name(source.name), domain=Domain(()))
+        self.new_nodes.append(clone)
         return replace(edge, source=clone.name)
 
-    def start(self, state: Node, branch: int, full: bool) -> Edge:
+    def first_row(self, state: Node, branch: int, full: bool) -> Edge:
         """The first row of a state: what its other equation gives, or the state itself there."""
-        at = {self.dim: self.found.first}
+        at = {self.dim: self.recurrence.first}
         if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
@@ -206,12 +207,12 @@ class _ScanRewrite:
         slices = any(isinstance(e, Slice) for e in edge.entries)
         shift = sub(entry, Sym(self.dim)) if isinstance(entry, Expr) else None
         if more or slices or not isinstance(shift, Const) or self.dim not in symbols(entry):
-            edge = self.copied(edge)
-            source, shift = self.made[-1], ZERO
+            edge = self.materialized(edge)
+            source, shift = self.new_nodes[-1], ZERO
             place = source.domain.dims.index(self.dim)
         dim = source.domain.dims[place]
         assert isinstance(shift, Const)
-        low, high = add(self.found.lower, shift), add(self.found.upper, shift)
+        low, high = add(self.recurrence.lower, shift), add(self.recurrence.upper, shift)
         spans, start = ranges(source.domain, (dim,), self.space), 0
         if spans is not None:
             before = sub(low, spans[dim].lower)
@@ -220,37 +221,37 @@ class _ScanRewrite:
         entries = (*edge.entries[:place], Slice(low, high), *edge.entries[place + 1 :])
         return replace(edge, entries=entries), start
 
-    def copied(self, edge: Edge) -> Edge:
+    def materialized(self, edge: Edge) -> Edge:
         """An operand as a tensor of its own, at each point of the steps."""
         state, branch = self.pairs()[0]
         where = conjunction(state.domain.where, state.inputs[branch].guard)
-        name = self.free(f"{self.found.states[0]}.operand")
+        name = self.fresh_name(f"{self.recurrence.states[0]}.operand")
         type_ = operand_type(self.graph, edge)
         node = Node(
             name=name, op=Copy(), domain=Domain(state.domain.dims, where), inputs=(edge,),
             types=(type_,), spans=state.spans,
         )  # fmt: skip
-        self.made.append(node)
+        self.new_nodes.append(node)
         return Edge(source=name, entries=identity(node.domain))
 
-    def free(self, name: str) -> str:
+    def fresh_name(self, name: str) -> str:
         """A name that no node has."""
-        taken, number, candidate = {*self.graph.nodes, *(n.name for n in self.made)}, 2, name
+        taken, number, candidate = {*self.graph.nodes, *(n.name for n in self.new_nodes)}, 2, name
         while candidate in taken:
             candidate, number = f"{name}{number}", number + 1
         return candidate
 
     # ------------------------------------------------------------ the readers
 
-    def whole(self, node: Node) -> Graph:
+    def replace_states(self, node: Node) -> Graph:
         """The states become the rows."""
         changed = {
             name: self.row(node, out, self.graph.nodes[name], Sym(self.dim))
-            for out, name in enumerate(self.found.states)
+            for out, name in enumerate(self.recurrence.states)
         }
-        return self.redirected(node, self.with_nodes(changed))
+        return self.redirect_reads(node, self.with_nodes(changed))
 
-    def part(self, node: Node) -> Graph:
+    def replace_branches(self, node: Node) -> Graph:
         """The branches of states that go round become rows."""
         changed: dict[str, Node] = {}
         for out, (state, k) in enumerate(self.pairs()):
@@ -271,12 +272,12 @@ class _ScanRewrite:
         assert isinstance(state.op, Merge)
         copy = replace(
             state,
-            name=self.free(f"{state.name}.row"),
+            name=self.fresh_name(f"{state.name}.row"),
             domain=taken,
             types=(operand_type(self.graph, state.inputs[k]),),
         )
         row = self.row(node, out, copy, Sym(self.dim))
-        self.made.append(row)
+        self.new_nodes.append(row)
         own_point = identity(taken)
         edge = replace(state.inputs[k], source=row.name, out=0, entries=own_point)
         op = replace(
@@ -288,7 +289,7 @@ class _ScanRewrite:
         """What reads the row of a point in the place of a node."""
         trailing = node.types[out].shape[1:]
         entries: tuple[IndexPart, ...] = (
-            sub(at, self.found.bottom), *((ZERO, n, 1) for n in trailing),
+            sub(at, self.recurrence.bottom), *((ZERO, n, 1) for n in trailing),
         )  # fmt: skip
         edge = Edge(source=node.name, out=out, entries=identity(node.domain))
         type_ = replace(old.types[0], weak=False)
@@ -300,14 +301,14 @@ class _ScanRewrite:
         """The graph with nodes changed, and the new ones before the first of them."""
         nodes: dict[str, Node] = {}
         for name, node in self.graph.nodes.items():
-            if name in changed and self.made[0].name not in nodes:
-                nodes |= {n.name: n for n in self.made}
+            if name in changed and self.new_nodes[0].name not in nodes:
+                nodes |= {n.name: n for n in self.new_nodes}
             nodes[name] = changed.get(name, node)
         return replace(self.graph, nodes=nodes)
 
-    def redirected(self, node: Node, graph: Graph) -> Graph:
+    def redirect_reads(self, node: Node, graph: Graph) -> Graph:
         """Reads of whole states become reads of the rows."""
-        outs = {name: out for out, name in enumerate(self.found.states)}
+        outs = {name: out for out, name in enumerate(self.recurrence.states)}
 
         def moved(source: str, entries: Sequence[Entry]) -> tuple[int, tuple[Entry, ...]] | None:
             if source not in outs:
@@ -316,8 +317,8 @@ class _ScanRewrite:
             at = dict(zip(dims, entries, strict=True))
             entry = at.pop(self.dim)
             later = dims[dims.index(self.dim) + 1 :]
-            top = add(self.found.bottom, add(self.found.count, ONE))
-            if entry != Slice(self.found.bottom, top) or any(
+            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
+            if entry != Slice(self.recurrence.bottom, top) or any(
                 isinstance(at[d], Slice) for d in later
             ):
                 return None

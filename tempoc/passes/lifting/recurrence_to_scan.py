@@ -30,8 +30,13 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring, cycles, recognize
-from tempoc.passes.lifting.recurrence_rewrite import with_rows
+from tempoc.passes.lifting.recognize_recurrence import (
+    NotARecurrence,
+    RecurrenceCycle,
+    cycles,
+    recognize,
+)
+from tempoc.passes.lifting.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components
@@ -56,49 +61,55 @@ class Scans:
         """The graph with scans; a program whose lengths the data decide stays as it is."""
         if graph.universe.lengths:
             return graph
-        recurrences: dict[NodeNames, Recurring] = {}
+        recurrences: dict[NodeNames, RecurrenceCycle] = {}
         for dim in graph.universe.dims:
-            for cycle, recurring in self.along(graph, dim.name, context).items():
-                others = [r.dim for r in recurrences.values() if {*r.states} & {*recurring.states}]
+            for cycle, recurrence in self.recurrences_along(graph, dim.name, context).items():
+                others = [r.dim for r in recurrences.values() if {*r.states} & {*recurrence.states}]
                 if others:
-                    _missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
+                    _remark_missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
                 else:
-                    recurrences[cycle] = recurring
+                    recurrences[cycle] = recurrence
         while recurrences:
-            rewritten, nodes = _made(graph, recurrences, context)
+            rewritten, nodes = _with_recurrences(graph, recurrences, context)
             recurrences = {c: r for c, r in recurrences.items() if c in nodes}
-            rewritten, rejected = _checked(graph, rewritten, recurrences, nodes, context)
+            rewritten, rejected = _vectorized(graph, rewritten, recurrences, nodes, context)
             for cycle, why in rejected.items():
-                _missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
+                _remark_missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
             if not rejected:
                 for cycle, node in nodes.items():
-                    _done(graph, recurrences[cycle], node, context)
+                    _remark_scan(graph, recurrences[cycle], node, context)
                 return rewritten
         return graph
 
-    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[NodeNames, Recurring]:
+    def recurrences_along(
+        self, graph: Graph, dim: str, context: PassContext
+    ) -> dict[NodeNames, RecurrenceCycle]:
         """The recurrences along a dimension, as far as one can see by looking at each alone."""
-        recurrences: dict[NodeNames, Recurring] = {}
+        recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
         for cycle in cycles(graph, dim):
             try:
-                recurrences[cycle] = self.fitting(graph, dim, cycle, context)
+                recurrences[cycle] = self.small_recurrence(graph, dim, cycle, context)
             except NotARecurrence as reason:
-                _missed(graph, dim, cycle, str(reason), context)
+                _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
-        numbers = _numbers(graph) if recurrences else {}
-        for cycle, recurring in tuple(recurrences.items()):
-            moving = [e.source for e in recurring.operands if recurring.varies(e)]
-            from_loops = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
-            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(recurring, numbers):
-                _missed(graph, dim, cycle, "what it reads needs it in turn", context)
+        numbers = _component_numbers(graph) if recurrences else {}
+        for cycle, recurrence in tuple(recurrences.items()):
+            moving = [e.source for e in recurrence.operands if recurrence.varies(e)]
+            from_loops = [s for s in moving if s in loops and not _is_read_in_slices(graph, s, dim)]
+            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _depends_on_states(
+                recurrence, numbers
+            ):
+                _remark_missed(graph, dim, cycle, "what it reads needs it in turn", context)
                 del recurrences[cycle]
             elif from_loops:
-                _missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
+                _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
                 del recurrences[cycle]
         return recurrences
 
-    def fitting(self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext) -> Recurring:
+    def small_recurrence(
+        self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext
+    ) -> RecurrenceCycle:
         """A recurrence with states that are not too large; raises ``NotARecurrence``."""
         recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
@@ -114,14 +125,14 @@ class Scans:
         return recurrence
 
 
-def _numbers(graph: Graph) -> dict[str, int]:
+def _component_numbers(graph: Graph) -> dict[str, int]:
     """A number for each node, the same for those that need each other, at whichever point."""
     sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
     parts = components(list(graph.nodes), sources.__getitem__)
     return {name: k for k, part in enumerate(parts) for name in part}
 
 
-def _needs_itself(recurrence: Recurring, numbers: Mapping[str, int]) -> bool:
+def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) -> bool:
     """Whether an operand, which the states need, needs a state."""
     states = {numbers[s] for s in recurrence.states}
     return any(numbers[e.source] in states for e in recurrence.operands)
@@ -131,26 +142,26 @@ def _made_by_a_loop(name: str) -> str:
     return f"`{name}`, which it reads, is made by a loop"
 
 
-def _made(
-    graph: Graph, recurrences: Mapping[NodeNames, Recurring], context: PassContext
+def _with_recurrences(
+    graph: Graph, recurrences: Mapping[NodeNames, RecurrenceCycle], context: PassContext
 ) -> tuple[Graph, dict[NodeNames, Node]]:
     """The graph with all recurrences for which nodes can be made and are read, and these."""
     nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     rewritten = replace(graph, nodes=plain)
-    for cycle, recurring in recurrences.items():
+    for cycle, recurrence in recurrences.items():
         try:
-            rewritten, nodes[cycle] = with_rows(rewritten, recurring, context.space)
+            rewritten, nodes[cycle] = with_recurrence(rewritten, recurrence, context.space)
         except NotARecurrence as reason:
-            _missed(graph, recurring.dim, cycle, str(reason), context)
+            _remark_missed(graph, recurrence.dim, cycle, str(reason), context)
     rewritten = drop_dead(rewritten)
     return rewritten, {cycle: node for cycle, node in nodes.items() if node.name in rewritten.nodes}
 
 
-def _checked(
+def _vectorized(
     graph: Graph,
     rewritten: Graph,
-    recurrences: Mapping[NodeNames, Recurring],
+    recurrences: Mapping[NodeNames, RecurrenceCycle],
     nodes: Mapping[NodeNames, Node],
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
@@ -163,30 +174,30 @@ def _checked(
     starred = Vectorize().run(rewritten, inside)
     context.starred += inside.starred
     reasons = {}
-    for cycle, recurring in recurrences.items():
+    for cycle, recurrence in recurrences.items():
         node = starred.nodes[nodes[cycle].name]
         from_loops = [
             e.source
             for e in node.inputs
             if any(isinstance(x, Slice) for x in e.entries)
-            and not _is_at_once(graph, starred, e.source, recurring.dim)
+            and not _is_vectorized(graph, starred, e.source, recurrence.dim)
         ]
         if from_loops:
             reasons[cycle] = _made_by_a_loop(from_loops[0])
     return starred, reasons
 
 
-def _is_at_once(before: Graph, graph: Graph, name: str, dim: str) -> bool:
+def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
     """Whether a tensor is there at all points anyway, or computed at all of them at once."""
     node = graph.nodes[name]
     if isinstance(node.op, Input | Param) or dim not in node.domain.dims or dim in node.vector:
         return True
     if isinstance(node.op, Merge):
-        return all(_is_at_once(before, graph, e.source, dim) for e in node.inputs)
-    return name in before.nodes and _is_whole(before, name, dim)
+        return all(_is_vectorized(before, graph, e.source, dim) for e in node.inputs)
+    return name in before.nodes and _is_read_in_slices(before, name, dim)
 
 
-def _is_whole(graph: Graph, name: str, dim: str) -> bool:
+def _is_read_in_slices(graph: Graph, name: str, dim: str) -> bool:
     """Whether somebody reads a slice of a tensor along a dimension."""
     place = graph.nodes[name].domain.dims.index(dim)
     reads = [(o.source, o.entries) for o in graph.outputs]
@@ -194,7 +205,9 @@ def _is_whole(graph: Graph, name: str, dim: str) -> bool:
     return any(source == name and isinstance(at[place], Slice) for source, at in reads)
 
 
-def _done(graph: Graph, recurrence: Recurring, node: Node, context: PassContext) -> None:
+def _remark_scan(
+    graph: Graph, recurrence: RecurrenceCycle, node: Node, context: PassContext
+) -> None:
     states = ", ".join(f"`{s}`" for s in recurrence.states)
     direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
     scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"
@@ -202,7 +215,9 @@ def _done(graph: Graph, recurrence: Recurring, node: Node, context: PassContext)
     context.remarks.add("scans", f"{states} {scan} along {direction}", span)
 
 
-def _missed(graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext) -> None:
+def _remark_missed(
+    graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext
+) -> None:
     state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     spans = graph.nodes[state].spans
     message = f"`{state}` is no scan along {dim}: {why}"

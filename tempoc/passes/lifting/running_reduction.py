@@ -23,10 +23,10 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import Full
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
-from tempoc.passes.lifting.moving_range import MovingRange, Prefix, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.range_reduction import STEPS, RangeReduction, neutral
-from tempoc.passes.lifting.scan_form import finished
+from tempoc.passes.lifting.scan_form import finish_reduction
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
@@ -63,7 +63,7 @@ class RangeGrowth:
     single: bool
 
 
-def way(
+def range_growth(
     target: MovingRange, entry: Slice, dim: str, domain: Domain, space: Space
 ) -> RangeGrowth | None:
     """How a range grows; ``None`` if it may grow by more than one element, or by none."""
@@ -95,10 +95,10 @@ def way(
 class RunningReduction:
     """Makes the running value of a range of ``entry``'s kind; ``decay`` multiplies what was."""
 
-    maker: NodeBuilder
-    kind: MovingRange
+    builder: NodeBuilder
+    range: MovingRange
     place: int
-    way: RangeGrowth
+    growth: RangeGrowth
     decay: Edge | None = None
 
     def nodes(
@@ -108,116 +108,118 @@ class RunningReduction:
 
         ``element`` makes one element out of its parts; ``empty`` reduces nothing.
         """
-        maker, domain, growth = self.maker, self.maker.whole.domain, self.way
+        builder, domain, growth = self.builder, self.builder.whole.domain, self.growth
         early, later = (self._where(c) for c in (growth.early, growth.later))
-        if maker.space.is_empty(later) or maker.space.is_empty(early):
+        if builder.space.is_empty(later) or builder.space.is_empty(early):
             return None
-        rebuild = self._rebuild("new", lambda dims: maker.space.project(later, dims), {})
+        rebuild = self._rebuild("new", lambda dims: builder.space.project(later, dims), {})
         newest, decay = element(rebuild), self.decay and rebuild.edge(self.decay)
-        if newest is None or maker.type(newest).weak or (self.decay and not decay):
+        if newest is None or builder.type(newest).weak or (self.decay and not decay):
             return None
-        name, type_ = maker.free("run"), maker.type(newest)
-        placeholder = replace(maker.whole, name=name, inputs=(), types=(type_,), vector=())
-        maker.nodes[name] = placeholder
+        name, type_ = builder.free("run"), builder.type(newest)
+        placeholder = replace(builder.whole, name=name, inputs=(), types=(type_,), vector=())
+        builder.nodes[name] = placeholder
         first = self._first(element, empty, early)
         if first is None or first.types != placeholder.types:
             return None
         points = {growth.dim: growth.before}
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
-            before = read(maker.put("faded", Multiply(), (decay, before), later))
+            before = read(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
-        added = maker.put("next", combine, both, later)
+        added = builder.put("next", combine, both, later)
         starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
         inputs = (
             replace(read(first), guard=growth.early),
             replace(read(added), guard=growth.later),
         )
-        del maker.nodes[name]
+        del builder.nodes[name]
         merge = replace(placeholder, op=Merge(targets=targets), inputs=inputs)
-        maker.nodes[name] = merge
+        builder.nodes[name] = merge
         return merge if added.types == merge.types else None
 
     def _first(
         self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
     ) -> Node | None:
         """The value at the points where there is nothing yet, or one element."""
-        maker, growth = self.maker, self.way
-        (type_,) = next(reversed(maker.nodes.values())).types
+        builder, growth = self.builder, self.growth
+        (type_,) = next(reversed(builder.nodes.values())).types
         if not growth.single:
             value = neutral(empty, type_.dtype)
             full = Full(shape=type_.shape, value=value, dtype=type_.dtype)
-            return maker.put("none", full, (), early)
+            return builder.put("none", full, (), early)
 
-        def home(dims: tuple[str, ...]) -> Domain:
-            return maker.space.project(early, tuple(d for d in dims if d != growth.dim))
+        def domain_of(dims: tuple[str, ...]) -> Domain:
+            return builder.space.project(early, tuple(d for d in dims if d != growth.dim))
 
-        edge = element(self._rebuild("first", home, {growth.dim: growth.first}))
+        edge = element(self._rebuild("first", domain_of, {growth.dim: growth.first}))
         if edge is None:
             return None
-        return maker.put("first", Copy(), (edge,), home(maker.whole.domain.dims))
+        return builder.put("first", Copy(), (edge,), domain_of(builder.whole.domain.dims))
 
     def _where(self, condition: Expr) -> Domain:
-        domain = self.maker.whole.domain
+        domain = self.builder.whole.domain
         where = conjunction(domain.where, condition)
-        return Domain(domain.dims, self.maker.space.simplify(where, Domain(domain.dims)))
+        return Domain(domain.dims, self.builder.space.simplify(where, Domain(domain.dims)))
 
     def _rebuild(
-        self, part: str, home: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
+        self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
     ) -> Rebuild:
-        """What makes the element that a range gained last, at the points of ``home``."""
-        maker, domain, dim = self.maker, self.maker.whole.domain, self.way.dim
+        """What makes the element that a range gained last, at the points of ``domain_of``."""
+        builder, domain, dim = self.builder, self.builder.whole.domain, self.growth.dim
 
         def newest(entry: Slice) -> Expr | None:
-            other = moving(entry, dim, domain, maker.space)
-            if other is None or replace(other, slice=self.kind.slice) != self.kind:
+            other = classify_range(entry, dim, domain, builder.space)
+            if other is None or replace(other, slice=self.range.slice) != self.range:
                 return None
-            end = sub(entry.hi, ONE) if isinstance(self.kind, Prefix) else entry.lo
+            end = sub(entry.hi, ONE) if isinstance(self.range, Prefix) else entry.lo
             return substitute(end, at)
 
-        return Rebuild(maker, dim, self.place, part, False, newest, home)
+        return Rebuild(builder, dim, self.place, part, False, newest, domain_of)
 
 
-def stepped(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
+def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
     """Nodes that compute the points of the target one after the other, the last has its name.
 
     ``None`` where the range does not grow by one element from point to point.
     """
     node, dim = target.node, target.dim
-    entry = next(ranges(graph, target.edge, target.place))
-    growth = way(target.range, entry, dim, node.domain, space)
+    entry = next(operand_slices(graph, target.edge, target.place))
+    growth = range_growth(target.range, entry, dim, node.domain, space)
     if growth is None or type(node.op) not in STEPS:
         return None
-    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
-    running = RunningReduction(maker=maker, kind=target.range, place=target.place, way=growth)
+    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    running = RunningReduction(
+        builder=builder, range=target.range, place=target.place, growth=growth
+    )
     step = STEPS[type(node.op)]
     try:
         merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
-        held = maker.put("held", Copy(), (read(merge),))
-        result = finished(maker, target, held)
+        held = builder.put("held", Copy(), (read(merge),))
+        result = finish_reduction(builder, target, held)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(result) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
 def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     """The part of the reduction that one element of the range is."""
-    maker, op = rebuild.maker, target.node.op
+    builder, op = rebuild.builder, target.node.op
     assert isinstance(op, Reduction)
     element = rebuild.edge(target.edge)
     if element is None:
         return None
-    home = rebuild.home(target.node.domain.dims)
+    home = rebuild.domain_of(target.node.domain.dims)
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
     if others:
-        element = read(maker.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home))
-    given, dtype = maker.type(element).dtype, target.node.types[0].dtype
+        element = read(builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home))
+    given, dtype = builder.type(element).dtype, target.node.types[0].dtype
     wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
     if given != wide:
         cast = Cast(dtype=wide)
-        element = read(maker.put(f"cast.{rebuild.part}", cast, (element,), home))
+        element = read(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
     return element

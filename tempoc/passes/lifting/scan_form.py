@@ -16,27 +16,33 @@ from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.moving_range import Sliding
-from tempoc.passes.lifting.range_reduction import SCANS, WINDOWS, RangeReduction, neutral, whole
+from tempoc.passes.lifting.range_reduction import (
+    SCANS,
+    WINDOWS,
+    RangeReduction,
+    full_range_operands,
+    neutral,
+)
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr
 
 
-def lifted(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
+def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
     """Nodes in the place of the target that compute all its points at once; the last has its name.
 
     ``None`` where that cannot be stated.
     """
-    maker = NodeBuilder(graph, space, target.node, target.node.vector)
+    builder = NodeBuilder(graph, space, target.node, target.node.vector)
     try:
-        values = _whole(maker, target)
+        values = _all_values(builder, target)
         if values is None:
             return None
-        point = _point(maker, target, values)
+        point = _value_at_point(builder, target, values)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(point) else None
+    return tuple(builder.nodes.values()) if builder.last(point) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +53,16 @@ class _FullAxisValues:
     axis: int
 
 
-def _whole(maker: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
+def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
     """All partial reductions."""
     node, moving_range = target.node, target.range
     assert isinstance(node.op, Reduction)
-    rebuild = whole(maker, target.dim, target.place, moving_range)
-    operand, domain = rebuild.edge(target.edge), rebuild.home(node.domain.dims)
+    rebuild = full_range_operands(builder, target.dim, target.place, moving_range)
+    operand, domain = rebuild.edge(target.edge), rebuild.domain_of(node.domain.dims)
     if operand is None:
         return None
-    edge, axis = _reduced(maker, target, operand, domain)
-    dtype = maker.type(edge).dtype
+    edge, axis = _reduce_other_axes(builder, target, operand, domain)
+    dtype = builder.type(edge).dtype
     if isinstance(node.op, Mean | LogSumExp):
         result_dtype = node.types[0].dtype
         result_dtype = (
@@ -64,24 +70,24 @@ def _whole(maker: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None
         )
         if result_dtype != dtype:
             edge, dtype = (
-                read(maker.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
+                read(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
                 result_dtype,
             )
     if isinstance(moving_range, Sliding):
-        return _windows(maker, target, moving_range, edge, axis, domain)
+        return _windows(builder, target, moving_range, edge, axis, domain)
     scan = SCANS[type(node.op)](axis=axis, reverse=moving_range.reverse)
-    result = maker.put("scan", scan, (edge,), domain)
+    result = builder.put("scan", scan, (edge,), domain)
     if moving_range.pad != ZERO:
         around = (ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ZERO)
         ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
         value = neutral(node.op, result.types[0].dtype)
-        result = maker.put("padded", Pad(widths=widths, value=value), (read(result),), domain)
+        result = builder.put("padded", Pad(widths=widths, value=value), (read(result),), domain)
     return _FullAxisValues(node=result, axis=axis)
 
 
-def _reduced(
-    maker: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
+def _reduce_other_axes(
+    builder: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
 ) -> tuple[Edge, int]:
     """What is left to scan when all other axes have been reduced, and along which axis."""
     op = target.node.op
@@ -90,12 +96,12 @@ def _reduced(
     others = tuple(a for a in axes if a != target.axis)
     if not others:
         return edge, target.axis
-    rows = maker.put("rows", type(op)(axes=others), (edge,), domain)
+    rows = builder.put("rows", type(op)(axes=others), (edge,), domain)
     return read(rows), target.axis - sum(a < target.axis for a in others)
 
 
 def _windows(
-    maker: NodeBuilder,
+    builder: NodeBuilder,
     target: RangeReduction,
     sliding: Sliding,
     edge: Edge,
@@ -109,30 +115,30 @@ def _windows(
     op = Window(
         reduce=name, size=sliding.size, before=sliding.before, after=sliding.after, axis=axis
     )
-    return _FullAxisValues(node=maker.put("windows", op, (edge,), domain), axis=axis)
+    return _FullAxisValues(node=builder.put("windows", op, (edge,), domain), axis=axis)
 
 
-def _point(maker: NodeBuilder, target: RangeReduction, values: _FullAxisValues) -> Node:
+def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullAxisValues) -> Node:
     """The value of the point at hand, as the node has it."""
     node, shape = target.node, values.node.types[0].shape
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
     parts[values.axis] = target.range.position
-    result = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(values.node),))
-    return finished(maker, target, result)
+    result = builder.put("at", SpatialIndex(entries=tuple(parts)), (read(values.node),))
+    return finish_reduction(builder, target, result)
 
 
-def finished(maker: NodeBuilder, target: RangeReduction, result: Node) -> Node:
+def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node) -> Node:
     """The value of the node, given the reduction of its range."""
     node = target.node
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
-        count = maker.put("count", IndexValue(expr=target.range.count), ())
-        count = maker.put("number", Cast(dtype=result.types[0].dtype), (read(count),))
-        result = maker.put("mean", Divide(), (read(result), read(count)))
+        count = builder.put("count", IndexValue(expr=target.range.count), ())
+        count = builder.put("number", Cast(dtype=result.types[0].dtype), (read(count),))
+        result = builder.put("mean", Divide(), (read(result), read(count)))
     if result.types[0].dtype != node.types[0].dtype:
-        result = maker.put("cast", Cast(dtype=node.types[0].dtype), (read(result),))
+        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (read(result),))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
-            result = maker.put("kept", ExpandDims(axis=axis), (read(result),))
+            result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
     return result

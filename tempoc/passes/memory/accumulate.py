@@ -32,7 +32,7 @@ from tempoc.passes.analysis.full_extent import kept_whole
 from tempoc.passes.analysis.loop_direction import Cycles, DirectedLoop
 from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, terms
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.accumulate_benefit import is_step_by_step, is_worth
+from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -79,7 +79,7 @@ class Accumulate:
             if n.name not in lazy and (summands := self.steps(graph, n, full_extent))
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        beneficial = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        beneficial = {n.name for n in sums if saves_memory(graph, n, names, uses)}
         large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
         chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
@@ -90,7 +90,7 @@ class Accumulate:
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
             nest = cycles.loops(node, dims)
-            replacements[node.name] = _Cutter(graph).whole(node, nest)
+            replacements[node.name] = _RunningSumBuilder(graph).build(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             span = node.spans[0] if node.spans else None
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
@@ -101,42 +101,42 @@ class Accumulate:
         """What a small sum adds up step by step; what is there at once is best added at once."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        return [t for t in terms(graph, node) if is_step_by_step(graph, t, full_extent[t.dim])]
+        return [t for t in terms(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
 
 
 @dataclass(slots=True)
-class _Cutter:
+class _RunningSumBuilder:
     """Makes the nodes that take the place of a sum, operands first; the last has its name."""
 
     graph: Graph
-    made: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
 
-    def whole(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
+    def build(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
         """A sum, or a mean, over the dimensions of some loops."""
         if not isinstance(node.op, Mean):
-            self.cut(node, nest)
-            return self.made
+            self.running_sum(node, nest)
+            return self.nodes
         (edge,) = node.inputs
         shape = operand_type(self.graph, edge).shape
         axes = axes_of(node.op.axes, len(shape))
         count = IndexValue(expr=product(shape[a] for a in axes))
-        total = replace(node, name=self.free(node, "total"), op=Sum(axes=axes))
-        self.cut(total, nest)
+        total = replace(node, name=self.fresh_name(node, "total"), op=Sum(axes=axes))
+        self.running_sum(total, nest)
         dtype = node.types[0].dtype
         count_node = self.put(node, "count", count, (), TensorType(DType.I32, ()))
         number = self.put(node, "number", Cast(dtype=dtype), (count_node,), TensorType(dtype, ()))
-        self.made.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
-        return self.made
+        self.nodes.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
+        return self.nodes
 
-    def cut(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
+    def running_sum(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
         """One running sum through all loops: it goes on where the loop inside has ended."""
-        each = self.each(node, nest)
+        each = self.summand(node, nest)
         dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0
         empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
         ends = [_LoopEnds.along(self.graph, loop) for loop in nest]
-        now = replace(each, name=self.free(node, "now"))
+        now = replace(each, name=self.fresh_name(node, "now"))
         start = {w.dim: w.first for w in ends}
         targets = [_at(dims, start)]
         inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ends)))]
@@ -148,14 +148,14 @@ class _Cutter:
             inputs.append(Edge(source=source.name, entries=entries, guard=guard))
             targets.append(_at(dims, {w.dim: w.first for w in inner} | {end.dim: end.after}))
         merge = Merge(targets=tuple(targets))
-        past = replace(each, name=self.free(node, "past"), op=merge, inputs=tuple(inputs))
+        past = replace(each, name=self.fresh_name(node, "past"), op=merge, inputs=tuple(inputs))
         total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ends}))
-        self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
-        self.made.append(replace(node, op=Copy(), inputs=(total,)))
+        self.nodes += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
+        self.nodes.append(replace(node, op=Copy(), inputs=(total,)))
 
-    def each(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
+    def summand(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
         """What is added at a point of all loops."""
-        summand = replace(node, name=self.free(node, "each"))
+        summand = replace(node, name=self.fresh_name(node, "each"))
         for loop in nest:
             term = next(t for t in terms(self.graph, summand) if t.dim == loop.dim)
             dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
@@ -168,15 +168,15 @@ class _Cutter:
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
             tuple(d for d in now.domain.dims if d not in inside),
-            conjunction(node.domain.where, end.goes_on),
+            conjunction(node.domain.where, end.has_next),
         )
         edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
-        name = self.free(node, f"over_{end.dim}")
+        name = self.fresh_name(node, f"over_{end.dim}")
         carried = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
-        self.made.append(carried)
+        self.nodes.append(carried)
         return carried
 
-    def free(self, node: Node, part: str) -> str:
+    def fresh_name(self, node: Node, part: str) -> str:
         """A name for a part of a node that no other node has."""
         name, number = f"{node.name}.{part}", 2
         while name in self.graph.nodes:
@@ -187,9 +187,9 @@ class _Cutter:
         self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
     ) -> Node:
         """One more node at the points of another."""
-        name = self.free(node, part)
+        name = self.fresh_name(node, part)
         added = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
-        self.made.append(added)
+        self.nodes.append(added)
         return added
 
 
@@ -223,7 +223,7 @@ class _LoopEnds:
         return self._inside(self.first)
 
     @property
-    def goes_on(self) -> Expr:
+    def has_next(self) -> Expr:
         """Whether there is a point after."""
         return self._inside(self.last)
 

@@ -16,23 +16,23 @@ from tempoc.symbolic.expr import Entry, Slice, interval
 from tempoc.symbolic.walk import extent
 
 
-def is_worth(
+def saves_memory(
     graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
     """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
-    return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
+    return any(not _is_stored_anyway(graph, edge, sums, uses) for edge in node.inputs)
 
 
-def is_step_by_step(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
+def is_made_in_loop(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
     """Whether a loop over the term's dimension makes some of what is added, and forgets it.
 
     ``whole``: what is kept whole along the dimension.
     """
-    in_loop = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
+    in_loop = [e.source for e in term.inputs if term.dim not in vectorized_dims(graph, e.source)]
     return any(name not in full_extent for name in in_loop)
 
 
-def at_once(graph: Graph, name: str) -> tuple[str, ...]:
+def vectorized_dims(graph: Graph, name: str) -> tuple[str, ...]:
     """The dimensions along which somebody writes all points of a tensor at once."""
     node = graph.nodes[name]
     if not isinstance(node.op, Merge):
@@ -40,15 +40,15 @@ def at_once(graph: Graph, name: str) -> tuple[str, ...]:
     return tuple(d for e in node.inputs for d in graph.nodes[e.source].vector)
 
 
-def _is_kept(
+def _is_stored_anyway(
     graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
-    dims -= {*at_once(graph, edge.source)}
+    dims -= {*vectorized_dims(graph, edge.source)}
     if not dims:
         return True
-    for name in _stored_with(graph, edge.source, uses):
+    for name in _merge_closure(graph, edge.source, uses):
         node = graph.nodes[name]
         if not is_computed(node) and not isinstance(node.op, Merge):
             return True
@@ -63,7 +63,7 @@ def _is_kept(
     return False
 
 
-def _stored_with(
+def _merge_closure(
     graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> Iterator[str]:
     """A node and the merges that it is a branch of, directly or through others."""

@@ -37,7 +37,7 @@ NEARLY = 1.1
 
 
 @dataclass(slots=True)
-class Course:
+class NodeSequence:
     """The nodes of one nest of loops in a sequence, as far as they have bytes.
 
     ``place`` has where each node of the graph stands, ``every`` the sizes of those of the nest, at
@@ -51,30 +51,30 @@ class Course:
     every: dict[str, int]
     bytes: dict[str, int]
     results: frozenset[str]
-    place: dict[str, int] = field(default_factory=dict)
-    turns: list[int] = field(default_factory=list)
-    turn: int = 0
+    position: dict[str, int] = field(default_factory=dict)
+    peaks: list[int] = field(default_factory=list)
+    peak: int = 0
     ends: dict[str, int] = field(default_factory=dict)
-    readers: dict[str, list[str]] = field(default_factory=dict)
+    consumers: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graph: Graph, context: PassContext) -> Course | None:
-        """The course of the nest that makes the largest tensors; ``None`` if there is none."""
+    def of(cls, graph: Graph, context: PassContext) -> NodeSequence | None:
+        """The sequence of the nest that makes the largest tensors; ``None`` if there is none."""
         at = usual(graph.universe, 1, context.sizes)
         every = {n.name: _bytes(n, context, at) for n in graph.nodes.values() if is_computed(n)}
         if not every:
             return None
         sums: dict[tuple[str, ...], int] = {}
         for name, size in every.items():
-            nest = outside(graph.nodes[name])
+            nest = outer_loops(graph.nodes[name])
             sums[nest] = sums.get(nest, 0) + size
         nest = max(sums, key=sums.__getitem__)
-        own = {n: b for n, b in every.items() if outside(graph.nodes[n]) == nest}
+        own = {n: b for n, b in every.items() if outer_loops(graph.nodes[n]) == nest}
         least = max(own.values()) // SMALL
         large = {n: b for n, b in own.items() if b > least}
-        course = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
-        course.arrange()
-        return course
+        sequence = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
+        sequence.arrange()
+        return sequence
 
     def arrange(self) -> None:
         """Find the places and the peaks.
@@ -83,24 +83,24 @@ class Course:
         longer for it.
         """
         for k, name in enumerate(topological(self.graph)):
-            self.place[name] = k
+            self.position[name] = k
             if self.is_sum(name):
                 given = (e.source for e in self.graph.nodes[name].inputs)
                 computed = (s for s in given if is_computed(self.graph.nodes[s]))
-                places = (self.place[s] for s in computed if s in self.place)
-                self.place[name] = max(places, default=k)
-        self.readers = {
+                places = (self.position[s] for s in computed if s in self.position)
+                self.position[name] = max(places, default=k)
+        self.consumers = {
             name: [u.reader for u in uses if is_computed(self.graph.nodes[u.reader])]
             for name, uses in users(self.graph).items()
         }
-        live_bytes = self.crossing(self.bytes, len(self.place))
-        self.turns = _peaks(live_bytes)
+        live_bytes = self.crossing(self.bytes, len(self.position))
+        self.peaks = _peaks(live_bytes)
 
-    def turning(self, turn: int) -> Course:
+    def at_peak(self, peak: int) -> NodeSequence:
         """The same with a turn."""
-        course = replace(self, turn=turn)
-        course.ends = {n: course.last(n, turn) for n in self.bytes}
-        return course
+        sequence = replace(self, peak=peak)
+        sequence.ends = {n: sequence.last_read(n, peak) for n in self.bytes}
+        return sequence
 
     def is_sum(self, name: str) -> bool:
         """Whether a node makes much less of what it is made of, as gradients of weights are."""
@@ -110,42 +110,42 @@ class Course:
 
     def is_early(self, name: str) -> bool:
         """Whether a node stands before the turn."""
-        return self.place[name] <= self.turn
+        return self.position[name] <= self.peak
 
-    def last(self, name: str, end: int) -> int:
+    def last_read(self, name: str, end: int) -> int:
         """The last place up to ``end`` from which a tensor is read; results are read at last."""
         if name in self.results:
             return end
-        places = (self.place[r] for r in self.readers[name])
-        return max([self.place[name], *(p for p in places if p <= end)])
+        places = (self.position[r] for r in self.consumers[name])
+        return max([self.position[name], *(p for p in places if p <= end)])
 
     def crossing(self, names: Collection[str], end: int, again: Collection[str] = ()) -> list[int]:
         """How many bytes are kept behind each place, for readers up to ``end``.
 
         What is made ``again`` is there before the turn, and where it is read after it.
         """
-        steps = [0] * (len(self.place) + 1)
+        steps = [0] * (len(self.position) + 1)
         for name in names:
-            ends = [self.place[name], self.last(name, end)]
+            ends = [self.position[name], self.last_read(name, end)]
             if name in again:
-                late = [p for r in self.readers[name] if (p := self.place[r]) > self.turn]
-                ends = [self.place[name], self.ends[name], min(late), max(late)]
+                late = [p for r in self.consumers[name] if (p := self.position[r]) > self.peak]
+                ends = [self.position[name], self.ends[name], min(late), max(late)]
             for k, place in enumerate(ends):
                 steps[place] += self.bytes[name] * (-1) ** k
         return list(accumulate(steps))
 
-    def kept(self) -> list[str]:
+    def crossing_peak(self) -> list[str]:
         """What is made before the turn and read after it, but is no result, in order."""
         names = [
             n for n in self.bytes
-            if self.is_early(n) and any(not self.is_early(r) for r in self.readers[n])
+            if self.is_early(n) and any(not self.is_early(r) for r in self.consumers[n])
             and n not in self.results
         ]  # fmt: skip
-        return sorted(names, key=self.place.__getitem__)
+        return sorted(names, key=self.position.__getitem__)
 
     def early(self) -> list[str]:
         """The large tensors made before the turn, in order."""
-        return sorted(filter(self.is_early, self.bytes), key=self.place.__getitem__)
+        return sorted(filter(self.is_early, self.bytes), key=self.position.__getitem__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,17 +171,22 @@ class Segments:
         return len(self.cuts) + 1
 
 
-def segmented(course: Course, *, work: bool, count: int = 0) -> tuple[Course, Segments] | None:
-    """The best turn and segments of a course, or so many of them; ``None`` if nothing is gained.
+def segmented(
+    sequence: NodeSequence, *, work: bool, count: int = 0
+) -> tuple[NodeSequence, Segments] | None:
+    """The best turn and segments of a sequence, or so many of them; ``None`` if nothing is gained.
 
     Without ``work`` results of products and reductions are held, too: what is left costs little.
     """
-    all_candidates: list[tuple[Course, Segments]] = []
-    for turn in course.turns:
-        turned = course.turning(turn)
-        crossing = turned.kept()
-        candidates = [_cut(turned, crossing, cuts, work) for cuts in _cuts(turned, crossing)]
-        all_candidates += [(turned, s) for s in candidates if s.again]
+    all_candidates: list[tuple[NodeSequence, Segments]] = []
+    for peak in sequence.peaks:
+        at_peak = sequence.at_peak(peak)
+        crossing = at_peak.crossing_peak()
+        candidates = [
+            _segments_between(at_peak, crossing, cuts, work)
+            for cuts in _candidate_cuts(at_peak, crossing)
+        ]
+        all_candidates += [(at_peak, s) for s in candidates if s.again]
     if count:
         most = max((s.count for _, s in all_candidates if s.count <= count), default=0)
         all_candidates = [(c, s) for c, s in all_candidates if s.count == most]
@@ -203,12 +208,12 @@ def _peaks(live_bytes: Sequence[int]) -> list[int]:
     return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[:PEAKS]]
 
 
-def _cuts(course: Course, crossing_names: list[str]) -> Iterator[list[int]]:
+def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterator[list[int]]:
     """Places where to cut into 2, 3, ... segments that keep about the same."""
-    early = course.early()
-    crossing = course.crossing(early, course.turn)
-    places = [course.place[n] for n in crossing_names]
-    sums = list(accumulate(course.bytes[n] for n in crossing_names))
+    early = sequence.early()
+    crossing = sequence.crossing(early, sequence.peak)
+    places = [sequence.position[n] for n in crossing_names]
+    sums = list(accumulate(sequence.bytes[n] for n in crossing_names))
     seen: list[list[int]] = []
     for count in COUNTS if crossing_names else ():
         cuts: dict[int, None] = {}
@@ -222,16 +227,18 @@ def _cuts(course: Course, crossing_names: list[str]) -> Iterator[list[int]]:
             yield points
 
 
-def _cut(course: Course, crossing: list[str], cuts: list[int], work: bool) -> Segments:
+def _segments_between(
+    sequence: NodeSequence, crossing: list[str], cuts: list[int], work: bool
+) -> Segments:
     """The segments between some places."""
-    early = course.early()
+    early = sequence.early()
     held = {
         n for n in early
-        if any(course.place[n] <= p < course.ends[n] for p in cuts)
+        if any(sequence.position[n] <= p < sequence.ends[n] for p in cuts)
     }  # fmt: skip
     if not work:
-        held |= _dear(course, crossing, held)
-    number = {n: bisect_left(cuts, course.place[n]) for n in early}
+        held |= _held_to_avoid_work(sequence, crossing, held)
+    number = {n: bisect_left(cuts, sequence.position[n]) for n in early}
     count = len(cuts) + 1
     repeated = [n for n in early if n not in held and number[n] + 1 < count]
     again = {*crossing} & {*repeated}
@@ -239,48 +246,50 @@ def _cut(course: Course, crossing: list[str], cuts: list[int], work: bool) -> Se
         number=number,
         held=frozenset(held),
         cuts=(*cuts,),
-        before=max(course.crossing(course.bytes, len(course.place))),
-        after=max(course.crossing(course.bytes, len(course.place), again)),
-        again=sum(course.bytes[n] for n in repeated) if again else 0,
+        before=max(sequence.crossing(sequence.bytes, len(sequence.position))),
+        after=max(sequence.crossing(sequence.bytes, len(sequence.position), again)),
+        again=sum(sequence.bytes[n] for n in repeated) if again else 0,
     )
 
 
-def _dear(course: Course, crossing: list[str], held: Collection[str]) -> set[str]:
+def _held_to_avoid_work(
+    sequence: NodeSequence, crossing: list[str], held: Collection[str]
+) -> set[str]:
     """What else must be held so that no product or reduction is made again.
 
     Either what others are made of, or these, whatever is less.
     """
-    ops = {n: course.graph.nodes[n].op for n in course.early()}
+    ops = {n: sequence.graph.nodes[n].op for n in sequence.early()}
     at_work = {n for n in crossing if is_work(ops[n])}
     root_sets: dict[str, set[str]] = {}
     for name in crossing:
         if name not in at_work and name not in held:
             # What comes late, around a cycle, is never made again.
-            roots = {r for r in _roots(course, name, held) if r in ops and is_work(ops[r])}
+            roots = {r for r in _roots(sequence, name, held) if r in ops and is_work(ops[r])}
             if more := roots - at_work - {*held}:
                 root_sets[name] = more
     needed = {n for more in root_sets.values() for n in more}
-    sizes = (sum(course.bytes[n] for n in names) for names in (needed, root_sets))
+    sizes = (sum(sequence.bytes[n] for n in names) for names in (needed, root_sets))
     return at_work | (needed if next(sizes) < next(sizes) else {*root_sets})
 
 
-def _roots(course: Course, name: str, held: Collection[str]) -> set[str]:
+def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:
     """The early large tensors, held or made by work, from which one is made without work."""
     worklist, seen = [name], {name}
     roots: set[str] = set()
     while worklist:
         current = worklist.pop()
-        if current in held or is_work(course.graph.nodes[current].op):
+        if current in held or is_work(sequence.graph.nodes[current].op):
             roots.add(current)
             continue
-        for edge in course.graph.nodes[current].inputs:
-            if edge.source in course.bytes and edge.source not in seen:
+        for edge in sequence.graph.nodes[current].inputs:
+            if edge.source in sequence.bytes and edge.source not in seen:
                 seen.add(edge.source)
                 worklist.append(edge.source)
     return roots
 
 
-def outside(node: Node) -> tuple[str, ...]:
+def outer_loops(node: Node) -> tuple[str, ...]:
     """The loops in which a node stands."""
     return loops(node.domain.dims, node.vector)
 

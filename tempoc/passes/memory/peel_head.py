@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import kept_whole
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.serialize import walked
+from tempoc.passes.memory.serialize import loop_dims
 from tempoc.passes.simplify.rules.pattern import fresh
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -44,7 +44,7 @@ FEW = 1024
 """More points than that are not few."""
 
 
-class _Read(NamedTuple):
+class _DimRead(NamedTuple):
     """Operand ``slot`` of a node, and how it reads along the dimension at hand."""
 
     reader: Node
@@ -66,7 +66,7 @@ class Pin:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
-        loops, lazy, uses = walked(graph, context.space), together(graph), users(graph)
+        loops, lazy, uses = loop_dims(graph, context.space), together(graph), users(graph)
         for name, node in tuple(graph.nodes.items()):
             if name in lazy or not _may_copy(node):
                 continue
@@ -85,13 +85,13 @@ class Pin:
         results = [o.entries[place] for o in graph.outputs if o.source == node.name]
         if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
             return graph
-        early: list[_Read] = []
+        early: list[_DimRead] = []
         sizes: list[Expr] = []
         lasting = False
         for use in uses:
             reader = graph.nodes[use.reader]
             edge = reader.inputs[use.slot]
-            read = _Read(reader, use.slot, edge, edge.entries[place])
+            read = _DimRead(reader, use.slot, edge, edge.entries[place])
             count = None if isinstance(reader.op, Merge) else self.count(read, space)
             if count is not None and self.lasts(read, dim, space):
                 early.append(read)
@@ -110,10 +110,10 @@ class Pin:
         context.remarks.add(self.name, message, span)
         return peeled
 
-    def count(self, read: _Read, space: Space) -> Expr | None:
+    def count(self, read: _DimRead, space: Space) -> Expr | None:
         """Of how many first points a read reads some, if these are few."""
         end = read.entry.hi if isinstance(read.entry, Slice) else read.entry + 1
-        most = space.upper_bound(end, _where(read, space))
+        most = space.upper_bound(end, _read_domain(read, space))
         return most if self.is_few(most, space) else None
 
     def is_few(self, e: Expr, space: Space) -> bool:
@@ -123,18 +123,18 @@ class Pin:
         most = interval(e)[1]
         return most is not None and most <= self.few
 
-    def lasts(self, read: _Read, dim: str, space: Space) -> bool:
+    def lasts(self, read: _DimRead, dim: str, space: Space) -> bool:
         """Whether the loop goes on for long after what is read."""
         if dim not in read.reader.domain.dims:
             return False
-        last = space.upper_bound(Sym(dim), _where(read, space))
+        last = space.upper_bound(Sym(dim), _read_domain(read, space))
         return not self.is_few(last, space)
 
-    def is_near(self, read: _Read, dim: str, space: Space) -> bool:
+    def is_near(self, read: _DimRead, dim: str, space: Space) -> bool:
         """Whether a reader looks a few points away, however long the loop is."""
         if dim not in read.reader.domain.dims or dim in read.reader.vector:
             return False
-        entry, where = read.entry, _where(read, space)
+        entry, where = read.entry, _read_domain(read, space)
         low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, entry)
         distances = sub(Sym(dim), low), sub(high, Sym(dim))
         return all(self.is_few(space.upper_bound(way, where), space) for way in distances)
@@ -147,13 +147,13 @@ def _may_copy(node: Node) -> bool:
     return fixed and (is_computed(node) or isinstance(node.op, Merge))
 
 
-def _where(read: _Read, space: Space) -> Domain:
+def _read_domain(read: _DimRead, space: Space) -> Domain:
     """The points at which something is read."""
     domain = read.reader.domain
     return space.intersect(domain, Domain(domain.dims, read.edge.guard))
 
 
-def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Read]) -> Graph:
+def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_DimRead]) -> Graph:
     """The graph in which these reads read copies of first points, which stand behind the node."""
     where = conjunction(node.domain.where, compare("<", Sym(dim), size))
     names: dict[int, str] = {}

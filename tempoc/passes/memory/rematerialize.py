@@ -44,7 +44,7 @@ from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.checkpoint_segments import Course, Segments, outside, segmented
+from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
 from tempoc.passes.simplify.rules.pattern import fresh
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import turn
@@ -76,8 +76,8 @@ class Recompute:
             why = "how long it runs is found out while it does"
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
-        course = Course.of(graph, context)
-        segmentation = None if course is None else self.cut(course)
+        sequence = NodeSequence.of(graph, context)
+        segmentation = None if sequence is None else self.segmentation(sequence)
         if segmentation is None:
             context.remarks.add(self.name, "nothing is made again: that would keep no less")
             return graph
@@ -94,18 +94,20 @@ class Recompute:
             context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
         return drop_dead(cloned)
 
-    def cut(self, course: Course) -> tuple[Course, Segments] | None:
-        """The turn and the segments that are wanted of a course."""
-        return segmented(course, work=self.work, count=self.segments)
+    def segmentation(self, sequence: NodeSequence) -> tuple[NodeSequence, Segments] | None:
+        """The turn and the segments that are wanted of a sequence."""
+        return segmented(sequence, work=self.work, count=self.segments)
 
 
 class _Cloner:
     """Makes the clones, last segment first; ``nodes`` grows."""
 
-    def __init__(self, graph: Graph, space: Space, course: Course, segments: Segments) -> None:
+    def __init__(
+        self, graph: Graph, space: Space, sequence: NodeSequence, segments: Segments
+    ) -> None:
         self.graph = graph
         self.space = space
-        self.course = course
+        self.sequence = sequence
         self.segments = segments
         self.nodes: dict[str, Node] = dict(graph.nodes)
         self.lazy = needs(graph)
@@ -115,12 +117,12 @@ class _Cloner:
 
     def run(self) -> Graph:
         """The graph with clones for all segments but the last."""
-        crossing = self.course.kept()
+        crossing = self.sequence.crossing_peak()
         for number in reversed(range(self.segments.count - 1)):
             own = [n for n in crossing if self.segments.number[n] == number]
             recomputed = [n for n in own if n not in self.segments.held]
-            if gates := self.sums(number) or self.beside(number, recomputed):
-                self.segment(number, recomputed, gates)
+            if gates := self.small_sums(number) or self.other_operand(number, recomputed):
+                self.clone_segment(number, recomputed, gates)
         if not self.again:
             return self.graph
         return replace(self.graph, nodes=self.nodes)
@@ -136,8 +138,10 @@ class _Cloner:
         last = self.segments.count - 1
         depths = dict.fromkeys(self.nodes, last)
         for name, node in self.graph.nodes.items():
-            if not self.course.is_early(name):
-                depths[name] = min((self.reads(e.source) for e in node.inputs), default=last)
+            if not self.sequence.is_early(name):
+                depths[name] = min(
+                    (self.segment_needed(e.source) for e in node.inputs), default=last
+                )
         sinks: dict[str, list[str]] = {}
         for d in dependences(self.graph, self.space):
             if not self.is_carried(d):
@@ -151,7 +155,7 @@ class _Cloner:
                     worklist.append(sink)
         return depths
 
-    def reads(self, source: str) -> int:
+    def segment_needed(self, source: str) -> int:
         """The segment that somebody after the turn needs who reads this."""
         last = self.segments.count - 1
         held = int(source in self.segments.held)
@@ -159,41 +163,43 @@ class _Cloner:
 
     def is_carried(self, d: Dependence) -> bool:
         """Whether a loop around carries the dependence."""
-        return any(s == {1} for dim, s in d.signs if dim in self.course.outer)
+        return any(s == {1} for dim, s in d.signs if dim in self.sequence.outer)
 
-    def sums(self, number: int) -> list[str]:
+    def small_sums(self, number: int) -> list[str]:
         """The small results of the segments behind one, of the nearest that has any."""
         by_depth: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
             depth = self.depth[name]
-            is_small_sum = node.domain.dims == self.course.outer and self.course.is_sum(name)
+            is_small_sum = node.domain.dims == self.sequence.outer and self.sequence.is_sum(name)
             if is_small_sum and depth > number and self.is_behind(name) and self.may_repeat(node):
                 by_depth.setdefault(depth, []).append(name)
         return by_depth[min(by_depth)] if by_depth else []
 
-    def beside(self, number: int, recomputed: Sequence[str]) -> list[str]:
+    def other_operand(self, number: int, recomputed: Sequence[str]) -> list[str]:
         """What else the first reader of a segment needs, which is there no sooner."""
-        course = self.course
-        late = {r for n in recomputed for r in course.readers[n] if not course.is_early(r)}
-        for reader in sorted(late, key=course.place.__getitem__):
+        sequence = self.sequence
+        late = {r for n in recomputed for r in sequence.consumers[n] if not sequence.is_early(r)}
+        for reader in sorted(late, key=sequence.position.__getitem__):
             for edge in self.graph.nodes[reader].inputs:
                 name = edge.source
-                behind = name in course.bytes and self.is_behind(name)
+                behind = name in sequence.bytes and self.is_behind(name)
                 if behind and self.depth[name] > number and self.may_repeat(self.nodes[name]):
                     return [name]
         return []
 
     def is_behind(self, name: str) -> bool:
         """Whether a node stands behind the last cut, or is a sum of what is made right there."""
-        return self.course.place[name] >= self.segments.cuts[-1] + (name in self.course.bytes)
+        return self.sequence.position[name] >= self.segments.cuts[-1] + (
+            name in self.sequence.bytes
+        )
 
     # ------------------------------------------------------------ clones
 
-    def segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
+    def clone_segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
         """Clone what is wanted of a segment, and let its readers after the turn read that."""
         clones: dict[str, str] = {}
         inside = self.cone(number, recomputed)
-        for name in sorted(inside, key=self.course.place.__getitem__):
+        for name in sorted(inside, key=self.sequence.position.__getitem__):
             clone = self.clone(self.graph.nodes[name], clones, gates)
             if clone is not None:
                 clones[name] = clone.name
@@ -204,9 +210,9 @@ class _Cloner:
         for name in clones:
             for use in every[name]:
                 reader = self.nodes[use.reader]
-                if is_computed(reader) and not self.course.is_early(use.reader):
+                if is_computed(reader) and not self.sequence.is_early(use.reader):
                     self.nodes[use.reader] = _reading(reader, {name: clones[name]})
-        self.delay(number, gates)
+        self.delay_consumers(number, gates)
 
     def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
         """What is made again of a segment: the large tensors from which others are made."""
@@ -233,24 +239,24 @@ class _Cloner:
         """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
         clone = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
         if not any(e.source in clones for e in node.inputs):
-            delayed = self.waiting(clone, gates)
+            delayed = self.delayed(clone, gates)
             if delayed is None:
                 return None
             clone = delayed
         self.nodes[clone.name] = clone
         return clone
 
-    def waiting(self, node: Node, gates: Sequence[str]) -> Node | None:
+    def delayed(self, node: Node, gates: Sequence[str]) -> Node | None:
         """The node, its largest operand coming later; ``None`` if it reads nothing at a point."""
         slots = [
             k for k, e in enumerate(node.inputs)
             if not any(isinstance(x, Slice) for x in e.entries)
             and not is_cheap(self.nodes[e.source].op)
         ]  # fmt: skip
-        edges = self.waited(node, gates)
+        edges = self.gate_edges(node, gates)
         if not slots or not edges:
             return None
-        slot = max(slots, key=lambda k: (self.course.bytes.get(node.inputs[k].source, 0), -k))
+        slot = max(slots, key=lambda k: (self.sequence.bytes.get(node.inputs[k].source, 0), -k))
         edge = node.inputs[slot]
         key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
         if key not in self.late:
@@ -264,7 +270,7 @@ class _Cloner:
         inputs = (*node.inputs[:slot], read, *node.inputs[slot + 1 :])
         return replace(node, inputs=inputs)
 
-    def waited(self, node: Node, gates: Sequence[str]) -> list[Edge]:
+    def gate_edges(self, node: Node, gates: Sequence[str]) -> list[Edge]:
         """Reads of the gates that are there wherever the node is."""
         edges = []
         for gate in gates:
@@ -275,20 +281,21 @@ class _Cloner:
                 edges.append(Edge(source=gate, entries=entries))
         return edges
 
-    def delay(self, number: int, gates: Sequence[str]) -> None:
+    def delay_consumers(self, number: int, gates: Sequence[str]) -> None:
         """Let what is made after the turn of nothing but held tensors wait for its segment, too.
 
         It would be made at once, and kept until then.
         """
-        for name in self.course.bytes:
+        for name in self.sequence.bytes:
             node = self.nodes[name]
-            if self.depth[name] != number or self.course.is_early(name):
+            if self.depth[name] != number or self.sequence.is_early(name):
                 continue
             early = all(
-                e.source in self.graph.nodes and self.course.is_early(e.source) for e in node.inputs
+                e.source in self.graph.nodes and self.sequence.is_early(e.source)
+                for e in node.inputs
             )
-            if early and self.may_repeat(node) and outside(node) == self.course.outer:
-                self.nodes[name] = self.waiting(node, gates) or node
+            if early and self.may_repeat(node) and outer_loops(node) == self.sequence.outer:
+                self.nodes[name] = self.delayed(node, gates) or node
 
 
 def waits(graph: Graph) -> bool:

@@ -26,7 +26,7 @@ from typing import ClassVar
 from tempoc.passes.analysis.size_estimate import bytes_of, usual
 from tempoc.passes.analysis.summands import Summand, terms
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.accumulate_benefit import at_once
+from tempoc.passes.memory.accumulate_benefit import vectorized_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
@@ -53,11 +53,13 @@ class Serialize:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
         at = usual(graph.universe, told=context.sizes)
-        loops = walked(graph, context.space)
+        loops = loop_dims(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
             large = [
-                d for d in node.vector if d in loops and piece(graph, node, d, at) >= self.piece
+                d
+                for d in node.vector
+                if d in loops and bytes_at_point(graph, node, d, at) >= self.piece
             ]
             if large:
                 vector = tuple(d for d in node.vector if d not in large)
@@ -67,7 +69,7 @@ class Serialize:
         return replace(graph, nodes=nodes)
 
 
-def walked(graph: Graph, space: Space) -> frozenset[str]:
+def loop_dims(graph: Graph, space: Space) -> frozenset[str]:
     """The dimensions along which some node loops that has more points than one."""
     dims: set[str] = set()
     for node in graph.nodes.values():
@@ -85,12 +87,12 @@ def _is_point(node: Node, dim: str, space: Space) -> bool:
     return space.implies(node.domain, compare("==", Sym(dim), first))
 
 
-def piece(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
+def bytes_at_point(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
     """The most bytes that a node makes or reads at a point along a dimension, if they vary."""
-    return max(_pieces(graph, node, dim, at), default=0)
+    return max(_operand_bytes(graph, node, dim, at), default=0)
 
 
-def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterator[int]:
+def _operand_bytes(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterator[int]:
     others = [d for d in node.vector if d != dim]
     points = prod(at[d] + 1 for d in others)
     yield from (points * bytes_of(t, at) for t in node.types)
@@ -105,18 +107,18 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
 
     If they are added up on the way, not all of them are needed at once.
     """
-    at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
+    at, loops = usual(graph.universe, told=context.sizes), loop_dims(graph, context.space)
     lazy = together(graph)
     large: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in terms(graph, node) if t.dim in loops]
-            large_terms = [t for t in along if _term(graph, node, t, at) >= least]
+            large_terms = [t for t in along if _term_bytes(graph, node, t, at) >= least]
             large |= {node.name: large_terms} if large_terms else {}
     return large
 
 
-def _term(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
+def _term_bytes(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
     """The most bytes of what is added at a point, unless all points are made at once."""
-    made = tuple(e for e in term.inputs if term.dim not in at_once(graph, e.source))
-    return piece(graph, replace(node, inputs=made, types=()), term.dim, at)
+    made = tuple(e for e in term.inputs if term.dim not in vectorized_dims(graph, e.source))
+    return bytes_at_point(graph, replace(node, inputs=made, types=()), term.dim, at)

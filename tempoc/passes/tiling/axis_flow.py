@@ -69,7 +69,7 @@ class AxisAt(NamedTuple):
     """A node, and the axis on its way through it."""
 
     node: str
-    way: AxisFlow
+    flow: AxisFlow
 
 
 def slices(edge: Edge) -> int:
@@ -77,15 +77,15 @@ def slices(edge: Edge) -> int:
     return sum(isinstance(e, Slice) for e in edge.entries)
 
 
-class Ways:
+class AxisFlows:
     """The axes of a graph, followed from node to node."""
 
     def __init__(self, graph: Graph, space: Space) -> None:
         """Nothing is followed yet."""
         self.graph = graph
         self.space = space
-        self._ways: dict[str, tuple[AxisFlow, ...]] = {}
-        self._turns: dict[str, AxisToDim | None] = {}
+        self._flows: dict[str, tuple[AxisFlow, ...]] = {}
+        self._axis_to_dims: dict[str, AxisToDim | None] = {}
         self._sources: dict[AxisAt, tuple[AxisAt, ...]] = {}
         self._readers: dict[AxisAt, tuple[AxisAt | None, ...]] = {}
 
@@ -124,9 +124,9 @@ class Ways:
 
     def through(self, name: str) -> tuple[AxisFlow, ...]:
         """The axes of a node that can be followed, or reduced part by part."""
-        axes = self._ways.get(name)
+        axes = self._flows.get(name)
         if axes is None:
-            axes = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
+            axes = self._flows[name] = tuple(self._followed(self.graph.nodes[name]))
         return axes
 
     def _followed(self, node: Node) -> Iterator[AxisFlow]:
@@ -137,7 +137,7 @@ class Ways:
         for link in links(node.op, args, node.types, facts.equal):
             if not link.is_reduced or combination(node.op, args, node.types[0].dtype):
                 yield link
-        turn = self.turn(node.name)
+        turn = self.axis_to_dim(node.name)
         if turn is not None:
             yield turn.link
         yield from self._stars(node)
@@ -147,13 +147,13 @@ class Ways:
             if dim not in symbols(node.domain.where):
                 yield VectorDim(dim)
 
-    def turn(self, name: str) -> AxisToDim | None:
+    def axis_to_dim(self, name: str) -> AxisToDim | None:
         """How a padded axis goes on as a dimension, if all who read the node read it so."""
-        if name not in self._turns:
-            self._turns[name] = self._turned(self.graph.nodes[name])
-        return self._turns[name]
+        if name not in self._axis_to_dims:
+            self._axis_to_dims[name] = self._find_axis_to_dim(self.graph.nodes[name])
+        return self._axis_to_dims[name]
 
-    def _turned(self, node: Node) -> AxisToDim | None:
+    def _find_axis_to_dim(self, node: Node) -> AxisToDim | None:
         if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
             return None
         padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
@@ -173,25 +173,25 @@ class Ways:
     def extent(self, at: AxisAt) -> Expr:
         """The extent of an axis, of a node that has it still."""
         node = self.graph.nodes[at.node]
-        if isinstance(at.way, VectorDim):
-            return Sym(self.graph.universe.dim(at.way.dim).bound)
-        out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
+        if isinstance(at.flow, VectorDim):
+            return Sym(self.graph.universe.dim(at.flow.dim).bound)
+        out, axis = next((k, a) for k, a in enumerate(at.flow.results) if a is not None)
         return node.types[out].shape[axis]
 
     def length(self, at: AxisAt) -> Expr:
         """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
-        turn = self.turn(at.node)
-        padded = turn is not None and turn.link == at.way
-        if isinstance(at.way, VectorDim) or not (at.way.is_reduced or padded):
+        turn = self.axis_to_dim(at.node)
+        padded = turn is not None and turn.link == at.flow
+        if isinstance(at.flow, VectorDim) or not (at.flow.is_reduced or padded):
             return self.extent(at)
-        slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
+        slot, axis = next((k, a) for k, a in enumerate(at.flow.operands) if a is not None)
         return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
     def places(self, at: AxisAt) -> tuple[int | None, ...]:
         """In which axis of each operand a node has its axis from."""
-        if isinstance(at.way, VectorDim):
+        if isinstance(at.flow, VectorDim):
             return (None,) * len(self.graph.nodes[at.node].inputs)
-        return at.way.operands
+        return at.flow.operands
 
     def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
         """Where a node's operands have the axis from, as far as that can be followed."""
@@ -203,12 +203,12 @@ class Ways:
 
     def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
         """Where an operand has the axis from."""
-        if isinstance(at.way, VectorDim):
-            turn = self.turn(edge.source)
-            if turn is not None and turn.dim == at.way.dim:
+        if isinstance(at.flow, VectorDim):
+            turn = self.axis_to_dim(edge.source)
+            if turn is not None and turn.dim == at.flow.dim:
                 return AxisAt(edge.source, turn.link)
-            same = at.way in self.through(edge.source) and self.is_own(edge, at.way.dim)
-            return AxisAt(edge.source, at.way) if same else None
+            same = at.flow in self.through(edge.source) and self.is_own(edge, at.flow.dim)
+            return AxisAt(edge.source, at.flow) if same else None
         if axis is None:
             return None
         own = axis - slices(edge)
@@ -227,23 +227,23 @@ class Ways:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
             continuations = (
-                self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True)
+                self._onward(at.flow, e, use) for e, use in zip(edges, uses, strict=True)
             )
             self._readers[at] = tuple(continuations)
         return self._readers[at]
 
-    def _onward(self, way: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
-        if isinstance(way, VectorDim):
-            if way in self.through(use.reader) and self.is_own(edge, way.dim):
-                return AxisAt(use.reader, way)
-            if not self.is_whole(edge, way.dim):
+    def _onward(self, flow: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
+        if isinstance(flow, VectorDim):
+            if flow in self.through(use.reader) and self.is_own(edge, flow.dim):
+                return AxisAt(use.reader, flow)
+            if not self.is_whole(edge, flow.dim):
                 return None
-            place: int | None = self.slice_of(edge, way.dim)
+            place: int | None = self.slice_of(edge, flow.dim)
         else:
-            turn = self.turn(edge.source)
-            if turn is not None and turn.link == way:
+            turn = self.axis_to_dim(edge.source)
+            if turn is not None and turn.link == flow:
                 return AxisAt(use.reader, VectorDim(turn.dim))
-            axis = way.results[edge.out]
+            axis = flow.results[edge.out]
             place = None if axis is None else axis + slices(edge)
         candidates = (k for k in self.through(use.reader) if isinstance(k, Link))
         link = next(

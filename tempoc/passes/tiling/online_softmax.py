@@ -29,9 +29,9 @@ from tempoc.ops.tensor.elementwise import Cast, Exp, Negative
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.tiling.axis_flow import AxisAt, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.partial_results import combination
-from tempoc.passes.tiling.region import OperandAxes, TileRegion, phases
+from tempoc.passes.tiling.region import PhasedOperands, TileRegion, phases
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
@@ -71,7 +71,7 @@ class RunningEnd:
     """An end that runs along with the maximum ``top``.
 
     ``steps`` lead from where ``top`` is subtracted to the end, ``moves`` from ``top`` to there.
-    ``axes`` are those of the maximum in the result. ``factors`` are left out on the way.
+    ``axes`` are those of the maximum in the result. ``factors`` are deferred (applied to the sum, not to the terms).
     """
 
     top: str
@@ -82,68 +82,68 @@ class RunningEnd:
 
 
 @dataclass(slots=True, kw_only=True)
-class Runners:
+class RunningEndFinder:
     """Finds the ends of a region that may run along with a maximum.
 
     ``needs`` tells what each node waits for, ``phases`` after how many loops over tiles it is there
     (``region.py``).
     """
 
-    ways: Ways
+    flows: AxisFlows
     region: TileRegion
-    needs: OperandAxes
+    needs: PhasedOperands
     phases: Mapping[str, int]
 
-    def found(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
+    def find(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
         """Those ends, and the phases with them: each is in that of its maximum."""
         every = {name: self.running(name) for name in self.region.ends}
         ends = {name: running for name, running in every.items() if running is not None}
         while ends:
-            needs = {**self.needs, **{name: self.before(r) for name, r in ends.items()}}
-            order = phases(self.ways, self.region, needs)
-            valid = {n: r for n, r in ends.items() if order and self.is_soon(n, r, order)}
+            needs = {**self.needs, **{name: self.awaited_operands(r) for name, r in ends.items()}}
+            order = phases(self.flows, self.region, needs)
+            valid = {n: r for n, r in ends.items() if order and self.is_in_time(n, r, order)}
             if order and len(valid) == len(ends):
                 return ends, order
             ends = valid
         return {}, self.phases
 
-    def before(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
+    def awaited_operands(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
         """What an end waits for that runs along with its maximum."""
         left_out = {f.step for f in running.factors}
         operands = [(running.top, 0)]
         for before, step in pairwise(running.steps):
             if step not in left_out:
-                operands += self.beside(step, before)
+                operands += self.other_operands(step, before)
         return operands
 
-    def beside(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
+    def other_operands(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
         """What a step waits for besides the terms."""
         return [(s, later) for s, later in self.needs.get(step.node, ()) if s != before.node]
 
-    def is_soon(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
+    def is_in_time(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
         """Whether an end is in the loop of its maximum, and its factors are there after that."""
         left_out = {f.step for f in running.factors}
         pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
-        waits = [need for pair in pairs for need in self.beside(*pair)]
+        waits = [need for pair in pairs for need in self.other_operands(*pair)]
         late = max((order[source] + later for source, later in waits), default=0)
         return order[name] == order[running.top] and late <= order[name] + 1
 
     def running(self, name: str) -> RunningEnd | None:
         """How an end runs along with a maximum, if it can."""
-        node = self.ways.graph.nodes[name]
-        how = combination(node.op, operand_types(self.ways.graph, node), node.types[0].dtype)
+        node = self.flows.graph.nodes[name]
+        how = combination(node.op, operand_types(self.flows.graph, node), node.types[0].dtype)
         if how is None or not isinstance(how.more, Add):
             return None
-        every = (self.along(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
+        every = (self.running_end(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
         return next((running for running in every if running is not None), None)
 
     # ------------------------------------------------------------ from an end to its terms
 
     def chains(self, at: AxisAt) -> Iterator[tuple[SoftmaxTerm, ...]]:
         """The ways from a difference of which the exponential is taken, all linear after that."""
-        node = self.ways.graph.nodes[at.node]
-        for slot, source in self.kept(at):
-            below = self.ways.graph.nodes[source.node]
+        node = self.flows.graph.nodes[at.node]
+        for slot, source in self.tile_operands(at):
+            below = self.flows.graph.nodes[source.node]
             if isinstance(node.op, Exp):
                 if isinstance(below.op, Subtract):
                     yield SoftmaxTerm(source.node, 0), SoftmaxTerm(at.node, slot)
@@ -151,19 +151,19 @@ class Runners:
                 for steps in self.chains(source):
                     yield *steps, SoftmaxTerm(at.node, slot)
 
-    def kept(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
+    def tile_operands(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
         """The operands of a node that are tiles at its own point, each read once."""
-        node = self.ways.graph.nodes[at.node]
-        for slot, (edge, axis) in enumerate(zip(node.inputs, self.ways.places(at), strict=True)):
-            source = self.ways.source(at, edge, axis)
+        node = self.flows.graph.nodes[at.node]
+        for slot, (edge, axis) in enumerate(zip(node.inputs, self.flows.places(at), strict=True)):
+            source = self.flows.source(at, edge, axis)
             once = sum(e.source == edge.source for e in node.inputs) == 1
-            is_tile = source is not None and self.region.kept.get(source.node) == source.way
-            if source is not None and is_tile and once and self.is_here(edge):
+            is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
+            if source is not None and is_tile and once and self.is_pointwise(edge):
                 yield slot, source
 
-    def is_here(self, edge: Edge) -> bool:
+    def is_pointwise(self, edge: Edge) -> bool:
         """Whether a read is at the reader's own point."""
-        return edge.entries == identity(self.ways.graph.nodes[edge.source].domain)
+        return edge.entries == identity(self.flows.graph.nodes[edge.source].domain)
 
     def is_linear(self, node: Node, slot: int) -> bool:
         """Whether a node is linear in an operand, as long as no other depends on that."""
@@ -175,19 +175,19 @@ class Runners:
 
     # ------------------------------------------------------------ along with a maximum
 
-    def along(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
+    def running_end(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
         """The end of these steps, if the first one subtracts the maximum of its operand."""
-        first = self.ways.graph.nodes[steps[0].node]
+        first = self.flows.graph.nodes[steps[0].node]
         top, moves = self.origin(first.inputs[1])
         if top is None or top.inputs[0] != first.inputs[0]:
             return None
-        terms, maximum = (operand_type(self.ways.graph, e).shape for e in first.inputs)
-        axes = self.carried(maximum, len(terms), steps[1:])
+        terms, maximum = (operand_type(self.flows.graph, e).shape for e in first.inputs)
+        axes = self.result_axes(maximum, len(terms), steps[1:])
         if axes is None or first.types[0].shape != terms:
             return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
-            needed = (self.phases[s] + later for s, later in self.beside(step, before))
+            needed = (self.phases[s] + later for s, later in self.other_operands(step, before))
             if max(needed, default=0) > self.phases[top.name]:
                 factor = self.factor(step, steps[k:])
                 if factor is None:
@@ -198,13 +198,13 @@ class Runners:
     def origin(self, edge: Edge) -> tuple[Node | None, tuple[str, ...]]:
         """The maximum that an operand is, and what gives it its axes."""
         moves: list[str] = []
-        while self.is_here(edge):
-            node = self.ways.graph.nodes[edge.source]
+        while self.is_pointwise(edge):
+            node = self.flows.graph.nodes[edge.source]
             if isinstance(node.op, Max) and node.name in self.region.ends:
                 if not node.types[0].dtype.is_float:
                     break
                 return node, tuple(reversed(moves))
-            if not isinstance(node.op, _MOVES) or node.name in self.region.kept:
+            if not isinstance(node.op, _MOVES) or node.name in self.region.carriers:
                 break
             moves.append(node.name)
             (edge,) = node.inputs
@@ -212,35 +212,35 @@ class Runners:
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
         """What a node multiplies or divides its terms by, if that is the same along the axis."""
-        node = self.ways.graph.nodes[step.node]
+        node = self.flows.graph.nodes[step.node]
         if not onward or not isinstance(node.op, Multiply | Divide):
             return None
-        places = self.ways.places(AxisAt(step.node, self.region.kept[step.node]))
+        places = self.flows.places(AxisAt(step.node, self.region.carriers[step.node]))
         terms, factor = (
-            operand_type(self.ways.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
+            operand_type(self.flows.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
         )
         same = (terms.dtype, terms.shape) == (node.types[0].dtype, node.types[0].shape)
         if places[1 - step.slot] is not None or not same:
             return None
-        axes = self.carried(factor.shape, terms.ndim, onward)
+        axes = self.result_axes(factor.shape, terms.ndim, onward)
         return None if axes is None else Factor(step=step, axes=axes)
 
-    def carried(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
+    def result_axes(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
         """Where the axes of what meets a tensor of this rank are after some steps.
 
-        ``None`` if one of them ends on the way.
+        ``None`` if a step reduces one of them.
         """
         places: list[int | None] = []
         for axis, extent in enumerate(shape, rank - len(shape)):
             place: int | None = None if extent == ONE else axis
             for step in steps if place is not None else ():
-                place = self.onward(step, place)
+                place = self.result_axis(step, place)
                 if place is None:
                     return None
             places.append(place)
         return tuple(places)
 
-    def onward(self, step: SoftmaxTerm, axis: int | None) -> int | None:
+    def result_axis(self, step: SoftmaxTerm, axis: int | None) -> int | None:
         """The axis of a node's result that an axis of its operand becomes."""
-        links = (w for w in self.ways.through(step.node) if isinstance(w, Link))
+        links = (w for w in self.flows.through(step.node) if isinstance(w, Link))
         return next((w.results[0] for w in links if w.operands[step.slot] == axis), None)

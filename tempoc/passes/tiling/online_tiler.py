@@ -34,7 +34,7 @@ from tempoc.symbolic.domain import Domain
 
 
 @dataclass(slots=True, kw_only=True)
-class RunningCutter(Tiler):
+class OnlineTiler(Tiler):
     """Makes tiles; ends that are ``running`` are summed along with a maximum."""
 
     running: Mapping[str, RunningEnd]
@@ -42,9 +42,9 @@ class RunningCutter(Tiler):
     gaps: dict[str, Node] = field(default_factory=dict)
     scales: dict[tuple[str, DType], Node] = field(default_factory=dict)
 
-    def own(self, name: str) -> Version:
+    def own_version(self, name: str) -> Version:
         """A running end is in the phase of its maximum, and so are its terms."""
-        own = Tiler.own(self, name)
+        own = Tiler.own_version(self, name)
         return own._replace(top=self.running[name].top) if name in self.running else own
 
     def version(self, name: str, reader: Version, source: str) -> Version:
@@ -71,7 +71,7 @@ class RunningCutter(Tiler):
         for running in self.along(version.top):
             for step in (f.step for f in running.factors if f.step.node == at.node):
                 edge = self.old.nodes[at.node].inputs[step.slot]
-                source = self.ways.source(at, edge, self.ways.places(at)[step.slot])
+                source = self.flows.source(at, edge, self.flows.places(at)[step.slot])
                 assert source is not None
                 return self.tile(source, self.version(at.node, version, source.node))
         return Tiler.tile(self, at, version)
@@ -80,7 +80,7 @@ class RunningCutter(Tiler):
         """The operands of a node; where a maximum is subtracted, the one so far."""
         for running in self.along(version.top):
             if running.steps[0].node == at.node:
-                terms, _ = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+                terms, _ = zip(self.old.nodes[at.node].inputs, self.flows.places(at), strict=True)
                 base = self.base(running.top)
                 moved = self.moved(running, read_of(base), base.domain)
                 return [self.read(at, version, *terms), moved]
@@ -90,7 +90,7 @@ class RunningCutter(Tiler):
         """What the terms of a tile are measured from."""
         if top not in self.bases:
             node = self.old.nodes[top]
-            self.end(node)
+            self.reduce(node)
             now = self.nodes[self.sums[top]]
             least = Literal(value=lowest(now.types[0].dtype), dtype=now.types[0].dtype)
             none = self.put(node, "least", least, (), Domain(()))
@@ -100,10 +100,10 @@ class RunningCutter(Tiler):
 
     # ------------------------------------------------------------ sums
 
-    def end(self, node: Node) -> None:
+    def reduce(self, node: Node) -> None:
         """A reduction; a maximum is there already if its terms are."""
         if node.name not in self.sums:
-            Tiler.end(self, node)
+            Tiler.reduce(self, node)
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
         """How much less a sum so far is when measured from the maximum with this tile."""
@@ -123,7 +123,7 @@ class RunningCutter(Tiler):
         edge = self.placed(node, edge, running.axes, base.domain)
         return self.cast(node, edge, dtype, base.domain)
 
-    def finished(self, node: Node, total: Edge) -> Edge:
+    def finish(self, node: Node, total: Edge) -> Edge:
         """The sum with the factors that were left out; no number where the terms are none."""
         if node.name not in self.running:
             return total

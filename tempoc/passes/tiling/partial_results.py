@@ -2,7 +2,7 @@
 
 A sum of sums, a maximum of maxima, a `logsumexp` of `logsumexp`: what is found for a part, a
 neutral element to start from, and the operator that takes in one part more. Sums of halves are kept
-in ``f32`` on the way. A mean is a sum that is divided in the end (``Combination.count``).
+in ``f32`` meanwhile. A mean is a sum that is divided in the end (``Combination.count``).
 """
 
 from __future__ import annotations

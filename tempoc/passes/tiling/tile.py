@@ -17,7 +17,7 @@ becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
 so that no more than 512 rows of ``%z`` are there at any time. The axis is followed through the
 operators that keep it (``axes.py``, ``axis_flow.py``, ``region.py``); where it is reduced, what is
 found for the tiles is combined (``partial_results.py``); what others need with the axis is put
-together again (``tiler.py``). A batch that comes from a slice is cut into microbatches that way,
+together again (``tiler.py``). A batch that comes from a slice is cut into microbatches that flow,
 and gradients are accumulated.
 
 A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becomes
@@ -57,10 +57,17 @@ from tempoc.base.source import Span
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import bytes_of, formula, unknown, usual
 from tempoc.passes.context import PassContext
-from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, Ways, slices
-from tempoc.passes.tiling.online_softmax import Runners
-from tempoc.passes.tiling.online_tiler import RunningCutter
-from tempoc.passes.tiling.region import Finder, OperandAxes, TileRegion, needs, phases, side_by_side
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
+from tempoc.passes.tiling.online_softmax import RunningEndFinder
+from tempoc.passes.tiling.online_tiler import OnlineTiler
+from tempoc.passes.tiling.region import (
+    PhasedOperands,
+    RegionFinder,
+    TileRegion,
+    operands_in_one_loop,
+    phased_operands,
+    phases,
+)
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
@@ -124,7 +131,7 @@ class _TensorSearch:
         self.own = own
         self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
-        self.ways = Ways(graph, context.space)
+        self.flows = AxisFlows(graph, context.space)
 
     def cut(self) -> Graph | None:
         """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
@@ -133,18 +140,18 @@ class _TensorSearch:
         for start in starts:
             first = not any(m.node == start.node for m in self.tried)
             self.tried.add(start)
-            region = Finder(ways=self.ways, is_large=self.is_large).region(start)
-            self.tried |= {AxisAt(n, way) for n, way in region.kept.items()}
+            region = RegionFinder(flows=self.flows, is_large=self.is_large).region(start)
+            self.tried |= {AxisAt(n, flow) for n, flow in region.carriers.items()}
             size = self.size(region)
-            why = self.against(region, size)
+            why = self.objection(region, size)
             if not why:
-                plain = needs(self.ways, region)
-                for waits in (side_by_side(self.ways, region, plain), plain):
-                    order = phases(self.ways, region, waits)
+                plain = phased_operands(self.flows, region)
+                for waits in (operands_in_one_loop(self.flows, region, plain), plain):
+                    order = phases(self.flows, region, waits)
                     if order is not None:
                         return self.tiled(start.node, region, waits, order, size)
                 why = "what it is made of needs what is made of it"
-            self.missed(start.node, why, first)
+            self.remark_missed(start.node, why, first)
         return None
 
     # ------------------------------------------------------------ where to begin
@@ -190,10 +197,10 @@ class _TensorSearch:
 
     def axes(self, name: str) -> Iterator[AxisAt]:
         """The axes of a node along which it may be cut, and which were not tried."""
-        for at in (AxisAt(name, way) for way in self.ways.through(name)):
-            if not at.way.is_reduced and at not in self.tried:
-                extent = self.ways.extent(at)
-                summed = not isinstance(at.way, VectorDim) or at.way.dim in self.ways.summed
+        for at in (AxisAt(name, flow) for flow in self.flows.through(name)):
+            if not at.flow.is_reduced and at not in self.tried:
+                extent = self.flows.extent(at)
+                summed = not isinstance(at.flow, VectorDim) or at.flow.dim in self.flows.summed
                 if self.is_simple(extent) and summed:
                     yield at
 
@@ -214,37 +221,37 @@ class _TensorSearch:
         """How many rows a tile has: a power of two, so that several of its tensors fit."""
         if self.options.size:
             return self.options.size
-        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
+        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
         fitting = max(1, self.options.limit // TENSORS // row)
         least = LONG if self.is_ragged(region) else self.options.least
         return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: TileRegion, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
-        extent = self.ways.extent(AxisAt(name, region.kept[name]))
+        extent = self.flows.extent(AxisAt(name, region.carriers[name]))
         most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
         return max(1, evaluate(most, self.at(name)))
 
-    def against(self, region: TileRegion, size: int) -> str:
+    def objection(self, region: TileRegion, size: int) -> str:
         """Why a region stays as it is; empty if it is worth cutting."""
-        if not any(self.is_temporal(AxisAt(*item)) for item in region.kept.items()):
+        if not any(self.is_temporal(AxisAt(*item)) for item in region.carriers.items()):
             return "the axis comes from no temporal slice"
-        turned = any(self.ways.turn(n) is not None for n in region.kept)
-        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
+        turned = any(self.flows.axis_to_dim(n) is not None for n in region.carriers)
+        stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
         if why := self.in_batches(region):
             return why
-        rows = max(self.rows(region, n) for n in region.kept)
+        rows = max(self.rows(region, n) for n in region.carriers)
         if rows <= size:
             return f"{rows} rows are a small tile already"
-        if name := self.at_each(region):
+        if name := self.full_reader(region):
             return f"`{name}` reads all of it at each point"
-        if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
-            return f"`{region.whole[0]}` is needed as a whole"
-        before = {n: self.bytes(n) for n in region.kept}
+        if any(len(self.graph.nodes[n].types) > 1 for n in region.materialized):
+            return f"`{region.materialized[0]}` is needed as a whole"
+        before = {n: self.bytes(n) for n in region.carriers}
         remaining = {
-            n: b if n in region.whole else b * size // self.rows(region, n)
+            n: b if n in region.materialized else b * size // self.rows(region, n)
             for n, b in before.items()
         }
         remaining |= {n: self.bytes(n) for n in self.outside(region)}
@@ -262,9 +269,9 @@ class _TensorSearch:
         """
         if self.options.size or not self.is_ragged(region):
             return ""
-        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        turned = any(self.flows.axis_to_dim(n) is not None for n in region.carriers)
         named, most = self.lengths(region), 0
-        for name in region.kept:
+        for name in region.carriers:
             along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
             most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
         if most > self.options.limit * (PATIENCE if turned else 1):
@@ -278,39 +285,41 @@ class _TensorSearch:
 
     def lengths(self, region: TileRegion) -> dict[str, tuple[str, ...]]:
         """What the lengths of the axis depend on, at each node."""
-        every = {**region.kept, **region.ends}
-        return {n: symbols(self.ways.length(AxisAt(n, way))) for n, way in every.items()}
+        every = {**region.carriers, **region.ends}
+        return {n: symbols(self.flows.length(AxisAt(n, flow))) for n, flow in every.items()}
 
-    def at_each(self, region: TileRegion) -> str:
+    def full_reader(self, region: TileRegion) -> str:
         """A node that reads all points of a dimension, which are cut, at each of its own points."""
-        for name, way in {**region.kept, **region.ends}.items():
+        for name, flow in {**region.carriers, **region.ends}.items():
             node = self.graph.nodes[name]
-            for edge in node.inputs if not isinstance(way, VectorDim) else ():
-                star = region.kept.get(edge.source)
+            for edge in node.inputs if not isinstance(flow, VectorDim) else ():
+                star = region.carriers.get(edge.source)
                 if isinstance(star, VectorDim) and star.dim in node.domain.dims:
                     return name
         return ""
 
     def is_temporal(self, at: AxisAt) -> bool:
         """Whether a node has its axis from time."""
-        if isinstance(at.way, VectorDim):
+        if isinstance(at.flow, VectorDim):
             return True
-        pairs = zip(self.graph.nodes[at.node].inputs, at.way.operands, strict=True)
+        pairs = zip(self.graph.nodes[at.node].inputs, at.flow.operands, strict=True)
         return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
 
     def outside(self, region: TileRegion) -> Iterator[str]:
         """The large tensors from which tiles are cut out, which must be there."""
-        for name, way in region.kept.items():
-            at = AxisAt(name, way)
-            for edge, axis in zip(self.graph.nodes[name].inputs, self.ways.places(at), strict=True):
-                star = isinstance(way, VectorDim) and any(
-                    way.dim in symbols(e) for e in edge.entries
+        for name, flow in region.carriers.items():
+            at = AxisAt(name, flow)
+            for edge, axis in zip(
+                self.graph.nodes[name].inputs, self.flows.places(at), strict=True
+            ):
+                star = isinstance(flow, VectorDim) and any(
+                    flow.dim in symbols(e) for e in edge.entries
                 )
-                inside = region.kept.get(edge.source) is not None
+                inside = region.carriers.get(edge.source) is not None
                 if (axis is not None or star) and not inside and self.is_large(edge.source):
                     yield edge.source
 
-    def missed(self, name: str, why: str, first: bool) -> None:
+    def remark_missed(self, name: str, why: str, first: bool) -> None:
         """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
         if first and not self.options.size and not self.graph.nodes[name].vector:
             text = f"`{name}` takes {self.formula(name)} bytes: {why}"
@@ -325,14 +334,19 @@ class _TensorSearch:
     # ------------------------------------------------------------ cutting
 
     def tiled(
-        self, name: str, region: TileRegion, waits: OperandAxes, order: Mapping[str, int], size: int
+        self,
+        name: str,
+        region: TileRegion,
+        waits: PhasedOperands,
+        order: Mapping[str, int],
+        size: int,
     ) -> Graph:
         """The graph with the region in tiles."""
-        finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
-        running, order = finder.found()
+        finder = RunningEndFinder(flows=self.flows, region=region, needs=waits, phases=order)
+        running, order = finder.find()
         count = self.count(region, size)
-        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
-        nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
+        stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
+        nodes = (self.graph.nodes[n] for n in (*region.carriers, *region.ends))
         own = {d for n in nodes for d in n.domain.dims}
         universe, tiles = _declared(self.graph, "tile", count, own)
         rows = ""
@@ -340,9 +354,9 @@ class _TensorSearch:
             graph = replace(self.graph, universe=universe)
             universe, rows = _declared(graph, "row", Const(size), own)
         self.context.declare(universe)
-        tiler = RunningCutter(
+        tiler = OnlineTiler(
             old=self.graph,
-            ways=self.ways,
+            flows=self.flows,
             region=region,
             phases=order,
             running=running,
@@ -358,15 +372,15 @@ class _TensorSearch:
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
-        return tiler.cut()
+        return tiler.build()
 
     def count(self, region: TileRegion, size: int) -> Expr:
         """The most tiles that an axis of the region takes, at least one."""
         space = self.context.space
-        every = {**region.kept, **region.ends}
+        every = {**region.carriers, **region.ends}
         longest = dict.fromkeys(
-            space.upper_bound(self.ways.length(AxisAt(n, way)), self.graph.nodes[n].domain)
-            for n, way in every.items()
+            space.upper_bound(self.flows.length(AxisAt(n, flow)), self.graph.nodes[n].domain)
+            for n, flow in every.items()
         )
         extent = maximum(*longest)
         count = ceildiv(extent, size)

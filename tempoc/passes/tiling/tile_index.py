@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.axis_links import AxisPart, Link, narrowed
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad
-from tempoc.passes.tiling.axis_flow import AxisAt, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.tile_nodes import TileNodeBuilder
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -38,7 +38,7 @@ class Tiling(TileNodeBuilder):
     ``partial``: a point has only as many tiles as its own axis takes, at least one.
     """
 
-    ways: Ways
+    flows: AxisFlows
     size: int
     partial: bool
 
@@ -49,7 +49,7 @@ class Tiling(TileNodeBuilder):
 
     def part(self, at: AxisAt) -> AxisPart:
         """The tile at hand: where it begins and how long it is; the last one may be shorter."""
-        stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
+        stop = minimum(add(self.start, Const(self.size)), self.flows.length(at))
         return AxisPart(self.start, extent(Slice(self.start, stop)))
 
     def domain(self, at: AxisAt, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
@@ -59,7 +59,7 @@ class Tiling(TileNodeBuilder):
         """
         where = conjunction(self.old.nodes[at.node].domain.where, needed)
         if self.partial:
-            begun = compare("<", self.start, self.ways.length(at))
+            begun = compare("<", self.start, self.flows.length(at))
             where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
         return self.tiled(Domain(dims, where))
 
@@ -67,14 +67,14 @@ class Tiling(TileNodeBuilder):
         """The number of the last tile of a node's axis."""
         if not self.partial:
             return sub(self.bound, ONE)
-        return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
+        return floordiv(maximum(ZERO, sub(self.flows.length(at), ONE)), self.size)
 
     def narrowed(self, op: Op, at: AxisAt) -> Op:
         """An operator on a tile; what is padded becomes a full one."""
-        turn = self.ways.turn(at.node)
-        if turn is None or turn.link != at.way:
-            assert isinstance(at.way, Link)
-            return narrowed(op, at.way, self.part(at))
+        turn = self.flows.axis_to_dim(at.node)
+        if turn is None or turn.link != at.flow:
+            assert isinstance(at.flow, Link)
+            return narrowed(op, at.flow, self.part(at))
         assert isinstance(op, Pad)
         (axis,) = turn.link.operands
         assert axis is not None

@@ -59,7 +59,7 @@ class TileNodeBuilder:
         edges = tuple(inputs)
         args = tuple(operand_type(self.view(), e) for e in edges)
         types = op.infer(args, DomainFacts(self.space, domain))
-        name = self.free(node, part)
+        name = self.fresh_name(node, part)
         vector = tuple(d for d in node.vector if d in domain.dims)
         added = replace(
             node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
@@ -72,7 +72,7 @@ class TileNodeBuilder:
         self.nodes[added.name] = added
         self.places.setdefault(node.name, []).append(added.name)
 
-    def free(self, node: Node, part: str) -> str:
+    def fresh_name(self, node: Node, part: str) -> str:
         """A name for a part of a node that no other node has."""
         name, number = f"{node.name}.{part}", 2
         while name in self.nodes:
@@ -81,7 +81,7 @@ class TileNodeBuilder:
 
     # ------------------------------------------------------------ recurrences
 
-    def added(
+    def running_recurrence(
         self,
         node: Node,
         each: Node,
@@ -96,7 +96,7 @@ class TileNodeBuilder:
         empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), node.domain)
         tile, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
-        past_name, now_name = self.free(node, "past"), self.free(node, "now")
+        past_name, now_name = self.fresh_name(node, "past"), self.fresh_name(node, "now")
         dims = each.domain
         inputs = (
             replace(read_of(none), guard=compare("==", tile, ZERO)),

@@ -78,19 +78,19 @@ class Tiler(Tiling):
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
 
-    def cut(self) -> Graph:
+    def build(self) -> Graph:
         """The graph with tiles, without those nodes that no one reads any more."""
         old = self.old
         self.nodes = dict(old.nodes)
         versions = self.versions()
-        for name, way in self.region.kept.items():
+        for name, flow in self.region.carriers.items():
             for version in versions[name]:
-                self.tile(AxisAt(name, way), version)
+                self.tile(AxisAt(name, flow), version)
         for name in self.region.ends:
-            self.end(old.nodes[name])
-        for name in self.region.whole:
-            self.join(old.nodes[name])
-        replaced = {*self.region.kept} - {*self.region.whole}
+            self.reduce(old.nodes[name])
+        for name in self.region.materialized:
+            self.reassemble(old.nodes[name])
+        replaced = {*self.region.carriers} - {*self.region.materialized}
         order = [n for name in old.nodes for n in (*self.places.get(name, ()), name)]
         return replace(
             old,
@@ -100,32 +100,34 @@ class Tiler(Tiling):
 
     # ------------------------------------------------------------ versions
 
-    def own(self, name: str) -> Version:
+    def own_version(self, name: str) -> Version:
         """A node's tiles where they are needed first."""
         return Version(self.phases[name], self.loops(name))
 
     def loops(self, name: str) -> tuple[str, ...]:
         """The dimensions of a node without the one that is cut."""
-        way = self.region.kept.get(name)
+        flow = self.region.carriers.get(name)
         dims = self.old.nodes[name].domain.dims
-        return tuple(d for d in dims if not (isinstance(way, VectorDim) and d == way.dim))
+        return tuple(d for d in dims if not (isinstance(flow, VectorDim) and d == flow.dim))
 
     def versions(self) -> dict[str, dict[Version, None]]:
         """Which tiles of each kept node are read."""
-        versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
-        for name in self.region.whole:
-            versions[name][self.own(name)] = None
-        for name, way in self.region.ends.items():
-            self.ask(AxisAt(name, way), self.own(name), versions)
-        for name, way in reversed([*self.region.kept.items()]):
+        versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.carriers}
+        for name in self.region.materialized:
+            versions[name][self.own_version(name)] = None
+        for name, flow in self.region.ends.items():
+            self.request(AxisAt(name, flow), self.own_version(name), versions)
+        for name, flow in reversed([*self.region.carriers.items()]):
             for version in versions[name]:
-                self.ask(AxisAt(name, way), version, versions)
+                self.request(AxisAt(name, flow), version, versions)
         return versions
 
-    def ask(self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]) -> None:
+    def request(
+        self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]
+    ) -> None:
         """Note which tiles a node reads."""
-        for m in self.ways.sources(at):
-            if self.region.kept.get(m.node) == m.way:
+        for m in self.flows.sources(at):
+            if self.region.carriers.get(m.node) == m.flow:
                 versions[m.node][self.version(at.node, reader, m.node)] = None
 
     def version(self, name: str, reader: Version, source: str) -> Version:
@@ -133,8 +135,8 @@ class Tiler(Tiling):
 
         So it is kept neither until later phases nor for points at which it does not vary.
         """
-        if source in self.region.kept and not self.is_large(source):
-            return self.own(source)
+        if source in self.region.carriers and not self.is_large(source):
+            return self.own_version(source)
         node = self.old.nodes[name]
         outer = [d for d in reader.dims if d not in node.vector]
         dims = self.old.universe.sorted((*self.loops(source), *outer))
@@ -168,16 +170,18 @@ class Tiler(Tiling):
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
             domain = self.domain(at, version.dims, version.where)
-            if isinstance(at.way, VectorDim):
-                self.made[key] = self.starred(node, at.way, inputs, domain).name
+            if isinstance(at.flow, VectorDim):
+                self.made[key] = self.vector_tile(node, at.flow, inputs, domain).name
             else:
                 op = self.narrowed(node.op, at)
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
 
-    def starred(self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain) -> Node:
+    def vector_tile(
+        self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain
+    ) -> Node:
         """A node at the points of a tile; those beyond the last one are like the last one."""
-        positions = self.here(star)
+        positions = self.tile_positions(star)
         own = domain.dims
         dims = self.space.universe.ordered((*own, self.row))
         vector = tuple(self.row if d == star.dim else d for d in node.vector)
@@ -185,14 +189,14 @@ class Tiler(Tiling):
             replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
         )
         op, read = moved(node.op, positions), column(node)
-        turn = None if read is None else self.ways.turn(node.inputs[0].source)
+        turn = None if read is None else self.flows.axis_to_dim(node.inputs[0].source)
         if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)
             columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))
         tile = replace(
             node,
-            name=self.free(node, "tile"),
+            name=self.fresh_name(node, "tile"),
             op=op,
             inputs=tuple(inputs),
             domain=Domain(dims, domain.where),
@@ -202,27 +206,27 @@ class Tiler(Tiling):
         self.add(node, tile)
         return tile
 
-    def here(self, star: VectorDim) -> dict[str, Expr]:
+    def tile_positions(self, star: VectorDim) -> dict[str, Expr]:
         """Where a point of a tile stands along the dimension that is cut."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
         return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
     def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
-        pairs = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+        pairs = zip(self.old.nodes[at.node].inputs, self.flows.places(at), strict=True)
         return [self.read(at, version, edge, axis) for edge, axis in pairs]
 
     def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
         """An operand cut along one of its axes, or along the dimension that is cut."""
-        source = self.ways.source(reader, edge, axis)
-        is_tile = source is not None and self.region.kept.get(source.node) == source.way
+        source = self.flows.source(reader, edge, axis)
+        is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
         if source is not None and (is_tile or self.is_cheap(source)):
             tile = self.tile(source, self.version(reader.node, version, source.node))
-            if isinstance(source.way, VectorDim) and axis is not None:
+            if isinstance(source.flow, VectorDim) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
-            turned = isinstance(reader.way, VectorDim) and isinstance(source.way, Link)
+            turned = isinstance(reader.flow, VectorDim) and isinstance(source.flow, Link)
             return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
-        if isinstance(reader.way, VectorDim):
+        if isinstance(reader.flow, VectorDim):
             return self.at_row(reader, edge)
         if axis is None:
             return edge
@@ -232,34 +236,34 @@ class Tiler(Tiling):
 
     def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
         """A read at a point of a tile."""
-        assert isinstance(reader.way, VectorDim)
-        positions = self.here(reader.way)
+        assert isinstance(reader.flow, VectorDim)
+        positions = self.tile_positions(reader.flow)
         return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
 
     def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
-        way = self.region.kept[edge.source]
-        assert isinstance(way, VectorDim)
-        at = {**self.ways.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
+        flow = self.region.carriers[edge.source]
+        assert isinstance(flow, VectorDim)
+        at = {**self.flows.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
         entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         every = replace(edge, source=tile.name, entries=entries)
-        axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
+        axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
         domain = self.domain(reader, version.dims, version.where)
         if axis != last:
             rank = len(operand_type(self.view(), every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
-        return self.taken(reader, every, axis, ZERO, domain)
+        return self.tile_elements(reader, every, axis, ZERO, domain)
 
     def is_cheap(self, at: AxisAt) -> bool:
         """Whether a node outside the region is made again, tile by tile."""
         node = self.old.nodes[at.node]
-        if isinstance(at.way, VectorDim) or node.op.name not in CHEAP:
+        if isinstance(at.flow, VectorDim) or node.op.name not in CHEAP:
             return False
-        pairs = zip(node.inputs, at.way.operands, strict=True)
+        pairs = zip(node.inputs, at.flow.operands, strict=True)
         inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
-        return sum(self.is_cheap(m) for m in self.ways.sources(at)) == inner
+        return sum(self.is_cheap(m) for m in self.flows.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
         """A temporal slice at the tile's positions."""
@@ -284,9 +288,9 @@ class Tiler(Tiling):
     def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
         domain = self.domain(reader, version.dims, version.where)
-        return self.taken(reader, edge, axis, self.start, domain)
+        return self.tile_elements(reader, edge, axis, self.start, domain)
 
-    def taken(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+    def tile_elements(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
@@ -301,16 +305,16 @@ class Tiler(Tiling):
 
     # ------------------------------------------------------------ reductions
 
-    def end(self, node: Node) -> None:
+    def reduce(self, node: Node) -> None:
         """A reduction: what is found for a tile, added to what was found before."""
         at = AxisAt(node.name, self.region.ends[node.name])
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
         domain = self.domain(at, node.domain.dims)
-        inputs = self.inputs(at, self.own(node.name))
+        inputs = self.inputs(at, self.own_version(node.name))
         if isinstance(node.op, Max):
-            inputs = [self.filled(at, inputs[0], how.start, domain)]
+            inputs = [self.padded(at, inputs[0], how.start, domain)]
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
             cast = Cast(dtype=how.dtype)
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
@@ -318,10 +322,10 @@ class Tiler(Tiling):
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
         result = TensorType(how.dtype, type_.shape)
-        now = self.added(node, each, how, result, self.scale(node, how.dtype))
+        now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
         end = at_point(now.domain, self.dim, self.last(at))
-        total = self.finished(node, Edge(source=now.name, entries=end))
+        total = self.finish(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
             last = replace(node, op=Divide(), inputs=(total, read_of(count)))
@@ -336,13 +340,13 @@ class Tiler(Tiling):
         """What a sum so far is multiplied by at each tile."""
         return None
 
-    def finished(self, node: Node, total: Edge) -> Edge:
+    def finish(self, node: Node, total: Edge) -> Edge:
         """What is made of the sum of all tiles."""
         return total
 
-    def filled(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
+    def padded(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
         """An operand without nothing in it: where a tile may be empty, it is filled up."""
-        (axis,) = self.ways.places(at)
+        (axis,) = self.flows.places(at)
         assert axis is not None
         count = operand_type(self.view(), edge).shape[axis]
         if self.space.implies(domain, compare(">=", count, ONE)):
@@ -353,23 +357,23 @@ class Tiler(Tiling):
 
     # ------------------------------------------------------------ putting together
 
-    def join(self, node: Node) -> None:
+    def reassemble(self, node: Node) -> None:
         """A node that others read as a whole, put together from its tiles."""
-        way = self.region.kept[node.name]
-        at = AxisAt(node.name, way)
-        tile = self.tile(at, self.own(node.name))
-        if isinstance(way, VectorDim):
-            point = Sym(way.dim)
+        flow = self.region.carriers[node.name]
+        at = AxisAt(node.name, flow)
+        tile = self.tile(at, self.own_version(node.name))
+        if isinstance(flow, VectorDim):
+            point = Sym(flow.dim)
             places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
             point_entries = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
             edge = Edge(source=tile.name, entries=point_entries)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
-        (axis,) = way.results
+        (axis,) = flow.results
         assert axis is not None
         widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
         full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
-        full = self.nodes[full.name] = self.even(full, axis)
+        full = self.nodes[full.name] = self.full_size(full, axis)
         count = add(self.last(at), ONE)
         every = Slice(ZERO, count)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
@@ -384,7 +388,7 @@ class Tiler(Tiling):
         index = SpatialIndex(entries=taken)
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
 
-    def even(self, node: Node, axis: int) -> Node:
+    def full_size(self, node: Node, axis: int) -> Node:
         """A node of full tiles, whose extent names no tile: all are as long."""
         shape = list(node.types[0].shape)
         shape[axis] = Const(self.size)

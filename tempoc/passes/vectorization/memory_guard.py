@@ -34,22 +34,22 @@ def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> l
     """
     full_extent = kept_whole(graph, dim)
     limit = _size(graph, dim, full_extent)
-    single_point = _points(graph, dim, space)
+    single_point = _single_point_nodes(graph, dim, space)
     full_extent |= single_point
     candidates = [s for s in candidates if s not in single_point]
-    between = _Between(graph, dim, full_extent)
+    boundary = _LoopBoundary(graph, dim, full_extent)
     accepted = {*candidates}
-    while growing := {s for s, _ in between.longer(accepted)}:
+    while growing := {s for s, _ in boundary.growing(accepted)}:
         accepted -= growing
-    for part in _parts(graph, [s for s in candidates if s not in accepted]):
+    for part in _connected_parts(graph, [s for s in candidates if s not in accepted]):
         if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
-            added = {store for _, store in between.longer(accepted.union(part))}
+            added = {store for _, store in boundary.growing(accepted.union(part))}
             if _size(graph, dim, added) <= limit:
                 accepted.update(part)
     return [s for s in candidates if s in accepted]
 
 
-def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
+def _connected_parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
     """The names in parts, none of which reads what another one computes."""
     near: dict[str, list[str]] = {name: [] for name in names}
     for name in names:
@@ -60,7 +60,7 @@ def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
     return components(names, near.__getitem__)
 
 
-def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+def _single_point_nodes(graph: Graph, dim: str, space: Space) -> set[str]:
     """The nodes with one point along a dimension."""
     names: set[str] = set()
     for node in graph.nodes.values():
@@ -71,27 +71,27 @@ def _points(graph: Graph, dim: str, space: Space) -> set[str]:
     return names
 
 
-class _Between:
+class _LoopBoundary:
     """What stands between nodes that compute a dimension at once and those that loop."""
 
     def __init__(self, graph: Graph, dim: str, full_extent: Collection[str]) -> None:
         nodes = graph.nodes.values()
-        self.whole = {*full_extent}
-        self.free = self.whole | {n.name for n in nodes if is_cheap(n.op)}
+        self.full_extent = {*full_extent}
+        self.free = self.full_extent | {n.name for n in nodes if is_cheap(n.op)}
         self.free |= {n.name for n in nodes if dim not in n.domain.dims}
         self.merges = [
             (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)
         ]
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
 
-    def longer(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
+    def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
         """Stars, each with a store between it and a loop that would grow."""
         free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
         for reader, source in self.reads:
             if source not in free and reader in vectorized:
                 yield reader, source
-            if reader not in free and source in vectorized and source not in self.whole:
+            if reader not in free and source in vectorized and source not in self.full_extent:
                 yield source, source
 
 

@@ -16,7 +16,7 @@ from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Slice
 
 
-def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
+def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
     """Nodes between a loop along a dimension and an effect at its points."""
     nodes = [n for n in graph.nodes.values() if dim in n.domain.dims]
     effects = [n.name for n in nodes if isinstance(n.op, EffectOp)]
@@ -40,7 +40,7 @@ def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
             if dim in graph.nodes[reader].domain.dims and _is_at_point(graph, edge, dim)
         ]
 
-    return _reached(effects, sources) & _reached(in_loops, readers)
+    return _reachable(effects, sources) & _reachable(in_loops, readers)
 
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
@@ -49,7 +49,7 @@ def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
     return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
 
 
-def _reached(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
+def _reachable(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
     reached, worklist = set(starts), [*starts]
     while worklist:
         for name in after(worklist.pop()):

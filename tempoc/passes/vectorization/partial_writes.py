@@ -27,7 +27,7 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partial:
+class PartialWrite:
     """A branch of a merge with a copy of its own, and where that is written."""
 
     merge: str
@@ -36,7 +36,7 @@ class Partial:
     where: Expr
 
 
-def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
+def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[PartialWrite, ...]]:
     """The graph with copies, and which branches have one."""
     lazy = together(graph)
     nodes, partials = dict(graph.nodes), []
@@ -53,11 +53,11 @@ def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
             inputs = list(nodes[merge.name].inputs)
             inputs[k] = replace(edge, source=copy.name, out=0)
             nodes[merge.name] = replace(nodes[merge.name], inputs=tuple(inputs))
-            partials.append(Partial(merge=merge.name, branch=k, copy=copy.name, where=where))
+            partials.append(PartialWrite(merge=merge.name, branch=k, copy=copy.name, where=where))
     return (replace(graph, nodes=_in_order(graph, nodes, partials)), tuple(partials))
 
 
-def whole(graph: Graph, parts: Sequence[Partial]) -> Graph:
+def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
     """The graph without the copies of what writes a merge at one point after the other anyway."""
     nodes = dict(graph.nodes)
     for p in parts:
@@ -87,7 +87,9 @@ def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: 
     )
 
 
-def _in_order(graph: Graph, nodes: dict[str, Node], partials: Sequence[Partial]) -> dict[str, Node]:
+def _in_order(
+    graph: Graph, nodes: dict[str, Node], partials: Sequence[PartialWrite]
+) -> dict[str, Node]:
     """All nodes, copies after what they copy."""
     copies: dict[str, list[str]] = {}
     for p in partials:

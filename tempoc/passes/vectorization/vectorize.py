@@ -26,8 +26,8 @@ from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.dependence import Dependence, Reads, at_once, loops, stuck
 from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.vectorization.memory_guard import frugal
-from tempoc.passes.vectorization.observed_values import awaited
-from tempoc.passes.vectorization.partial_writes import part, whole
+from tempoc.passes.vectorization.observed_values import observed_values
+from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
@@ -64,7 +64,7 @@ class Vectorize:
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
         plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
-        graph, parts = part(
+        graph, parts = split_partial_writes(
             replace(graph, nodes=plain),
             context.space,
         )
@@ -76,34 +76,38 @@ class Vectorize:
                 message = f"{dim.name} stays a loop: its points are not known before the run"
                 context.remarks.add("vectorize", message)
             else:
-                graph = _along(graph, dim.name, cycles, context)
-        return whole(graph, parts)
+                graph = _vectorize_along(graph, dim.name, cycles, context)
+        return drop_redundant_copies(graph, parts)
 
 
-def _along(graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext) -> Graph:
+def _vectorize_along(
+    graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext
+) -> Graph:
     """The graph with one dimension more starred."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    into = _into_merges(graph)
+    into = _written_branches(graph)
     stars = [
-        n.name for n in with_dim if _is_regular(graph, n, (*n.vector, dim), context.space, into)
+        n.name
+        for n in with_dim
+        if _is_vectorizable(graph, n, (*n.vector, dim), context.space, into)
     ]
     stars = _schedulable(graph, dim, stars, cycles, context)
-    while observed := awaited(graph, dim, stars).intersection(stars):
+    while observed := observed_values(graph, dim, stars).intersection(stars):
         late = [s for s in stars if s in observed]
-        _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
+        _remark_missed(graph, dim, late, "what is printed or saved of it should not wait", context)
         stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(with_dim):
         affordable = frugal(graph, dim, stars, context.space)
         dropped = [s for s in stars if s not in affordable]
-        _missed(
+        _remark_missed(
             graph, dim, dropped, "what they share with these would have to be kept whole", context
         )
         stars = affordable
     if stars:
         message = f"{dim}: {len(stars)} of {len(with_dim)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
-    return _starred(graph, stars, dim)
+    return _with_vector_dim(graph, stars, dim)
 
 
 def _schedulable(
@@ -128,7 +132,7 @@ def _schedulable(
                 without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
                 late = [s for s in inside if s in without_loop]
                 why = "no plain loop carries a cycle"
-            _missed(graph, dim, late, why, context)
+            _remark_missed(graph, dim, late, why, context)
             stars = [s for s in stars if s not in late]
             vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
@@ -143,7 +147,9 @@ def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set
     return {n for part in components(names, sources.__getitem__) if name in part for n in part}
 
 
-def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
+def _remark_missed(
+    graph: Graph, dim: str, names: list[str], why: str, context: PassContext
+) -> None:
     """Say what stays a loop, and why."""
     if names:
         shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
@@ -152,7 +158,7 @@ def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassCon
         context.remarks.add("vectorize", message, spans[0] if spans else None)
 
 
-def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
+def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:
     nodes = dict(graph.nodes)
     for name in names:
         vector = graph.universe.ordered((*nodes[name].vector, dim))
@@ -163,7 +169,7 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 # ---------------------------------------------------------------- what can be stated
 
 
-def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+def _written_branches(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
     """For each node the branches of merges that it writes."""
     branches: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
@@ -173,7 +179,7 @@ def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
     return branches
 
 
-def _is_regular(
+def _is_vectorizable(
     graph: Graph,
     node: Node,
     vector: tuple[str, ...],
@@ -189,7 +195,7 @@ def _is_regular(
     loop_domain = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
     return inside and not any(
-        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+        _writes_partially(graph, node, merge, k, vector, space) for merge, k in into[node.name]
     )
 
 
@@ -204,7 +210,7 @@ def _is_inside(
     )
 
 
-def _writes_parts(
+def _writes_partially(
     graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
     """Whether the node writes into a merge at some points of its ranges only."""

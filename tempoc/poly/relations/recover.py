@@ -67,12 +67,12 @@ def remainders(e: Expr) -> Expr:
             factor = c // x.divisor
             remainder = sub(e, mul(Const(c), x))
             other = add(remainder, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
-            if _weight(other) < _weight(e):
+            if _term_count(other) < _term_count(e):
                 return remainders(other)
     return e
 
 
-def _weight(e: Expr) -> int:
+def _term_count(e: Expr) -> int:
     return len(e.terms) + bool(e.const) if isinstance(e, IndexSum) else 1
 
 

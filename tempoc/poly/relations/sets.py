@@ -90,7 +90,7 @@ class IslFrame:
             self.context.set_max_operations(0)
             self.context.reset_operations()
 
-    def bearable(self, answer: Callable[[], R]) -> R | None:
+    def within_patience(self, answer: Callable[[], R]) -> R | None:
         """What isl answers soon, or `None`; with each answer that it does not, patience halves."""
         result = self.limited(max(SOON >> self._hard, LEAST), answer)
         self._hard += result is None and not self._is_limited

@@ -193,7 +193,10 @@ class Space:
         """A condition with the same truth at every point of `given`, as short as is found soon."""
         key = ("simplify", condition, given)
         return self.known.once(
-            key, lambda: self.frame.bearable(lambda: self._simplify(condition, given)) or condition
+            key,
+            lambda: (
+                self.frame.within_patience(lambda: self._simplify(condition, given)) or condition
+            ),
         )
 
     def _simplify(self, condition: Expr, given: Domain) -> Expr:

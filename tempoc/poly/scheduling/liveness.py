@@ -147,7 +147,7 @@ class Liveness:
             return None
         writes = replace(life, reads=(), kept=())
         gaps = [self._clash(writes, use) for use in life.reads]
-        if (outputs := self._kept(life)) is not None:
+        if (outputs := self._output_cells(life)) is not None:
             gaps.append(self._since(writes).intersect_domain(outputs).deltas())
         return maps.union(gaps) if gaps else None
 
@@ -223,7 +223,7 @@ class Liveness:
         later = isl.Set.empty(space.set(domain).get_space())
         for use in life.reads:
             later = later.union(self._again(replace(life, reads=(), kept=()), use))
-        if (outputs := self._kept(life)) is not None:
+        if (outputs := self._output_cells(life)) is not None:
             later = later.union(touched.intersect_range(outputs).domain())
         dead = space.set(domain).subtract(later)
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
@@ -231,14 +231,14 @@ class Liveness:
     def _again(self, life: _Life, use: _Touch) -> isl.Set:
         """When what the one who writes touches is used after that."""
 
-        def made() -> isl.Set:
+        def compute() -> isl.Set:
             (writer,) = life.writes
             now = self.timeline.relation(writer.moments)
             after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
             again = self._touch(life, writer).apply_range(self._reading(life, use))
             return again.intersect(after).domain()
 
-        return self._once("again", (life, use), made)
+        return self._once("again", (life, use), compute)
 
     # Relations
 
@@ -248,7 +248,7 @@ class Liveness:
     def _limited(self, question: str, about: Hashable, make: Callable[[], R]) -> R | None:
         """The answer, unless it takes too long."""
         frame = self.timeline.space.frame
-        return self._once(question, about, lambda: frame.bearable(make))
+        return self._once(question, about, lambda: frame.within_patience(make))
 
     def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
         """The tensor with times that compare with those of the anchors."""
@@ -284,7 +284,7 @@ class Liveness:
             "reading", about, lambda: self._touch(life, use).reverse().apply_range(times)
         )
 
-    def _kept(self, life: _Life) -> isl.Set | None:
+    def _output_cells(self, life: _Life) -> isl.Set | None:
         space = self.timeline.space
         sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.kept]
         total = None
@@ -295,24 +295,24 @@ class Liveness:
     def _clash(self, writes: _Life, use: _Touch) -> isl.Set:
         """How far apart cells are of which the second is written while the first awaits the use."""
 
-        def made() -> isl.Set:
+        def compute() -> isl.Set:
             born = self._born(writes)
             times = born.get_space().range()
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
             until = self._reading(writes, use).apply_range(order).apply_range(born.reverse())
             return self._since(writes).intersect(until).deltas()
 
-        return self._once("clash", (writes, use), made)
+        return self._once("clash", (writes, use), compute)
 
     def _since(self, writes: _Life) -> isl.Map:
         """Pairs of cells of which the second is written when the first is, or later."""
 
-        def made() -> isl.Map:
+        def compute() -> isl.Map:
             born = self._born(writes)
             later = isl.Map.lex_le(born.get_space().range())
             return born.apply_range(later).apply_range(born.reverse())
 
-        return self._once("since", writes, made)
+        return self._once("since", writes, compute)
 
     def _born(self, writes: _Life) -> isl.Map:
         """The cells to the times at which they are written."""
@@ -326,7 +326,7 @@ class Liveness:
         if not life.writes:
             return None
         last = maps.latest(maps.union(uses))
-        outputs = self._kept(life)
+        outputs = self._output_cells(life)
         return last if outputs is None else last.subtract_domain(outputs)
 
     def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:

@@ -74,11 +74,11 @@ class Grouping:
         self.edges = edges
         self.done = done
         self.place = {name: k for k, name in enumerate(problem.tasks)}
-        self.live = dict(enumerate(self.smallest()))
-        self.home = {m: k for k, g in self.live.items() for m in g.members}
-        self.paths = Paths(tuple(self.live), self.links())
+        self.groups = dict(enumerate(self.components()))
+        self.group_of = {m: k for k, g in self.groups.items() for m in g.members}
+        self.paths = Paths(tuple(self.groups), self.links())
 
-    def smallest(self) -> list[LoopGroup]:
+    def components(self) -> list[LoopGroup]:
         """The strongly connected components with their options, sources before sinks."""
         after: dict[str, list[str]] = {t: [] for t in self.tasks}
         for e in self.edges:
@@ -124,22 +124,22 @@ class Grouping:
         # delay is better than to turn a loop around that could run forwards.
         for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
             for a, b in flows:
-                self.consider(a, b, wish)
-        for a, b in self.strangers():
-            self.consider(a, b, Wish.FAVOURITE)
-        start = {k: min(self.place[m] for m in g.members) for k, g in self.live.items()}
-        order = cycles.sort(sorted(self.live, key=start.__getitem__), self.links())
-        return [self.live[k] for k in order]
+                self.try_merge(a, b, wish)
+        for a, b in self.unconnected():
+            self.try_merge(a, b, Wish.FAVOURITE)
+        start = {k: min(self.place[m] for m in g.members) for k, g in self.groups.items()}
+        order = cycles.sort(sorted(self.groups, key=start.__getitem__), self.links())
+        return [self.groups[k] for k in order]
 
-    def strangers(self) -> Iterator[tuple[str, str]]:
+    def unconnected(self) -> Iterator[tuple[str, str]]:
         """Pairs of groups, each by one of its tasks."""
-        groups = [g for g in self.live.values() if g.options]
+        groups = [g for g in self.groups.values() if g.options]
         firsts = sorted((g.members[0] for g in groups), key=self.place.__getitem__)
         return combinations(firsts, 2)
 
-    def consider(self, a: str, b: str, wish: Wish) -> None:
+    def try_merge(self, a: str, b: str, wish: Wish) -> None:
         """Merge the groups of two tasks if they have an option in common and it is legal."""
-        first, second = self.live[self.home[a]], self.live[self.home[b]]
+        first, second = self.groups[self.group_of[a]], self.groups[self.group_of[b]]
         common = [o for o in first.options if o in second.options]
         common = common or [o for o in first.options if o in second.guest]
         common = common or [o for o in second.options if o in first.guest]
@@ -151,7 +151,7 @@ class Grouping:
             common = common if wish is Wish.FAVOURITE else common[:1]
         elif wish is not Wish.ANY:
             common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
-        self.join(self.home[a], self.home[b], common, wish)
+        self.join(self.group_of[a], self.group_of[b], common, wish)
 
     def join(self, first: int, second: int, common: Sequence[Option], wish: Wish) -> None:
         """Make one of two groups, if a common loop is legal and no path leads out and back.
@@ -160,12 +160,12 @@ class Grouping:
         `s`, at 0.
         """
         between = self.paths.between(first, second)
-        late = tuple(m for k in (*between, second) for m in self.live[k].members)
-        members = tuple(sorted((*self.live[first].members, *late), key=self.place.__getitem__))
+        late = tuple(m for k in (*between, second) for m in self.groups[k].members)
+        members = tuple(sorted((*self.groups[first].members, *late), key=self.place.__getitem__))
         inside = [
             e
             for e in within(members, self.edges)
-            if self.home[e.flow.writer] != self.home[e.flow.reader]
+            if self.group_of[e.flow.writer] != self.group_of[e.flow.reader]
         ]
         options: list[Option] = []
         for option in common:
@@ -192,20 +192,20 @@ class Grouping:
     ) -> None:
         """Put one group in the place of several."""
         for k in old[1:]:
-            del self.live[k]
-        self.live[old[0]] = LoopGroup(members=members, options=options, pins=pins)
-        self.home.update(dict.fromkeys(members, old[0]))
+            del self.groups[k]
+        self.groups[old[0]] = LoopGroup(members=members, options=options, pins=pins)
+        self.group_of.update(dict.fromkeys(members, old[0]))
         self.paths.merge(old)
 
     def pins(self, parts: Sequence[int], between: Sequence[int], option: Option) -> Pins | None:
         """Those of the parts, and those of what comes along; `None` if that cannot."""
-        guests = [k for k in parts if option not in self.live[k].options]
-        guests = [k for k in guests if option in self.live[k].guest]
+        guests = [k for k in parts if option not in self.groups[k].options]
+        guests = [k for k in guests if option in self.groups[k].guest]
         more = self.pinned([k for k in between if k not in guests], option[0])
         if more is None:
             return None
-        own = {m: e for k in parts for m, e in self.live[k].pins.items()}
-        lent = {m: e for k in guests for m, e in self.live[k].guest[option].items()}
+        own = {m: e for k in parts for m, e in self.groups[k].pins.items()}
+        lent = {m: e for k in guests for m, e in self.groups[k].guest[option].items()}
         return {**own, **lent, **more}
 
     def delayed(
@@ -235,7 +235,7 @@ class Grouping:
 
     def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
         """Where tasks without the dimension can run in a loop over it; `None` if some cannot."""
-        members = [m for k in between for m in self.live[k].members]
+        members = [m for k in between for m in self.groups[k].members]
         if any(dim in self.problem.tasks[m].dims for m in members):
             return None
         places = list(dict.fromkeys(self.places(members, dim)))
@@ -264,7 +264,7 @@ class Grouping:
         """Which groups read from which, by number."""
         links: dict[int, list[int]] = {}
         for e in self.edges:
-            a, b = self.home[e.flow.writer], self.home[e.flow.reader]
+            a, b = self.group_of[e.flow.writer], self.group_of[e.flow.reader]
             if a != b and b not in links.setdefault(a, []):
                 links[a].append(b)
         return links

@@ -50,7 +50,7 @@ def check_order(problem: SchedulingProblem) -> None:
     worklist = [(tuple(problem.tasks), edges, tuple[str, ...]())]
     while worklist:
         tasks, edges, done = worklist.pop()
-        for group in Grouping(problem, tasks, edges, done).live.values():
+        for group in Grouping(problem, tasks, edges, done).groups.values():
             inside = within(group.members, edges)
             if inside and not group.options:
                 problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
