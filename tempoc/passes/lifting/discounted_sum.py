@@ -1,4 +1,4 @@
-"""Discounted sums: the weights of a range are powers of one number.
+"""Discounted sums, whose weights are powers of one number, become recurrences or windows.
 
     %y = sum (mul %x[t:T], (power %g, arange)) : [t] f32
     ->
@@ -6,8 +6,8 @@
     %y.next  = add %y.faded, %x      : [t | t < T-1] f32
     %y.run   = merge %x[T-1] when t == T-1, %y.next when t < T-1
 
-A recurrence takes one step for each point, where the sum takes as many as its range is long; it is
-the same up to rounding. Over windows of a fixed size they are one operator (``Window``).
+The recurrence takes one step per point where the sum takes as many as its range is long; results
+agree up to rounding. Discounted sums over windows of a fixed size become one operator (``Window``).
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscountedSum:
-    """A sum over a range that moves with ``dim``, of ``factors`` weighted by powers of ``base``.
+    """A sum of ``factors``, weighted by powers of ``base``, over a range that moves with ``dim``.
 
-    The weight of the element that stands next to the point is ``base ** nearest``; each further one
-    has the next power. ``axes`` of the product, which has ``ndim``, are summed; ``axis``, one of
-    them, is the range. With ``keepdims`` they stay, with one element.
+    The element nearest to the point has the weight ``base ** nearest``, each further one the next
+    power. The product of factors and weights has ``ndim`` axes, of which ``axes`` are summed;
+    ``axis``, one of them, is the range. With ``keepdims`` the summed axes stay, with one element
+    each.
     """
 
     node: Node
@@ -63,12 +64,12 @@ class DiscountedSum:
 
     @property
     def place(self) -> int:
-        """The axis, counted from the last one."""
+        """The axis of the range, counted from the last axis."""
         return self.ndim - self.axis
 
 
 def discounted_sums(graph: Graph, node: Node, space: Space) -> Iterator[DiscountedSum]:
-    """The ways to see a node as a discounted sum."""
+    """All matches of a node as a discounted sum."""
     if not node.types or node.types[0].dtype in HALVES or node.types[0].weak:
         return
     if isinstance(node.op, MatMul):
@@ -83,7 +84,7 @@ def discounted_sums(graph: Graph, node: Node, space: Space) -> Iterator[Discount
 
 
 def _factors(graph: Graph, edge: Edge) -> tuple[Edge, ...]:
-    """What is multiplied to an operand."""
+    """The factors of an operand that is a product, nested products included."""
     source = graph.nodes[edge.source]
     if not isinstance(source.op, Multiply) or not is_identity(edge, graph):
         return (edge,)
@@ -98,6 +99,7 @@ def _matches(
     ndim: int,
     space: Space,
 ) -> Iterator[DiscountedSum]:
+    """The discounted sums over ``axes`` in which one factor holds the weights."""
     for axis in axes:
         place = ndim - axis
         for k, factor in enumerate(factors):
@@ -123,7 +125,7 @@ def _matches(
 
 
 def _keeps_rounding(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
-    """Whether a product of these factors can be had without rounding another way than before."""
+    """Whether the product of these factors can be recomputed without rounding differently."""
     dtypes = {operand_type(graph, e).dtype for e in factors}
     return len(factors) == 1 or dtypes == {node.types[0].dtype}
 
@@ -131,7 +133,7 @@ def _keeps_rounding(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool
 def _nearest_exponent(
     weights: Powers, moving_range: MovingRange, entry: Slice, dim: str, space: Space
 ) -> Expr | None:
-    """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
+    """The exponent of the element nearest to the point; ``None`` if it varies or weights grow."""
     start, step = weights.exponent.start, weights.exponent.step
     exponent = start
     if isinstance(moving_range, Prefix):
@@ -143,11 +145,14 @@ def _nearest_exponent(
     return None if step != away or cut or varies or entry.step != 1 else exponent
 
 
-# ---------------------------------------------------------------- what is made of it
+# ---------------------------------------------------------------- rewrites
 
 
 def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
-    """Nodes for a range that grows by one element from point to point; the last has its name."""
+    """The nodes of a recurrence, for a range that grows by one element per point.
+
+    The last node has the name of the sum. ``None`` if the range does not grow that way.
+    """
     if not isinstance(discounted.range, Prefix | Suffix):
         return None
     node, dim = discounted.node, discounted.dim
@@ -169,7 +174,10 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
 
 
 def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
-    """Nodes for a range of a fixed size that compute all points at once."""
+    """The nodes of a weighted window operator, for a range of a fixed size; ``None`` for others.
+
+    All points are computed at once.
+    """
     node, dim, moving_range = discounted.node, discounted.dim, discounted.range
     if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, Const):
         return None
@@ -208,7 +216,7 @@ def _has_finite_powers(graph: Graph, base: Edge) -> bool:
 
 
 def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
-    """What the powers weigh: the product of the factors, with the first power."""
+    """The product of the factors and the weight of the nearest element."""
     builder, domain = rebuild.builder, rebuild.domain_of(discounted.node.domain.dims)
     dtype = discounted.node.types[0].dtype
     parts = [rebuild.edge(e) for e in discounted.factors]
@@ -244,7 +252,7 @@ def _nearest_weight(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
 
 
 def _with_kept_axes(builder: NodeBuilder, discounted: DiscountedSum, result: Node) -> Node:
-    """The value with the summed axes, if they stay."""
+    """The value with the summed axes restored, if the sum has ``keepdims``."""
     for axis in sorted(discounted.axes) if discounted.keepdims else ():
         result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
     return result

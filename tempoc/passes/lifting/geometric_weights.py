@@ -1,4 +1,4 @@
-"""Weights that are powers of one number along an axis: ``g ** arange(n)``, however written."""
+"""Geometric weights: recognizes ``g ** arange(n)`` along an axis, in whatever form it is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, s
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 _EXACT = (DType.I32, DType.I64, DType.F32, DType.F64)
-"""In these an exponent is what it says."""
+"""The dtypes in which whole exponents are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,17 @@ class LinearExponent:
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """``base`` to the power of a line."""
+    """``base`` raised to exponents that are linear in the position."""
 
     base: Edge
     exponent: LinearExponent
 
 
 def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
-    """The powers that an operand holds along an axis (counted from the last), if it has no other.
+    """The powers along an axis of an operand, counted from its last axis.
 
-    They are computed at the point at hand, or are a slice of what other points computed.
+    ``None`` if the operand has other values or other axes. The powers are computed at the reader's
+    own point, or read in a slice of other points.
     """
     inner = _vector_operand(graph, edge, place)
     if inner is None:
@@ -55,7 +56,7 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
 
 
 def _vector_operand(graph: Graph, edge: Edge, place: int) -> Edge | None:
-    """The vector in an operand whose other axes have one element."""
+    """The operand as a vector, if all other axes have one element."""
     shape = operand_type(graph, edge).shape
     axis = len(shape) - place
     if axis < 0 or any(e != ONE for k, e in enumerate(shape) if k != axis):
@@ -90,13 +91,16 @@ def _sliced_powers(graph: Graph, edge: Edge) -> Powers | None:
 
 
 def _is_same_at(base: Edge, at: dict[str, Expr]) -> bool:
-    """Whether an operand of another point is the same as here."""
+    """Whether the operand of another point is the same as at the point itself."""
     moved = [d for d, e in at.items() if e != Sym(d)]
     return not any(d in symbols(e) for d in moved for e in base.entries)
 
 
 def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
-    """The whole numbers of a vector, or one number, as they are at the point at hand."""
+    """The exponents in a vector or scalar, if they are linear in the position.
+
+    The operand must be read at the reader's own point.
+    """
     node = graph.nodes[edge.source]
     if not is_identity(edge, graph) or node.types[0].dtype not in _EXACT:
         return None
@@ -128,7 +132,7 @@ def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
 def _signed_sum(
     graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]
 ) -> LinearExponent | None:
-    """The sum of some lines with their signs."""
+    """The sum of linear exponents, each with its sign; ``None`` if one is not linear."""
     lines = [linear_exponent(graph, e) for e in edges]
     linear = [x for x in lines if x is not None]
     if len(linear) < len(lines):

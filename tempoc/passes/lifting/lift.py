@@ -3,19 +3,18 @@
     %y = sum %x[0:t+1] : [t*] f32     ->     %y.scan = cumsum %x[0:T]           : []   f32[T]
                                              %y      = getitem{(t)} %y.scan     : [t*] f32
 
-At each point the sum looks at all that came before: as much work as the square of the length. A
-scan does all of it in one pass. Suffixes (``x[t:T]``) are scans from the end, and windows
-(``x[max(t-2, 0):t+1]``) one operator that slides along the axis. Where all points are read
-together, the scan itself is what is read.
+Summing the whole prefix at each point takes quadratic work; a scan takes one pass. Suffixes
+(``x[t:T]``) become reverse scans, and windows (``x[max(t-2, 0):t+1]``) a sliding-window operator.
+Consumers that read all points at once read the scan itself.
 
-Where the points stay a loop, because it makes what they reduce, a range that grows by one element
-from point to point becomes a running value (``running_reduction.py``); a window stays what it is,
-unless it is one over data that are given. Discounted sums become recurrences in any case
-(``discounted_sum.py``): those that are scans are found by the pass after this one.
+Where the points stay a loop because that loop computes the operand, a range that grows by one
+element per point becomes a running value (``running_reduction.py``), and a window stays as it is,
+unless its operand is an input. Discounted sums always become recurrences (``discounted_sum.py``);
+the pass after this one turns recurrences into scans where it can.
 
-Differences of running sums are never taken, not even of integers, where they would be exact: a
-window is as fast without (``ops/tensor/window.py``). Nor do sums of products become convolutions.
-On a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out of 4096 to
+Windows are never computed as differences of prefix sums, not even of integers, where that would be
+exact: the window operator is as fast (``ops/tensor/window.py``). Nor do sums of products become
+convolutions: on a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out of 4096 to
 262144 numbers, and stencils are single fused loops as they are.
 """
 
@@ -47,7 +46,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
-    """Lifts what is computed at all points at once."""
+    """Replaces reductions over moving ranges by scans, windows and running values."""
 
     name: ClassVar[str] = "lift"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -55,7 +54,7 @@ class Lift:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph without moving ranges where scans or running values do."""
+        """The graph with scans, windows and running values in place of moving ranges."""
         lazy = together(graph)
         nodes: dict[str, Node] = {}
         for node in graph.nodes.values():
@@ -68,7 +67,7 @@ class Lift:
 
 
 def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
-    """The nodes in the place of one, which may have ranges of several dimensions."""
+    """The nodes that replace one; it may reduce ranges along several dimensions."""
     for discounted in discounted_sums(graph, node, context.space):
         given = all(is_given(graph, e) for e in discounted.factors)
         applies = discounted.dim in node.vector or given
@@ -98,7 +97,7 @@ def _remark(message: str, node: Node, context: PassContext) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """Nodes in the place of one whose points then come one after the other along ``dim``."""
+    """The nodes that replace ``node`` and compute its points in order along ``dim``."""
 
     node: Node
     dim: str
@@ -107,7 +106,7 @@ class _Step:
 
 
 def _loop_step(graph: Graph, node: Node, space: Space) -> _Step | None:
-    """A discounted sum at any time; other ranges where their points are not all had at once."""
+    """A replacement whose points run in order: of any discounted sum, or of a looping reduction."""
     for discounted in discounted_sums(graph, node, space):
         parts = as_recurrence(graph, discounted, space)
         if parts is not None:
@@ -122,7 +121,7 @@ def _loop_step(graph: Graph, node: Node, space: Space) -> _Step | None:
 
 
 def _with_running_values(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
-    """The graph with running values where there is an order in which they can be had."""
+    """The graph with running values, except those that would make it unschedulable."""
     steps: dict[str, _Step] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
@@ -149,7 +148,7 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
 
 
 def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
-    """Say which ranges are gone through at each point."""
+    """Remark which ranges are reduced anew at each point."""
     for target in range_reductions(graph, node, context.space):
         _remark(f"`{node.name}` goes through its range at each {target.dim}", node, context)
 
@@ -158,7 +157,7 @@ def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
 
 
 def _read_arrays(graph: Graph) -> Graph:
-    """Who reads all points of an element of a scan reads the scan."""
+    """The graph in which reads of all elements of a scan, one per point, read the scan itself."""
     scans = {n.name: a for n in graph.nodes.values() if (a := _array_dim(graph, n)) is not None}
     nodes = {
         node.name: node
@@ -174,7 +173,7 @@ def _read_arrays(graph: Graph) -> Graph:
 
 
 def _array_dim(graph: Graph, node: Node) -> str | None:
-    """The dimension of a node whose points are the elements of an array, one by one."""
+    """The dimension whose points are the elements of an array, in order, if a node is such."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     (edge,) = node.inputs
@@ -193,7 +192,7 @@ def _array_dim(graph: Graph, node: Node) -> str | None:
 
 
 def _read_array(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
-    """An edge to the array in the place of one that reads all its elements."""
+    """The edge, redirected to the array if it reads all its elements."""
     if edge.source not in scans:
         return edge
     node, dim = graph.nodes[edge.source], scans[edge.source]

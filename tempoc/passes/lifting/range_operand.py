@@ -1,7 +1,7 @@
-"""What is computed element by element from a range, computed from another part of the same tensor.
+"""Elementwise operands of a range, recomputed from another part of the same tensor.
 
-``exp(x[0:t+1] * w)`` is the same function of each element, so it can be had of all of ``x``, or of
-one element alone::
+``exp(x[0:t+1] * w)`` is the same function of each element, so it can be computed of all of ``x``,
+or of one element alone::
 
     %a = mul %x[0:t+1], %w : [t] f32[t+1]           %a.all = mul %x[0:T], %w : [] f32[T]
     %b = exp %a            : [t] f32[t+1]     ->    %b.all = exp %a.all      : [] f32[T]
@@ -28,12 +28,12 @@ from tempoc.symbolic.walk import symbols
 
 
 def is_elementwise(node: Node) -> bool:
-    """Whether each element of the result is a function of the elements at its place."""
+    """Whether each element of the result depends on the operands' elements at its position only."""
     return isinstance(node.op, Nary | Unary | Select)
 
 
 def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
-    """The slices that make an axis of an operand, ``place`` counted from the last axis."""
+    """The slices that an axis of an operand comes from; ``place`` is counted from the last axis."""
     for leaf in _leaves(graph, edge):
         axis = operand_type(graph, leaf).ndim - place
         slices = [e for e in leaf.entries if isinstance(e, Slice)]
@@ -42,13 +42,13 @@ def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
 
 
 def is_given(graph: Graph, edge: Edge) -> bool:
-    """Whether an operand is computed from nothing that varies but what is there from the start."""
+    """Whether an operand is computed elementwise from inputs, parameters and constants alone."""
     sources = (graph.nodes[leaf.source] for leaf in _leaves(graph, edge))
     return all(isinstance(n.op, Input | Param) or not n.inputs for n in sources)
 
 
 def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
-    """What an operand is computed from, element by element."""
+    """The operands at which the elementwise computation of an operand begins."""
     worklist, seen = [edge], {edge}
     while worklist:
         operand = worklist.pop(0)
@@ -63,12 +63,12 @@ def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
 
 @dataclass(slots=True)
 class Rebuild:
-    """Makes what an operand is computed from anew, with another part in the place of a range.
+    """Clones the elementwise computation of an operand, reading another part in place of a range.
 
-    ``change`` gives the slice to read instead of a slice, or a point, and then ``axis_stays`` is
-    false; ``None`` if that slice is of another kind. ``domain_of`` gives the domain of a new node,
-    given the dimensions of the old one; ``part`` is in their names. Nothing else may vary with
-    ``dim``.
+    ``change`` maps a slice to the slice to read instead, or to a point (then ``axis_stays`` is
+    false), or to ``None`` if the slice is of another kind. ``domain_of`` maps the dimensions of a
+    node to the domain of its clone; ``part`` is the suffix of the clones' names. Apart from the
+    range, nothing may vary with ``dim``.
     """
 
     builder: NodeBuilder
@@ -81,7 +81,7 @@ class Rebuild:
     memo: dict[Edge, Edge | None] = field(default_factory=dict)
 
     def edge(self, edge: Edge) -> Edge | None:
-        """What is read in place of an operand; ``None`` where that cannot be had."""
+        """The operand to read instead; ``None`` where it cannot be recomputed."""
         if edge not in self.memo:
             self.memo[edge] = self._changed(edge)
         return self.memo[edge]
@@ -104,7 +104,7 @@ class Rebuild:
         return self._put(node, operands) if len(operands) == len(inputs) else None
 
     def _leaf(self, edge: Edge, place: int, axis: int) -> Edge | None:
-        """The slice itself."""
+        """The read of the changed slice."""
         entry = edge.entries[place]
         assert isinstance(entry, Slice)
         entry_read = self.change(entry)
@@ -122,7 +122,7 @@ class Rebuild:
         return rebuilt if inside else None
 
     def _constant(self, node: Node) -> Edge | None:
-        """A number, wherever it is computed."""
+        """A clone of a constant."""
         mentioned = (*expressions(node.op), *(e for t in node.types for e in t.shape))
         free = not any(self.dim in symbols(e) for e in mentioned)
         return self._put(node, []) if free else None

@@ -1,4 +1,4 @@
-"""Which nodes reduce ranges that move, and what there is in the place of each reduction."""
+"""Reductions over moving ranges: which nodes they are, and the operators that replace them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ SCANS: dict[type[Op], type[Scan]] = {
     Sum: CumSum, Prod: CumProd, Max: CumMax, Min: CumMin, Any: CumMax, All: CumMin,
     Mean: CumSum, LogSumExp: CumLogSumExp,
 }  # fmt: skip
-"""The scan that computes all partial reductions; that of a ``bool`` is one of 0 and 1."""
+"""The scan that computes all partial reductions; a ``bool`` is scanned as 0 and 1."""
 
 WINDOWS: dict[type[Op], str] = {
     Sum: "sum", Prod: "prod", Max: "max", Min: "min", Any: "any", All: "all", Mean: "sum"
 }  # fmt: skip
-"""What slides along an axis."""
+"""The reduction of a ``Window`` operator."""
 
 STEPS: dict[type[Op], type[Op]] = {
     Sum: Add, Prod: Multiply, Max: Maximum, Min: Minimum, Any: Or, All: And, Mean: Add
 }  # fmt: skip
-"""What combines a running value with one more element."""
+"""The operator that combines a running value with one more element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeReduction:
-    """A node that reduces ranges which move with ``dim``; they are an axis of its only operand."""
+    """A node that reduces ranges which move with ``dim``: ``axis`` of its only operand."""
 
     node: Node
     dim: str
@@ -53,17 +53,17 @@ class RangeReduction:
 
     @property
     def edge(self) -> Edge:
-        """What the node reads."""
+        """The operand of the node."""
         return self.node.inputs[0]
 
     @property
     def place(self) -> int:
-        """The axis, counted from the last one."""
+        """The axis of the range, counted from the last axis."""
         return self.ndim - self.axis
 
 
 def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
-    """The ranges that a node reduces and that move with one of its dimensions."""
+    """The reductions of a node over ranges that move with one of its dimensions."""
     if type(node.op) not in SCANS or len(node.inputs) != 1:
         return
     assert isinstance(node.op, Reduction)
@@ -79,7 +79,7 @@ def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeRe
 
 
 def neutral(op: Op, dtype: DType) -> Scalar:
-    """What a reduction gives for an empty range, in the dtype of its scan."""
+    """The neutral element of a reduction, in the dtype of its scan."""
     if isinstance(op, LogSumExp):
         return -math.inf
     return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
@@ -88,7 +88,7 @@ def neutral(op: Op, dtype: DType) -> Scalar:
 def full_range_operands(
     builder: NodeBuilder, dim: str, place: int, moving_range: MovingRange
 ) -> Rebuild:
-    """What makes the operands of all ranges of a kind, together, from those of one."""
+    """A ``Rebuild`` that computes the operands of all points' ranges together."""
     node, space = builder.whole, builder.space
 
     def domain_of(dims: tuple[str, ...]) -> Domain:

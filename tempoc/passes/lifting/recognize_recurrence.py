@@ -1,13 +1,13 @@
-"""Recognizing recurrences: cycles that go round through merges, one step along one dimension.
+"""Recognizes recurrences: cycles through merges whose dependence distance is 1 in one dimension.
 
     %h.mul = mul %a, %h[t-1]          : [t | t >= 1] f32        states  %h, steps  mul, add
     %h.1   = add %h.mul, %b           : [t | t >= 1] f32   ->   operands  %a, %b at t
     %h     = merge %h.0 when t == 0, %h.1 when t >= 1           for 1 <= t < T, forwards
 
-The states of a cycle are its merges. At each step every state is made of those of the neighbouring
-step, by operators that are the same at every point, and of operands from outside of the cycle.
-Nodes may compute at a distance (``%d = mul %h, %a`` read at ``t+1``): what they read is then read
-at that distance.
+The states of a cycle are its merges. Each step computes every state from those of the neighbouring
+step and from operands outside of the cycle, by operators that are the same at every point. A node
+of the cycle may be read at an offset (``%d = mul %h, %a`` read at ``t+1``); its operands are then
+read at that offset too.
 """
 
 from __future__ import annotations
@@ -39,21 +39,23 @@ STEP_OPERATORS = (
     Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
     Split, MatMul, Einsum, Reduction,
 )  # fmt: skip
-"""What steps are made of."""
+"""The operators of which steps may consist."""
 MAX_NODES = 200
-"""No cycle of more nodes is looked at."""
+"""The most nodes of a cycle."""
 
 
 class NotARecurrence(Exception):
-    """A cycle is no recurrence; the message says why."""
+    """A cycle is no recurrence; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecurrenceCycle:
-    """A cycle: its states, each with the branch that goes round, and what a step does.
+    """A recurrence: the states of a cycle and what each step computes.
 
-    Steps are done where ``lower <= dim < upper``; the values that they start with are the states,
-    then the operands, which are read in the coordinates of the states at that step.
+    ``branches`` has for each state the merge's branch that is loop-carried. Steps run where ``lower
+    <= dim < upper``. Values are numbered: first the states, then the operands (in the states'
+    coordinates at that step), then the results of the steps; ``carried`` has the numbers of the new
+    states.
     """
 
     dim: str
@@ -67,12 +69,12 @@ class RecurrenceCycle:
     operands: tuple[Edge, ...]
 
     def varies(self, operand: Edge) -> bool:
-        """Whether an operand is another one at each step."""
+        """Whether an operand differs from step to step."""
         return any(self.dim in symbols(e) for e in operand.entries)
 
     @property
     def first(self) -> Expr:
-        """The point that the first step starts from."""
+        """The point of the initial states."""
         return sub(self.lower, ONE) if self.forward else self.upper
 
     @property
@@ -82,12 +84,12 @@ class RecurrenceCycle:
 
     @property
     def bottom(self) -> Expr:
-        """The least point that has a row."""
+        """The least point of the states, the initial one included."""
         return self.first if self.forward else self.lower
 
 
 def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
-    """The cycles along a dimension that pass a merge, at one point of all other dimensions."""
+    """The cycles along a dimension through a merge, at one point of all other dimensions."""
     names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
 
     def sources(name: str) -> list[str]:
@@ -101,7 +103,7 @@ def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
 
 
 def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
-    """``c`` if a node reads at ``dim + c`` and elsewhere at its own point; ``None`` otherwise."""
+    """The offset ``c`` of a read at ``dim + c`` and the own point otherwise; else ``None``."""
     source = graph.nodes[edge.source].domain
     if source.dims != node.domain.dims:
         return None
@@ -118,7 +120,7 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 
 def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
-    """The recurrence that a cycle is; raises ``NotARecurrence``."""
+    """The recurrence of a cycle; raises ``NotARecurrence``."""
     if len(cycle) > MAX_NODES:
         raise NotARecurrence("there are too many steps")
     inside = {*cycle}
@@ -148,7 +150,7 @@ def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> R
 
 
 def _check_step(graph: Graph, node: Node, dim: str) -> None:
-    """Raise unless a node can be (part of) a step, or a state."""
+    """Raise unless a node can be a state, or (part of) a step."""
     part = isinstance(node.op, SpatialIndex) and not node.op.gathers
     if not part and not isinstance(node.op, (*STEP_OPERATORS, Merge)):
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
@@ -160,7 +162,7 @@ def _check_step(graph: Graph, node: Node, dim: str) -> None:
 
 
 def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
-    """The branch of a state that goes round."""
+    """The branch of a state that is loop-carried."""
     inputs = graph.nodes[state].inputs
     carried = [k for k, e in enumerate(inputs) if e.source in inside]
     if len(carried) != 1:
@@ -171,7 +173,7 @@ def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
 def _step_interval(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
 ) -> tuple[Expr, Expr]:
-    """Where steps are done, the same for all states."""
+    """The first and last point of the steps, the same for all states."""
     intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
@@ -187,7 +189,7 @@ def _step_interval(
 
 @dataclass(frozen=True, slots=True)
 class _Ref:
-    """A value on its way to a number: a state, an operand or a result of a step."""
+    """A value that has no number yet: a state, an operand or a result of a step."""
 
     kind: str
     place: int
@@ -196,7 +198,10 @@ class _Ref:
 
 @dataclass(slots=True)
 class _CycleWalk:
-    """Goes from the states backwards to those of the step before, at a distance ``before``."""
+    """Follows a cycle backwards, from its states to those of the step before.
+
+    ``before`` is the offset of the step before: -1 or 1.
+    """
 
     graph: Graph
     dim: str
@@ -210,11 +215,11 @@ class _CycleWalk:
     _in_progress: set[tuple[str, int]] = field(default_factory=set)
 
     def definition(self, state: str) -> _Ref:
-        """What makes a state at its own point."""
+        """The value of a state at its own point."""
         return self.value(state, 0, 0)
 
     def value(self, name: str, out: int, at: int) -> _Ref:
-        """What a node of the cycle computes at a distance from the states at hand."""
+        """The value of a node of the cycle, at an offset from the states' point."""
         if (name, at) in self._in_progress or abs(at) > len(self.inside):
             raise NotARecurrence(f"`{name}` needs itself at its own point")
         if (name, at) not in self._memo:
@@ -245,7 +250,7 @@ class _CycleWalk:
         return self.value(edge.source, edge.out, shift)
 
     def operand(self, node: Node, edge: Edge, at: int) -> _Ref:
-        """What a node of the cycle reads."""
+        """The value of an operand of a node of the cycle."""
         if edge.source in self.inside:
             shift = distance(self.graph, node, edge, self.dim)
             assert shift is not None
@@ -270,6 +275,6 @@ class _CycleWalk:
         return len(self.states) + len(self.operands) + before + ref.out
 
     def numbered_steps(self) -> Iterator[OpStep]:
-        """The steps, their values numbered."""
+        """The steps with numbered values."""
         for op, refs, dtypes in self.steps:
             yield op, tuple(self.number(r) for r in refs), dtypes

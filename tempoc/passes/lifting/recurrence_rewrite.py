@@ -1,15 +1,16 @@
-"""Making the nodes of a recurrence: the operator, and who reads its rows.
+"""Builds the nodes of a recurrence: the operator, and the consumers of its rows.
 
-Where the recurrence makes all of a state but its first point, the state becomes the rows::
+Where the recurrence computes all points of a state but the first, the rows replace the state::
 
     %h      = merge %h.0 when t == 0, %h.1 when t >= 1   : [t] f32
     ->
     %h.rows = recurrence{...} %h.0, %a[0:T], %b[0:T]     : []  f32[T]
     %h      = getitem{entries=(t,)} %h.rows              : [t] f32
 
-and consumers of the whole state read ``%h.rows``. A state with more equations stays a merge, of
-which one branch reads the rows: the node of that branch if the state takes all its points, else a
-node of its own, since a branch also has values where the state takes none (``%n`` at the last t)::
+and consumers of all points of the state read ``%h.rows``. A state with more equations stays a
+merge, and one of its branches reads the rows: the branch's node itself if the state takes all its
+points, otherwise a new node, since the branch also has points that the state does not take (``%n``
+at the last t)::
 
     %n      = tanh %x                                              : [t] f32
     %x      = merge %x.0 when t < 2, %n[t-1] when t >= 2           : [t] f32
@@ -71,6 +72,8 @@ def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> 
 
 @dataclass(slots=True)
 class _ScanRewrite:
+    """Replaces one cycle by a recurrence; ``new_nodes`` are those built so far."""
+
     graph: Graph
     recurrence: RecurrenceCycle
     space: Space
@@ -84,7 +87,7 @@ class _ScanRewrite:
     # ------------------------------------------------------------ which form
 
     def is_full(self) -> bool:
-        """Whether every state is its first point, which one equation gives, and the steps."""
+        """Whether every state consists of its first point, given by one equation, and the steps."""
         for name, k in zip(self.recurrence.states, self.recurrence.branches, strict=True):
             node = self.graph.nodes[name]
             point = Sym(self.dim)
@@ -110,7 +113,7 @@ class _ScanRewrite:
     # ------------------------------------------------------------ the operator
 
     def node(self, full: bool) -> Node:
-        """The recurrence."""
+        """The node of the recurrence; ``full``: its rows replace the states."""
         states = [self.graph.nodes[s] for s in self.recurrence.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
         k = self.recurrence.branches[0]
@@ -149,17 +152,17 @@ class _ScanRewrite:
         return node
 
     def pairs(self) -> list[tuple[Node, int]]:
-        """The states with the branch that goes round."""
+        """The states, each with its loop-carried branch."""
         pairs = zip(self.recurrence.states, self.recurrence.branches, strict=True)
         return [(self.graph.nodes[s], k) for s, k in pairs]
 
     @property
     def count(self) -> Expr:
-        """How many steps there are, none where they would be fewer."""
+        """How many steps there are, at least 0."""
         return self.space.reduce(maximum(ZERO, self.recurrence.count), Domain(()))
 
     def available(self, edge: Edge, domain: Domain) -> Edge:
-        """The edge, if all that it reads is there; a number is made anew where it is not."""
+        """The edge, if its source exists wherever the recurrence runs; constants are cloned to."""
         new = {n.name: n for n in self.new_nodes}
         source = new.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:
@@ -171,7 +174,7 @@ class _ScanRewrite:
         return replace(edge, source=clone.name)
 
     def first_row(self, state: Node, branch: int, full: bool) -> Edge:
-        """The first row of a state: what its other equation gives, or the state itself there."""
+        """The first row of a state: its other equation, or else the state at the first point."""
         at = {self.dim: self.recurrence.first}
         if full:
             edge = state.inputs[1 - branch]
@@ -181,7 +184,7 @@ class _ScanRewrite:
         return Edge(source=state.name, entries=entries)
 
     def original(self, edge: Edge) -> Edge:
-        """An access of what a copy was copied from."""
+        """The edge, reading through copies."""
         copy = self.graph.nodes[edge.source]
         while (
             isinstance(copy.op, Copy)
@@ -196,9 +199,9 @@ class _ScanRewrite:
         return edge
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
-        """An operand of all steps, and which of its rows is that of the first.
+        """A per-step operand as a slice, and the index of the first step's row in it.
 
-        All rows that there are are read, so that nothing is cut off.
+        All rows that exist are read, so that the array need not be cut.
         """
         source = self.graph.nodes[edge.source]
         moving = [k for k, e in enumerate(edge.entries) if self.dim in symbols(e)]
@@ -222,7 +225,7 @@ class _ScanRewrite:
         return replace(edge, entries=entries), start
 
     def materialized(self, edge: Edge) -> Edge:
-        """An operand as a tensor of its own, at each point of the steps."""
+        """A per-step operand as a tensor of its own, with a point for each step."""
         state, branch = self.pairs()[0]
         where = conjunction(state.domain.where, state.inputs[branch].guard)
         name = self.fresh_name(f"{self.recurrence.states[0]}.operand")
@@ -241,10 +244,10 @@ class _ScanRewrite:
             candidate, number = f"{name}{number}", number + 1
         return candidate
 
-    # ------------------------------------------------------------ the readers
+    # ------------------------------------------------------------ the consumers
 
     def replace_states(self, node: Node) -> Graph:
-        """The states become the rows."""
+        """The graph in which the states read the rows."""
         changed = {
             name: self.row(node, out, self.graph.nodes[name], Sym(self.dim))
             for out, name in enumerate(self.recurrence.states)
@@ -252,7 +255,7 @@ class _ScanRewrite:
         return self.redirect_reads(node, self.with_nodes(changed))
 
     def replace_branches(self, node: Node) -> Graph:
-        """The branches of states that go round become rows."""
+        """The graph in which the loop-carried branches of the states read the rows."""
         changed: dict[str, Node] = {}
         for out, (state, k) in enumerate(self.pairs()):
             edge = state.inputs[k]
@@ -268,7 +271,7 @@ class _ScanRewrite:
         return self.with_nodes(changed)
 
     def with_own_row(self, node: Node, out: int, state: Node, k: int, taken: Domain) -> Node:
-        """A state that reads rows in a branch, which has other consumers at further points."""
+        """A state that reads the rows in a new branch; the old one has other consumers."""
         assert isinstance(state.op, Merge)
         copy = replace(
             state,
@@ -286,7 +289,7 @@ class _ScanRewrite:
         return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
 
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
-        """What reads the row of a point in the place of a node."""
+        """The node that reads the row of a point, in place of ``old``."""
         trailing = node.types[out].shape[1:]
         entries: tuple[IndexPart, ...] = (
             sub(at, self.recurrence.bottom), *((ZERO, n, 1) for n in trailing),
@@ -298,7 +301,7 @@ class _ScanRewrite:
         )
 
     def with_nodes(self, changed: dict[str, Node]) -> Graph:
-        """The graph with nodes changed, and the new ones before the first of them."""
+        """The graph with nodes replaced, and the new nodes before the first of them."""
         nodes: dict[str, Node] = {}
         for name, node in self.graph.nodes.items():
             if name in changed and self.new_nodes[0].name not in nodes:
@@ -307,7 +310,7 @@ class _ScanRewrite:
         return replace(self.graph, nodes=nodes)
 
     def redirect_reads(self, node: Node, graph: Graph) -> Graph:
-        """Reads of whole states become reads of the rows."""
+        """The graph in which reads of all points of a state read the rows."""
         outs = {name: out for out, name in enumerate(self.recurrence.states)}
 
         def moved(source: str, entries: Sequence[Entry]) -> tuple[int, tuple[Entry, ...]] | None:

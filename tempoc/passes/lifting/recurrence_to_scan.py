@@ -1,4 +1,4 @@
-"""Recurrences become scans: one node makes all rows.
+"""Recurrences become scans: one node computes the states of all points.
 
     %a     = mul %g, %on                   : [t] f32
     %h.mul = mul %a, %h[t+1]               : [t | t < T-1] f32
@@ -9,15 +9,16 @@
     %h.rows = recurrence{steps=(mul, add), reverse=true} %r[T-1], %a[0:T], %r[0:T] : [] f32[T]
     %h      = getitem{entries=(t,)} %h.rows : [t*] f32
 
-What a cycle waits for is only itself (``recognize_recurrence.py``), so all that it reads can be
-computed at all points at once, and its steps need no more than their own operators. Sums, products,
-maxima and
-averages so far, discounted returns and advantages, linear recurrences, diagonal or with matrices,
-and their derivatives, which run the other way, are such cycles; so are recurrent networks.
+The only loop-carried dependences of such a cycle are its own (``recognize_recurrence.py``), so all
+its operands can be vectorized, and its steps consist of its own operators alone. Examples are
+running sums, products, maxima and averages, discounted returns and advantages, linear recurrences
+(diagonal or with matrices), recurrent networks, and the derivatives of all these, which run
+backwards.
 
-A cycle stays a loop where a loop makes what it reads: rows would have to wait for that loop, and
-what it needs only for a step would be kept whole. It also stays one where the states are large: a
-loop then costs little in comparison, and rows would only take memory.
+A cycle stays a loop if another loop computes its operands: the scan would have to wait for that
+loop, and operands that live for one step would be stored for all points. It also stays a loop if
+its states are large: then the loop's overhead is small in comparison, and storing the states of all
+points would only take memory.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ NodeNames = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scans:
-    """Makes scans of recurrences."""
+    """Replaces recurrences by scans."""
 
     limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
 
@@ -58,7 +59,7 @@ class Scans:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with scans; a program whose lengths the data decide stays as it is."""
+        """The graph with scans; a program whose bounds end at run time stays as it is."""
         if graph.universe.lengths:
             return graph
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
@@ -84,7 +85,7 @@ class Scans:
     def recurrences_along(
         self, graph: Graph, dim: str, context: PassContext
     ) -> dict[NodeNames, RecurrenceCycle]:
-        """The recurrences along a dimension, as far as one can see by looking at each alone."""
+        """The recurrences along a dimension, each cycle judged by itself."""
         recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
         for cycle in cycles(graph, dim):
@@ -110,7 +111,7 @@ class Scans:
     def small_recurrence(
         self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext
     ) -> RecurrenceCycle:
-        """A recurrence with states that are not too large; raises ``NotARecurrence``."""
+        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``."""
         recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
         for state in recurrence.states:
@@ -126,14 +127,14 @@ class Scans:
 
 
 def _component_numbers(graph: Graph) -> dict[str, int]:
-    """A number for each node, the same for those that need each other, at whichever point."""
+    """The number of each node's strongly connected component, whatever the points read."""
     sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
     parts = components(list(graph.nodes), sources.__getitem__)
     return {name: k for k, part in enumerate(parts) for name in part}
 
 
 def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) -> bool:
-    """Whether an operand, which the states need, needs a state."""
+    """Whether an operand of the recurrence depends on one of its states."""
     states = {numbers[s] for s in recurrence.states}
     return any(numbers[e.source] in states for e in recurrence.operands)
 
@@ -145,7 +146,7 @@ def _made_by_a_loop(name: str) -> str:
 def _with_recurrences(
     graph: Graph, recurrences: Mapping[NodeNames, RecurrenceCycle], context: PassContext
 ) -> tuple[Graph, dict[NodeNames, Node]]:
-    """The graph with all recurrences for which nodes can be made and are read, and these."""
+    """The graph with all recurrences that can be built and have consumers, and their nodes."""
     nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     rewritten = replace(graph, nodes=plain)
@@ -165,7 +166,7 @@ def _vectorized(
     nodes: Mapping[NodeNames, Node],
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
-    """The graph with stars for all that can be computed at once; cycles that must stay loops."""
+    """The graph, vectorized, and the cycles that must stay loops, each with the reason."""
     unschedulable = held_up(rewritten, context.space)
     if unschedulable:
         rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
@@ -188,7 +189,7 @@ def _vectorized(
 
 
 def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
-    """Whether a tensor is there at all points anyway, or computed at all of them at once."""
+    """Whether a tensor is stored for all points anyway, or computed at all of them at once."""
     node = graph.nodes[name]
     if isinstance(node.op, Input | Param) or dim not in node.domain.dims or dim in node.vector:
         return True
@@ -198,7 +199,7 @@ def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
 
 
 def _is_read_in_slices(graph: Graph, name: str, dim: str) -> bool:
-    """Whether somebody reads a slice of a tensor along a dimension."""
+    """Whether some consumer reads a slice of a tensor along a dimension."""
     place = graph.nodes[name].domain.dims.index(dim)
     reads = [(o.source, o.entries) for o in graph.outputs]
     reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]

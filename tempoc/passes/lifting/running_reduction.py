@@ -5,8 +5,8 @@
                                           %y.run   = merge %y.first when t == 0,
                                                            %y.next when t >= 1 : [t]         f32
 
-The same with a factor: a sum whose weights are powers of one number, that of the nearest element
-being 1, is that element and the factor times the neighbour's sum.
+A sum whose weights are powers of one number (the nearest element has weight 1) is computed likewise:
+it is the nearest element plus the neighbour's sum times that number.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from tempoc.symbolic.walk import substitute, symbols
 class RangeGrowth:
     """How a range grows by one element from point to point.
 
-    Points run from ``first`` on; there the range is ``single`` or empty. Those that have a
-    neighbour ``before`` them whose range lacks just the ``newest`` element are ``later``, of the
-    others ``early`` is true.
+    Points run from ``first`` on; there the range is ``single`` (one element) or empty. ``later``
+    are the points whose neighbour ``before`` them has the same range without the newest element;
+    ``early`` are all others.
     """
 
     dim: str
@@ -66,7 +66,7 @@ class RangeGrowth:
 def range_growth(
     target: MovingRange, entry: Slice, dim: str, domain: Domain, space: Space
 ) -> RangeGrowth | None:
-    """How a range grows; ``None`` if it may grow by more than one element, or by none."""
+    """How a range grows; ``None`` unless it grows by exactly one element."""
     span = spans(domain, (dim,), space)
     end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
     shift = sub(end, Sym(dim))
@@ -93,7 +93,10 @@ def range_growth(
 
 @dataclass(slots=True)
 class RunningReduction:
-    """Makes the running value of a range of ``entry``'s kind; ``decay`` multiplies what was."""
+    """Builds the running value of a reduction over ranges like ``range``.
+
+    ``decay`` multiplies the neighbour's value.
+    """
 
     builder: NodeBuilder
     range: MovingRange
@@ -104,9 +107,11 @@ class RunningReduction:
     def nodes(
         self, combine: Op, empty: Op, element: Callable[[Rebuild], Edge | None]
     ) -> Node | None:
-        """The merge that holds the value of each point, all else being made.
+        """The merge with the value of each point, after building its operands; ``None`` if it
+        cannot be.
 
-        ``element`` makes one element out of its parts; ``empty`` reduces nothing.
+        ``element`` builds the contribution of one element; ``combine`` adds it to the neighbour's
+        value; ``empty`` is the reduction whose neutral element starts the sum.
         """
         builder, domain, growth = self.builder, self.builder.whole.domain, self.growth
         early, later = (self._where(c) for c in (growth.early, growth.later))
@@ -142,7 +147,7 @@ class RunningReduction:
     def _first(
         self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
     ) -> Node | None:
-        """The value at the points where there is nothing yet, or one element."""
+        """The value at the points whose range is empty, or has one element."""
         builder, growth = self.builder, self.growth
         (type_,) = next(reversed(builder.nodes.values())).types
         if not growth.single:
@@ -166,7 +171,7 @@ class RunningReduction:
     def _rebuild(
         self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
     ) -> Rebuild:
-        """What makes the element that a range gained last, at the points of ``domain_of``."""
+        """The clone of the operand at the newest element of the range."""
         builder, domain, dim = self.builder, self.builder.whole.domain, self.growth.dim
 
         def newest(entry: Slice) -> Expr | None:
@@ -180,7 +185,7 @@ class RunningReduction:
 
 
 def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
-    """Nodes that compute the points of the target one after the other, the last has its name.
+    """Nodes that compute the points of the reduction in order; the last has its name.
 
     ``None`` where the range does not grow by one element from point to point.
     """
@@ -206,7 +211,7 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
 
 
 def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
-    """The part of the reduction that one element of the range is."""
+    """The contribution of one element of the range to the reduction."""
     builder, op = rebuild.builder, target.node.op
     assert isinstance(op, Reduction)
     element = rebuild.edge(target.edge)

@@ -1,4 +1,4 @@
-"""Reductions over moving ranges, and the scans and windows that compute all points of them."""
+"""Reductions over moving ranges as scans or windows, which compute all points together."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tempoc.symbolic.expr import ZERO, Expr
 
 
 def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
-    """Nodes in the place of the target that compute all its points at once; the last has its name.
+    """Nodes that compute all points of the reduction together; the last has its name.
 
-    ``None`` where that cannot be stated.
+    ``None`` where the reduction has no such form.
     """
     builder = NodeBuilder(graph, space, target.node, target.node.vector)
     try:
@@ -47,14 +47,14 @@ def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FullAxisValues:
-    """The values of all points, side by side along an axis of a node without the dimension."""
+    """The values of all points, along an axis of a node without the dimension."""
 
     node: Node
     axis: int
 
 
 def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
-    """All partial reductions."""
+    """The scan of all partial reductions, or all windows."""
     node, moving_range = target.node, target.range
     assert isinstance(node.op, Reduction)
     rebuild = full_range_operands(builder, target.dim, target.place, moving_range)
@@ -89,7 +89,7 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
 def _reduce_other_axes(
     builder: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
 ) -> tuple[Edge, int]:
-    """What is left to scan when all other axes have been reduced, and along which axis."""
+    """The operand with all axes reduced but the range's, and the position of that."""
     op = target.node.op
     assert isinstance(op, Reduction)
     axes = axes_of(op.axes, target.ndim)
@@ -119,7 +119,7 @@ def _windows(
 
 
 def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullAxisValues) -> Node:
-    """The value of the point at hand, as the node has it."""
+    """The reduction's value at the own point, of the node's type."""
     node, shape = target.node, values.node.types[0].shape
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
@@ -129,7 +129,7 @@ def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullA
 
 
 def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node) -> Node:
-    """The value of the node, given the reduction of its range."""
+    """The value of the node, given the reduction of its range: divided, cast, and with its axes."""
     node = target.node
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):

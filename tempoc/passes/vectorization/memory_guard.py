@@ -1,12 +1,12 @@
-"""Which nodes may compute a dimension at once without keeping more than has to be kept anyway.
+"""Which nodes may be vectorized along a dimension without storing more than is stored anyway.
 
-Where some nodes keep their loop, what they share with the others is kept whole: made before the
-loop, or used after it. That is allowed
+If some nodes keep their loop, tensors between them and vectorized nodes have to be stored at full
+extent: computed before the loop, or consumed after it. That is allowed
 
-- at no cost: for what is kept whole in any case (``analysis/full_extent.py``);
-- for products of tensors, which gain by being computed at once, and what is connected with them, as
-  long as what it adds is no more than what is kept whole anyway: the projections of all inputs of
-  a recurrent network are made before it runs.
+- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``);
+- for matrix products, which gain from being vectorized, and the nodes connected with them, as long
+  as the additional tensors are no larger than those with full extent anyway: so the projections of
+  all inputs of a recurrent network are computed before it runs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _TYPICAL = 1000
 
 
 def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
-    """Those of the stars that may compute all points of a dimension at once.
+    """Those of the candidates that may be vectorized along a dimension.
 
-    To a node with only one point it is all the same: it is left to the loops.
+    Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     """
     full_extent = kept_whole(graph, dim)
     limit = _size(graph, dim, full_extent)
@@ -50,7 +50,7 @@ def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> l
 
 
 def _connected_parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The names in parts, none of which reads what another one computes."""
+    """The names in parts, none of which reads from another."""
     near: dict[str, list[str]] = {name: [] for name in names}
     for name in names:
         for edge in graph.nodes[name].inputs:
@@ -72,7 +72,7 @@ def _single_point_nodes(graph: Graph, dim: str, space: Space) -> set[str]:
 
 
 class _LoopBoundary:
-    """What stands between nodes that compute a dimension at once and those that loop."""
+    """The tensors between vectorized nodes and those that loop."""
 
     def __init__(self, graph: Graph, dim: str, full_extent: Collection[str]) -> None:
         nodes = graph.nodes.values()
@@ -85,7 +85,7 @@ class _LoopBoundary:
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
 
     def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Stars, each with a store between it and a loop that would grow."""
+        """Vectorized nodes, each with a tensor at the boundary that would grow to its full extent."""
         free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
         for reader, source in self.reads:
@@ -96,7 +96,7 @@ class _LoopBoundary:
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
-    """How many elements tensors have at a point of a dimension, if bounds are large."""
+    """The number of elements of tensors at a point of a dimension, for large bounds."""
     return sum(
         _elements(graph, graph.nodes[n]) for n in {*names} if dim in graph.nodes[n].domain.dims
     )

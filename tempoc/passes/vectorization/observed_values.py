@@ -1,7 +1,6 @@
-"""What is seen while a program runs: who prints a loss at each step wants to see it at that step.
+"""Values that effects observe while the program runs, such as a loss that is printed at each step.
 
-Where a loop makes what leads to it, values that effects show are not computed at once after that
-loop, though they might be.
+They are not vectorized if they depend on a loop: they would only be shown after the loop's end.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tempoc.symbolic.expr import Slice
 
 
 def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
-    """Nodes between a loop along a dimension and an effect at its points."""
+    """The nodes on paths from a loop along a dimension to an effect at the same points."""
     nodes = [n for n in graph.nodes.values() if dim in n.domain.dims]
     effects = [n.name for n in nodes if isinstance(n.op, EffectOp)]
     if not effects:
@@ -44,7 +43,7 @@ def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
 
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
-    """Whether a read takes one point of the dimension."""
+    """Whether a read takes a single point of the dimension."""
     dims = graph.nodes[edge.source].domain.dims
     return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
 

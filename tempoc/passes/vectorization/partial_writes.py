@@ -1,4 +1,4 @@
-"""Branches of merges with points of their own, so that what computes them can do so all at once.
+"""Copies for merge branches that take only some points of a node, so that it can be vectorized.
 
     %a = exp %x                          : [t] f32
     %y = merge %b when t < T-5, %a when t >= T-5 : [t] f32
@@ -7,8 +7,8 @@
     %a.part = copy %a                    : [t | t >= T-5] f32
     %y = merge %b when t < T-5, %a.part when t >= T-5 : [t] f32
 
-A node that computes points at once writes all of them. Where only some belong to a merge, as others
-read the node as well, a copy writes these.
+A vectorized node writes all its points at once. If a merge takes only some of them, because the
+node has other consumers too, a copy of these points writes into the merge.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialWrite:
-    """A branch of a merge with a copy of its own, and where that is written."""
+    """A branch of a merge with a copy of its own, and the condition for its points."""
 
     merge: str
     branch: int
@@ -37,7 +37,7 @@ class PartialWrite:
 
 
 def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[PartialWrite, ...]]:
-    """The graph with copies, and which branches have one."""
+    """The graph with copies, and the branches that have one."""
     lazy = together(graph)
     nodes, partials = dict(graph.nodes), []
     for merge in graph.nodes.values():
@@ -58,7 +58,7 @@ def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[Parti
 
 
 def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
-    """The graph without the copies of what writes a merge at one point after the other anyway."""
+    """The graph without the copies of nodes that loop over the merge's points anyway."""
     nodes = dict(graph.nodes)
     for p in parts:
         (read,) = nodes[p.copy].inputs
@@ -72,7 +72,7 @@ def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
 
 
 def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: Space) -> Node:
-    """What writes a merge in the place of a node."""
+    """The copy that writes into a merge in place of ``source``."""
     name, number = f"{source.name}.part", 2
     while name in nodes:
         name, number = f"{source.name}.part{number}", number + 1
@@ -90,7 +90,7 @@ def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: 
 def _in_order(
     graph: Graph, nodes: dict[str, Node], partials: Sequence[PartialWrite]
 ) -> dict[str, Node]:
-    """All nodes, copies after what they copy."""
+    """All nodes, each followed by its copies."""
     copies: dict[str, list[str]] = {}
     for p in partials:
         copies.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)

@@ -1,17 +1,17 @@
-"""All points of a dimension at once, where no point waits for another one.
+"""Vectorizes dimensions: all their points are computed at once where none depends on another.
 
     %h = tanh %x : [b, t] f32[8]     ->     %h = tanh %x : [b*, t] f32[8]
 
-A starred dimension is no loop any more: the kernel maps its points (``jax.vmap``), stores get an
-axis for it. What a node means does not change.
+A vectorized ("starred") dimension is no loop any more: the kernel maps its points (``jax.vmap``),
+and buffers get an axis for it. The meaning of a node does not change.
 
-For each dimension, in declaration order: first all nodes that have it are starred; while some cycle
-of dependences then has no loop that carries it, its nodes lose their star again (a recurrence stays
-a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
-``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
+Dimensions are tried in declaration order. First all nodes with the dimension are starred; while
+some dependence cycle then has no loop that carries it, its nodes lose their star again (so a
+recurrence stays a loop, and the nodes around it do not). Loops over other dimensions may carry a
+cycle: of ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, what is starred must not make memory grow (``memory_guard.py``).
-What a kernel makes for all points at once is bounded: as many points at once as fit ``batch``.
+If some nodes keep their loop, stars must not increase memory (``memory_guard.py``). A kernel with
+large intermediate arrays maps only as many points at a time as fit into ``batch``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectorize:
-    """Stars what can be starred."""
+    """Stars all dimensions that need no loop."""
 
     batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
 
@@ -49,9 +49,10 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars, which do not depend on those that it has.
+        """The graph with new stars, whatever stars it has.
 
-        What ends when the data say so is done step by step, and so is what it varies over.
+        Dimensions whose bound is decided during the run stay loops, and so do the dimensions over
+        which such a bound varies.
         """
         for starred in context.starred:
             if starred.graph is graph:
@@ -83,7 +84,7 @@ class Vectorize:
 def _vectorize_along(
     graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext
 ) -> Graph:
-    """The graph with one dimension more starred."""
+    """The graph with one more dimension starred."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _written_branches(graph)
     stars = [
@@ -113,7 +114,7 @@ def _vectorize_along(
 def _schedulable(
     graph: Graph, dim: str, stars: list[str], cycles: Sequence[Reads], context: PassContext
 ) -> list[str]:
-    """Those of the stars with which loops still carry all cycles."""
+    """Those of the stars with which loops still carry all dependence cycles."""
     vectors = at_once(graph)
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
@@ -139,7 +140,7 @@ def _schedulable(
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
-    """All that is in a cycle of dependences with a node."""
+    """All nodes in a dependence cycle with a node."""
     sources: dict[str, list[str]] = {n: [] for n in names}
     for d in needs:
         if d.sink in sources and d.source in sources:
@@ -150,7 +151,7 @@ def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set
 def _remark_missed(
     graph: Graph, dim: str, names: list[str], why: str, context: PassContext
 ) -> None:
-    """Say what stays a loop, and why."""
+    """Remark which nodes keep their loop, and why."""
     if names:
         shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
         spans = graph.nodes[names[0]].spans
@@ -166,7 +167,7 @@ def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-# ---------------------------------------------------------------- what can be stated
+# ---------------------------------------------------------------- legality
 
 
 def _written_branches(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
@@ -186,7 +187,11 @@ def _is_vectorizable(
     space: Space,
     into: dict[str, list[tuple[Node, int]]],
 ) -> bool:
-    """Whether the points form ranges, and all that they touch can be stated and is there."""
+    """Whether a node can compute all points of some dimensions at once.
+
+    Its points must form intervals, its reads must be inside their sources at all of these, and it
+    must write all of them.
+    """
     if isinstance(node.op, EffectOp | ExternHost):
         return False
     intervals = ranges(node.domain, vector, space)
@@ -213,6 +218,6 @@ def _is_inside(
 def _writes_partially(
     graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
-    """Whether the node writes into a merge at some points of its ranges only."""
+    """Whether the node writes only some points of its intervals into a merge."""
     where = space.simplify(written_where(merge, branch, graph), node.domain)
     return any(d in symbols(where) for d in vector)
