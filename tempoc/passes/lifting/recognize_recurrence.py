@@ -173,7 +173,7 @@ def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
 def _step_interval(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
 ) -> tuple[Expr, Expr]:
-    """The first and last point of the steps, the same for all states."""
+    """The ``lower`` and ``upper`` end of the steps, the same for all states."""
     intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]

@@ -162,7 +162,10 @@ class _ScanRewrite:
         return self.space.reduce(maximum(ZERO, self.recurrence.count), Domain(()))
 
     def available(self, edge: Edge, domain: Domain) -> Edge:
-        """The edge, if its source exists wherever the recurrence runs; constants are cloned to."""
+        """The edge, or one to a clone of a constant that exists wherever the recurrence runs.
+
+        Raises ``NotARecurrence`` if another source does not exist there.
+        """
         new = {n.name: n for n in self.new_nodes}
         source = new.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:

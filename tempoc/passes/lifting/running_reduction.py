@@ -107,8 +107,7 @@ class RunningReduction:
     def nodes(
         self, combine: Op, empty: Op, element: Callable[[Rebuild], Edge | None]
     ) -> Node | None:
-        """The merge with the value of each point, after building its operands; ``None`` if it
-        cannot be.
+        """The merge with the value of each point, operands first; ``None`` where there is none.
 
         ``element`` builds the contribution of one element; ``combine`` adds it to the neighbour's
         value; ``empty`` is the reduction whose neutral element starts the sum.

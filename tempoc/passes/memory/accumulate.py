@@ -1,4 +1,4 @@
-"""Sums over a whole dimension become running sums, where that saves keeping what is summed.
+"""Sums over all points of a dimension become running sums, where the summands need not be stored.
 
     %y = mul %x, %x     : [i, t] f32[8]          %s.none = full 0            : [i] f32[8]
     %s = sum %y[i, 0:T] : [i] f32[8]      ->     %s.past = merge %s.none when t == 0,
@@ -6,11 +6,12 @@
                                                  %s.now  = add %s.past, %y   : [i, t] f32[8]
                                                  %s      = copy %s.now[i, T-1]
 
-So does a contraction: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight,
-adds up one outer product in each step. The loop that makes the terms then adds them, and what they
-are made of need not live longer (``accumulate_benefit.py``). A sum over several dimensions runs
-through loops that go as the others must (``analysis/loop_direction.py``). Large results stay as
-they are: one contraction is faster than many small ones. Results are the same up to rounding.
+So do contractions: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight, adds
+one outer product in each step. The loop that computes the summands then adds them up, and their
+operands have short live ranges (``accumulate_benefit.py``). A sum over several dimensions runs in
+loops whose directions agree with the dependences (``analysis/loop_direction.py``). Sums with large
+results stay as they are: one contraction is faster than many small ones. Results agree up to
+rounding.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from tempoc.symbolic.expr import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accumulate:
-    """Cuts sums over whole dimensions into steps."""
+    """Replaces sums over all points of a dimension by running sums."""
 
     limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
     piece: int = field(
@@ -98,7 +99,7 @@ class Accumulate:
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
 
     def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:
-        """What a small sum adds up step by step; what is there at once is best added at once."""
+        """The summands of a small sum by dimension, of those that a loop computes."""
         if not is_small_sum(graph, node, self.limit):
             return []
         return [t for t in terms(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
@@ -106,13 +107,13 @@ class Accumulate:
 
 @dataclass(slots=True)
 class _RunningSumBuilder:
-    """Makes the nodes that take the place of a sum, operands first; the last has its name."""
+    """Builds the nodes that replace a sum, operands first; the last has its name."""
 
     graph: Graph
     nodes: list[Node] = field(default_factory=list)
 
     def build(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
-        """A sum, or a mean, over the dimensions of some loops."""
+        """The nodes of a running sum, or mean, over the dimensions of some loops."""
         if not isinstance(node.op, Mean):
             self.running_sum(node, nest)
             return self.nodes
@@ -129,7 +130,7 @@ class _RunningSumBuilder:
         return self.nodes
 
     def running_sum(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
-        """One running sum through all loops: it goes on where the loop inside has ended."""
+        """Build one running sum through all loops; the outer loop continues the inner loop's sum."""
         each = self.summand(node, nest)
         dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0
@@ -154,7 +155,7 @@ class _RunningSumBuilder:
         self.nodes.append(replace(node, op=Copy(), inputs=(total,)))
 
     def summand(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
-        """What is added at a point of all loops."""
+        """The node with the summand at a point of all loops."""
         summand = replace(node, name=self.fresh_name(node, "each"))
         for loop in nest:
             term = next(t for t in terms(self.graph, summand) if t.dim == loop.dim)
@@ -164,7 +165,7 @@ class _RunningSumBuilder:
         return summand
 
     def carried(self, node: Node, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
-        """The sum after the loops inside, where the loop around them goes on."""
+        """The sum after the inner loops, where loop ``end`` has a next point."""
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
             tuple(d for d in now.domain.dims if d not in inside),
@@ -186,7 +187,7 @@ class _RunningSumBuilder:
     def put(
         self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
     ) -> Node:
-        """One more node at the points of another."""
+        """Add a node at the points of another."""
         name = self.fresh_name(node, part)
         added = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
         self.nodes.append(added)
@@ -195,7 +196,7 @@ class _RunningSumBuilder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LoopEnds:
-    """A loop as expressions: its first and last point, the ones before and after a point."""
+    """A loop as expressions: its first and last point, and the neighbours of a point."""
 
     dim: str
     first: Expr
@@ -205,7 +206,7 @@ class _LoopEnds:
 
     @classmethod
     def along(cls, graph: Graph, loop: DirectedLoop) -> _LoopEnds:
-        """The way of a loop."""
+        """The ends of a loop in its direction."""
         end, point = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
         down, up = sub(point, ONE), add(point, ONE)
         if loop.forward:
@@ -214,17 +215,17 @@ class _LoopEnds:
 
     @property
     def is_first(self) -> Expr:
-        """Whether a point is the first."""
+        """The condition for a point to be the first."""
         return compare("==", Sym(self.dim), self.first)
 
     @property
     def is_later(self) -> Expr:
-        """Whether there is a point before."""
+        """The condition for a point to have a predecessor."""
         return self._inside(self.first)
 
     @property
     def has_next(self) -> Expr:
-        """Whether there is a point after."""
+        """The condition for a point to have a successor."""
         return self._inside(self.last)
 
     def _inside(self, end: Expr) -> Expr:
@@ -234,7 +235,7 @@ class _LoopEnds:
 
 
 def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """An access at some points, elsewhere at the reader's own."""
+    """A read at some points, otherwise at the reader's own."""
     return tuple(points.get(d, Sym(d)) for d in dims)
 
 

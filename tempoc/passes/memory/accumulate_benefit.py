@@ -1,6 +1,6 @@
-"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it.
+"""Whether a running sum saves memory: whether its summands are stored only for the sum.
 
-What all points of a dimension make at once is kept whole along it.
+A vectorized tensor is always stored at its full extent.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from tempoc.symbolic.walk import extent
 def saves_memory(
     graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
-    """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
+    """Whether some operand has no consumer but ``sums`` for which it is stored at full extent."""
     return any(not _is_stored_anyway(graph, edge, sums, uses) for edge in node.inputs)
 
 
 def is_made_in_loop(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
-    """Whether a loop over the term's dimension makes some of what is added, and forgets it.
+    """Whether a loop over the summand's dimension computes some operand, and need not store it.
 
-    ``whole``: what is kept whole along the dimension.
+    ``full_extent``: the tensors that are stored at full extent along the dimension.
     """
     in_loop = [e.source for e in term.inputs if term.dim not in vectorized_dims(graph, e.source)]
     return any(name not in full_extent for name in in_loop)
 
 
 def vectorized_dims(graph: Graph, name: str) -> tuple[str, ...]:
-    """The dimensions along which somebody writes all points of a tensor at once."""
+    """The dimensions along which a tensor is written for all points at once."""
     node = graph.nodes[name]
     if not isinstance(node.op, Merge):
         return node.vector
@@ -43,6 +43,7 @@ def vectorized_dims(graph: Graph, name: str) -> tuple[str, ...]:
 def _is_stored_anyway(
     graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
+    """Whether an operand is stored at full extent for a consumer other than ``sums``."""
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
     dims -= {*vectorized_dims(graph, edge.source)}
@@ -66,7 +67,7 @@ def _is_stored_anyway(
 def _merge_closure(
     graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> Iterator[str]:
-    """A node and the merges that it is a branch of, directly or through others."""
+    """A node and the merges that it is a branch of, directly or through other merges."""
     stored = {name: None}
     worklist = [name]
     while worklist:
@@ -79,7 +80,7 @@ def _merge_closure(
 
 
 def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
-    """Whether a read takes a slice along some dimensions whose length has no fixed limit."""
+    """Whether a read takes a slice of unbounded length along some dimensions."""
     return any(
         isinstance(entry, Slice) and dim in dims and interval(extent(entry))[1] is None
         for dim, entry in zip(node.domain.dims, entries, strict=True)

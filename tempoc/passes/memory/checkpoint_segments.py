@@ -1,11 +1,11 @@
-"""Where a program turns around, and the segments of what comes before that.
+"""The memory peaks of a program, and the checkpointing segments of the computation before one.
 
-Nodes are put into one sequence; along it some number of bytes is kept for who comes later. The
-program *turns* where these are most: what is made before and read after that is what the peak
-consists of. In a derivative the sequence turns behind the loss. What stands before is cut into
-segments, at places that few bytes cross (the stream between two layers), so that what is kept at
-the cuts together with what one segment makes is least (Chen et al., Training deep nets with
-sublinear memory cost, 2016, where layers have equal sizes and there are sqrt(n) segments).
+Nodes are put into a sequence; at each position some bytes are live. At a *peak* the live bytes are
+most: they consist of tensors that are computed before it and read after it. In a derivative the
+peak is behind the loss. The nodes before the peak are cut into segments, at positions that few
+bytes cross (the stream between two layers), such that the bytes kept at the cuts together with
+those of one recomputed segment are least (Chen et al., Training deep nets with sublinear memory
+cost, 2016, where layers have equal sizes and there are sqrt(n) segments).
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from tempoc.sdg.graph.query import topological, users
 from tempoc.sdg.statements.build import is_computed
 
 SMALL = 256
-"""Tensors so many times smaller than the largest do not count: they are kept."""
+"""Tensors so many times smaller than the largest are ignored: they are kept."""
 COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 """How many segments are tried."""
 PEAKS = 16
-"""At how many places the program may turn."""
+"""How many peaks are tried."""
 HIGH = 2
-"""By how much less than at the highest peak may be kept where it turns."""
+"""Peaks lower than the highest one by this factor are not tried."""
 NEARLY = 1.1
-"""By how much more may be kept than necessary if less is made again for that."""
+"""The factor over the least memory that is accepted in exchange for less recomputation."""
 
 
 @dataclass(slots=True)
 class NodeSequence:
-    """The nodes of one nest of loops in a sequence, as far as they have bytes.
+    """The nodes of one loop nest in an order of execution, as far as their sizes are known.
 
-    ``place`` has where each node of the graph stands, ``every`` the sizes of those of the nest, at
-    all points that are computed at once, ``bytes`` those of large ones; ``results`` are kept to the
-    end in any case. ``turns`` are the last places before peaks, ``turn`` is one of them, ``ends``
-    the last place before it from which each of these is read.
+    ``position`` has the position of each node of the graph; ``every`` the sizes of the nest's
+    results, at all points that are vectorized; ``bytes`` those of the large ones; ``results`` are
+    live to the end. ``peaks`` are the last positions before peaks; ``peak`` is the chosen one, and
+    ``ends`` has the last position up to it at which each large tensor is read.
     """
 
     graph: Graph
@@ -59,7 +59,7 @@ class NodeSequence:
 
     @classmethod
     def of(cls, graph: Graph, context: PassContext) -> NodeSequence | None:
-        """The sequence of the nest that makes the largest tensors; ``None`` if there is none."""
+        """The sequence of the nest with the largest tensors; ``None`` if there is none."""
         at = usual(graph.universe, 1, context.sizes)
         every = {n.name: _bytes(n, context, at) for n in graph.nodes.values() if is_computed(n)}
         if not every:
@@ -77,10 +77,10 @@ class NodeSequence:
         return sequence
 
     def arrange(self) -> None:
-        """Find the places and the peaks.
+        """Determine positions, consumers and peaks.
 
-        What makes something small of large tensors stands right behind these: they are kept no
-        longer for it.
+        A node that reduces large tensors to a small one stands right behind them, so that they are
+        live no longer for it.
         """
         for k, name in enumerate(topological(self.graph)):
             self.position[name] = k
@@ -97,32 +97,32 @@ class NodeSequence:
         self.peaks = _peaks(live_bytes)
 
     def at_peak(self, peak: int) -> NodeSequence:
-        """The same with a turn."""
+        """The same sequence with a chosen peak."""
         sequence = replace(self, peak=peak)
         sequence.ends = {n: sequence.last_read(n, peak) for n in self.bytes}
         return sequence
 
     def is_sum(self, name: str) -> bool:
-        """Whether a node makes much less of what it is made of, as gradients of weights are."""
+        """Whether a node's result is much smaller than its operands, as gradients of weights are."""
         node = self.graph.nodes[name]
         most = max((self.every.get(e.source, 0) for e in node.inputs), default=0)
         return name in self.every and 2 * self.every[name] <= most and not node.vector
 
     def is_early(self, name: str) -> bool:
-        """Whether a node stands before the turn."""
+        """Whether a node stands before the peak."""
         return self.position[name] <= self.peak
 
     def last_read(self, name: str, end: int) -> int:
-        """The last place up to ``end`` from which a tensor is read; results are read at last."""
+        """The last position up to ``end`` at which a tensor is read; results are read at the end."""
         if name in self.results:
             return end
         places = (self.position[r] for r in self.consumers[name])
         return max([self.position[name], *(p for p in places if p <= end)])
 
     def crossing(self, names: Collection[str], end: int, again: Collection[str] = ()) -> list[int]:
-        """How many bytes are kept behind each place, for readers up to ``end``.
+        """The live bytes behind each position, for consumers up to ``end``.
 
-        What is made ``again`` is there before the turn, and where it is read after it.
+        Tensors that are recomputed (``again``) have two live ranges: before the peak and after it.
         """
         steps = [0] * (len(self.position) + 1)
         for name in names:
@@ -135,7 +135,7 @@ class NodeSequence:
         return list(accumulate(steps))
 
     def crossing_peak(self) -> list[str]:
-        """What is made before the turn and read after it, but is no result, in order."""
+        """The tensors that are live across the peak, except results, in order."""
         names = [
             n for n in self.bytes
             if self.is_early(n) and any(not self.is_early(r) for r in self.consumers[n])
@@ -144,18 +144,17 @@ class NodeSequence:
         return sorted(names, key=self.position.__getitem__)
 
     def early(self) -> list[str]:
-        """The large tensors made before the turn, in order."""
+        """The large tensors computed before the peak, in order."""
         return sorted(filter(self.is_early, self.bytes), key=self.position.__getitem__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments:
-    """Early large tensors by segments: the number of each one's, and what is ``held`` anyway.
+    """The segment number of each large tensor before the peak, and which tensors are ``held``.
 
-    A segment ends with the place at which it is cut off.
-
-    ``before`` and ``after``: the most bytes that are kept at any place without and with them;
-    ``again``: the bytes of large tensors that are made again, at most.
+    Each segment ends at one of the positions ``cuts``. ``before`` and ``after`` are the most live
+    bytes at any position, without and with recomputation; ``again`` is an upper bound of the bytes
+    that are recomputed.
     """
 
     number: Mapping[str, int]
@@ -174,9 +173,10 @@ class Segments:
 def segmented(
     sequence: NodeSequence, *, work: bool, count: int = 0
 ) -> tuple[NodeSequence, Segments] | None:
-    """The best turn and segments of a sequence, or so many of them; ``None`` if nothing is gained.
+    """The best peak and segments of a sequence; ``None`` if nothing is gained.
 
-    Without ``work`` results of products and reductions are held, too: what is left costs little.
+    With a ``count`` there are that many segments, or nearly. Without ``work`` results of products
+    and reductions are held too, so that what is recomputed is cheap.
     """
     all_candidates: list[tuple[NodeSequence, Segments]] = []
     for peak in sequence.peaks:
@@ -198,7 +198,7 @@ def segmented(
 
 
 def _peaks(live_bytes: Sequence[int]) -> list[int]:
-    """The last places of the highest stretches of which more is kept than before and after."""
+    """The last positions of the highest plateaus of the live bytes."""
     last = {p: v for p, (v, after) in enumerate(pairwise(live_bytes)) if v != after}
     steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(live_bytes))]
     around = zip(steps, steps[1:], steps[2:], strict=False)
@@ -209,7 +209,7 @@ def _peaks(live_bytes: Sequence[int]) -> list[int]:
 
 
 def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterator[list[int]]:
-    """Places where to cut into 2, 3, ... segments that keep about the same."""
+    """Cuts into 2, 3, ... segments that keep about the same number of bytes."""
     early = sequence.early()
     crossing = sequence.crossing(early, sequence.peak)
     places = [sequence.position[n] for n in crossing_names]
@@ -230,7 +230,7 @@ def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterat
 def _segments_between(
     sequence: NodeSequence, crossing: list[str], cuts: list[int], work: bool
 ) -> Segments:
-    """The segments between some places."""
+    """The segments between some cuts."""
     early = sequence.early()
     held = {
         n for n in early
@@ -255,9 +255,10 @@ def _segments_between(
 def _held_to_avoid_work(
     sequence: NodeSequence, crossing: list[str], held: Collection[str]
 ) -> set[str]:
-    """What else must be held so that no product or reduction is made again.
+    """The tensors to hold so that no product or reduction is recomputed.
 
-    Either what others are made of, or these, whatever is less.
+    These are either the crossing tensors or the ones from which they are computed, whichever are
+    smaller.
     """
     ops = {n: sequence.graph.nodes[n].op for n in sequence.early()}
     at_work = {n for n in crossing if is_work(ops[n])}
@@ -274,7 +275,7 @@ def _held_to_avoid_work(
 
 
 def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:
-    """The early large tensors, held or made by work, from which one is made without work."""
+    """The tensors, held or results of work, from which one is computed without work."""
     worklist, seen = [name], {name}
     roots: set[str] = set()
     while worklist:
@@ -290,12 +291,12 @@ def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]
 
 
 def outer_loops(node: Node) -> tuple[str, ...]:
-    """The loops in which a node stands."""
+    """The loops around a node."""
     return loops(node.domain.dims, node.vector)
 
 
 def _bytes(node: Node, context: PassContext, at: Mapping[str, int]) -> int:
-    """The bytes of a node's results at all points that are computed at once."""
+    """The bytes of a node's results at all points that are vectorized."""
     total = 0
     for type_ in node.types:
         shape = tuple(context.space.upper_bound(e, node.domain) for e in type_.shape)

@@ -1,13 +1,13 @@
-"""The first points of a loop that all later steps read are kept apart; the rest goes in turn.
+"""Stores the first points of a loop that all later steps read apart, so that the rest fits a ring.
 
     %k = exp %h                  : [t] f32[8]        %k.first = copy %k : [t | t < 4] f32[8]
     %a = sum %k[0:min(4, t+1)]   : [t] f32[8]   ->   %a = sum %k.first[0:min(4, t+1)] : [t] f32[8]
     %b = sum %k[max(0, t-9):t+1] : [t] f32[8]        %b = sum %k[max(0, t-9):t+1]     : [t] f32[8]
 
-Attention to a window and to the first few positions (attention sinks), or a difference to where a
-loop began, would keep all of ``k`` otherwise, since a slot that is used in turn has no place for
-what stays. That is done where all else that is read of ``k`` is a few points away, and the loop
-goes on after the first points; what computes all points at once has them anyway.
+Attention to a window and to the first few positions (attention sinks), or a difference to the start
+of a loop, would otherwise store all of ``k``, since the slots of a ring buffer are reused. The pass
+applies if all other reads of ``k`` have a small dependence distance and the loop goes on after the
+first points. Vectorized nodes store all points anyway.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _DimRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """Keeps the first points of what goes in turn apart."""
+    """Peels the first points off tensors that a ring buffer can hold without them."""
 
     few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
 
@@ -80,7 +80,7 @@ class Pin:
     def pinned(
         self, graph: Graph, node: Node, dim: str, uses: tuple[OperandUse, ...], context: PassContext
     ) -> Graph:
-        """The graph with the first points of a node apart, if the others go in turn then."""
+        """The graph with the first points of a node apart, if a ring can hold the others then."""
         space, place = context.space, node.domain.dims.index(dim)
         results = [o.entries[place] for o in graph.outputs if o.source == node.name]
         if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
@@ -111,27 +111,27 @@ class Pin:
         return peeled
 
     def count(self, read: _DimRead, space: Space) -> Expr | None:
-        """Of how many first points a read reads some, if these are few."""
+        """The number of first points of which a read takes some; ``None`` if these are not few."""
         end = read.entry.hi if isinstance(read.entry, Slice) else read.entry + 1
         most = space.upper_bound(end, _read_domain(read, space))
         return most if self.is_few(most, space) else None
 
     def is_few(self, e: Expr, space: Space) -> bool:
-        """Whether a number has a small limit, for all bounds and points."""
+        """Whether a number has a small upper bound, for all bounds and points."""
         if any(space.universe.is_dim(n) for n in symbols(e)):
             return False
         most = interval(e)[1]
         return most is not None and most <= self.few
 
     def lasts(self, read: _DimRead, dim: str, space: Space) -> bool:
-        """Whether the loop goes on for long after what is read."""
+        """Whether the loop goes on for long after the points that are read."""
         if dim not in read.reader.domain.dims:
             return False
         last = space.upper_bound(Sym(dim), _read_domain(read, space))
         return not self.is_few(last, space)
 
     def is_near(self, read: _DimRead, dim: str, space: Space) -> bool:
-        """Whether a reader looks a few points away, however long the loop is."""
+        """Whether a read has a small dependence distance, however long the loop is."""
         if dim not in read.reader.domain.dims or dim in read.reader.vector:
             return False
         entry, where = read.entry, _read_domain(read, space)
@@ -141,7 +141,7 @@ class Pin:
 
 
 def _may_copy(node: Node) -> bool:
-    """Whether a node computes something point by point, of the same type at each."""
+    """Whether a node computes its points one by one, all of the same type."""
     dims = {*node.domain.dims}
     fixed = not any(n in dims for type_ in node.types for e in type_.shape for n in symbols(e))
     return fixed and (is_computed(node) or isinstance(node.op, Merge))
@@ -154,7 +154,7 @@ def _read_domain(read: _DimRead, space: Space) -> Domain:
 
 
 def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_DimRead]) -> Graph:
-    """The graph in which these reads read copies of first points, which stand behind the node."""
+    """The graph in which the ``early`` reads read copies of the node's first points."""
     where = conjunction(node.domain.where, compare("<", Sym(dim), size))
     names: dict[int, str] = {}
     for out in (read.edge.out for read in early):
@@ -187,7 +187,7 @@ def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Dim
 
 
 def _vector(graph: Graph, node: Node) -> tuple[str, ...]:
-    """The dimensions of which all points are there at once."""
+    """The dimensions along which a node, or all branches of a merge, are vectorized."""
     if not isinstance(node.op, Merge):
         return node.vector
     stars = [graph.nodes[e.source].vector for e in node.inputs]

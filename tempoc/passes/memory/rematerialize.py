@@ -1,4 +1,4 @@
-"""What is read again after the peak is made again for that, instead of being kept across it.
+"""Rematerialization: tensors that are live across the memory peak are computed a second time.
 
     %z2 = matmul %w, %a1                                   : [b*] f32[4]      layers, forward
     %a2 = tanh %z2                                         : [b*] f32[4]
@@ -16,20 +16,21 @@ becomes
     %a2.again = tanh %z2.again                             : [b*] f32[4]
     %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2.again[0:B] : [] f32[4, 4]
 
-and all else stays. What is made before the peak is cut into segments (``checkpoint_segments.py``).
-At the cuts tensors are held, like ``%a1``. What else was kept across the peak gets a clone, which
-all readers behind it share, with clones of what it is made of, up to what is held; not so in the
-last segment, which is read at once.
+and all else stays. The computation before the peak is cut into segments
+(``checkpoint_segments.py``). Tensors that cross a cut are held, like ``%a1``. Every other tensor
+that is live across the peak gets a clone, shared by all its consumers after the peak, with clones of
+its operands up to held tensors. The last segment gets none: it is consumed at once.
 
-Clones wait: ``after`` is its first operand, but not before the others are there. These are the
-small results of the segment behind (gradients of weights), for which all that was made again there
-has been used; or, where there are none, what the first reader needs besides. So the order of
-execution follows from what reads what, as everywhere, and kernels do not grow over the borders of
-segments. Equal code is not looked for afterwards; a kernel that waits is called by itself, since
-XLA would find that the same was computed before.
+Clones are delayed: ``after`` returns its first operand once the others are there. These are the
+small results (gradients of weights) of the segment behind, the last consumers of its clones; where
+there are none, another operand of the first consumer. So dependences alone determine the order of
+execution, and fusion stops at the borders of segments. No pass after this one may merge equal
+nodes; a kernel that contains ``after`` is a call of its own, since XLA would merge the clones with
+the originals.
 
-Nothing is made again that calls functions of the user, is seen outside, or is needed only in a
-branch. Draws give the same numbers again. Sizes are estimates (``analysis/size_estimate.py``).
+Nodes that call functions of the user, have effects, or are needed only in a branch are never
+cloned. Random draws give the same numbers again. Sizes are estimates
+(``analysis/size_estimate.py``).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from tempoc.symbolic.expr import Slice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recompute:
-    """Clones what would be kept across the peak."""
+    """Clones tensors that would be live across the peak."""
 
     work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
     segments: int = field(
@@ -95,12 +96,12 @@ class Recompute:
         return drop_dead(cloned)
 
     def segmentation(self, sequence: NodeSequence) -> tuple[NodeSequence, Segments] | None:
-        """The turn and the segments that are wanted of a sequence."""
+        """The peak and the segments of a sequence; ``None`` if they save nothing."""
         return segmented(sequence, work=self.work, count=self.segments)
 
 
 class _Cloner:
-    """Makes the clones, last segment first; ``nodes`` grows."""
+    """Builds the clones, last segment first; ``nodes`` are those of the resulting graph."""
 
     def __init__(
         self, graph: Graph, space: Space, sequence: NodeSequence, segments: Segments
@@ -127,13 +128,13 @@ class _Cloner:
             return self.graph
         return replace(self.graph, nodes=self.nodes)
 
-    # ------------------------------------------------------------ what waits for what
+    # ------------------------------------------------------------ when clones may run
 
     def depths(self) -> Mapping[str, int]:
-        """For each node the first segment of which it needs something that is made again.
+        """For each node the first segment of whose clones it needs one, directly or not.
 
-        Whatever needs nothing of that kind has the last one. What other turns of the loops around
-        give does not count.
+        Nodes that need no clone have the last segment. Dependences that outer loops carry are
+        ignored.
         """
         last = self.segments.count - 1
         depths = dict.fromkeys(self.nodes, last)
@@ -156,17 +157,17 @@ class _Cloner:
         return depths
 
     def segment_needed(self, source: str) -> int:
-        """The segment that somebody after the turn needs who reads this."""
+        """The segment whose clones a consumer after the peak needs to read this tensor."""
         last = self.segments.count - 1
         held = int(source in self.segments.held)
         return min(last, self.segments.number.get(source, last) + held)
 
     def is_carried(self, d: Dependence) -> bool:
-        """Whether a loop around carries the dependence."""
+        """Whether an outer loop carries the dependence."""
         return any(s == {1} for dim, s in d.signs if dim in self.sequence.outer)
 
     def small_sums(self, number: int) -> list[str]:
-        """The small results of the segments behind one, of the nearest that has any."""
+        """The small results of the nearest segment behind one that has any."""
         by_depth: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
             depth = self.depth[name]
@@ -176,7 +177,7 @@ class _Cloner:
         return by_depth[min(by_depth)] if by_depth else []
 
     def other_operand(self, number: int, recomputed: Sequence[str]) -> list[str]:
-        """What else the first reader of a segment needs, which is there no sooner."""
+        """Another operand of a segment's first consumer that is computed no sooner."""
         sequence = self.sequence
         late = {r for n in recomputed for r in sequence.consumers[n] if not sequence.is_early(r)}
         for reader in sorted(late, key=sequence.position.__getitem__):
@@ -188,7 +189,7 @@ class _Cloner:
         return []
 
     def is_behind(self, name: str) -> bool:
-        """Whether a node stands behind the last cut, or is a sum of what is made right there."""
+        """Whether a node stands behind the last cut; small sums, also right at it."""
         return self.sequence.position[name] >= self.segments.cuts[-1] + (
             name in self.sequence.bytes
         )
@@ -196,7 +197,7 @@ class _Cloner:
     # ------------------------------------------------------------ clones
 
     def clone_segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
-        """Clone what is wanted of a segment, and let its readers after the turn read that."""
+        """Clone the recomputed tensors of a segment, and redirect their consumers after the peak."""
         clones: dict[str, str] = {}
         inside = self.cone(number, recomputed)
         for name in sorted(inside, key=self.sequence.position.__getitem__):
@@ -215,7 +216,7 @@ class _Cloner:
         self.delay_consumers(number, gates)
 
     def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
-        """What is made again of a segment: the large tensors from which others are made."""
+        """The nodes of a segment to clone for some tensors: these, and operands that are not held."""
         cone: set[str] = set()
         worklist = [*recomputed]
         while worklist:
@@ -236,7 +237,10 @@ class _Cloner:
         )
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
-        """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
+        """The clone of a node, delayed if it reads no other clone.
+
+        ``None`` if it cannot be delayed.
+        """
         clone = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
         if not any(e.source in clones for e in node.inputs):
             delayed = self.delayed(clone, gates)
@@ -247,7 +251,7 @@ class _Cloner:
         return clone
 
     def delayed(self, node: Node, gates: Sequence[str]) -> Node | None:
-        """The node, its largest operand coming later; ``None`` if it reads nothing at a point."""
+        """The node with its largest operand delayed; ``None`` if it reads nothing at a point."""
         slots = [
             k for k, e in enumerate(node.inputs)
             if not any(isinstance(x, Slice) for x in e.entries)
@@ -271,7 +275,7 @@ class _Cloner:
         return replace(node, inputs=inputs)
 
     def gate_edges(self, node: Node, gates: Sequence[str]) -> list[Edge]:
-        """Reads of the gates that are there wherever the node is."""
+        """Reads of the gates that are available wherever the node is."""
         edges = []
         for gate in gates:
             domain = self.graph.nodes[gate].domain
@@ -282,9 +286,9 @@ class _Cloner:
         return edges
 
     def delay_consumers(self, number: int, gates: Sequence[str]) -> None:
-        """Let what is made after the turn of nothing but held tensors wait for its segment, too.
+        """Delay nodes after the peak that read only held tensors until their segment's clones run.
 
-        It would be made at once, and kept until then.
+        They would be computed at once, and stay live until then.
         """
         for name in self.sequence.bytes:
             node = self.nodes[name]
@@ -299,12 +303,12 @@ class _Cloner:
 
 
 def waits(graph: Graph) -> bool:
-    """Whether anything is made again in a graph."""
+    """Whether a graph has rematerialized nodes."""
     return any(isinstance(node.op, After) for node in graph.nodes.values())
 
 
 def _reading(node: Node, clones: Mapping[str, str]) -> Node:
-    """The node with clones for operands."""
+    """The node with clones in place of its operands."""
     inputs = tuple(
         replace(e, source=clones[e.source]) if e.source in clones else e for e in node.inputs
     )

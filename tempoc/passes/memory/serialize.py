@@ -1,4 +1,4 @@
-"""Large points are computed one after the other, where a loop runs anyway.
+"""Nodes with large points are computed one point at a time, where a loop runs anyway.
 
     %h = step %h[t-1], ...     : [b*, t]  f32[64]     (a loop over t)
     %d = where %h, ...         : [b*, t*] f32[64]
@@ -7,13 +7,13 @@
     %d = where %h, ...         : [b*, t]  f32[64]
     %v = sum %h                : [b*, t]  f32
 
-A node loses its star along a dimension along which others loop, where what it makes at a point, or
-reads of a tensor that varies with the point, takes at least ``piece`` bytes. Then nobody needs all
-points at once: they may live with the host, or be forgotten. What is small keeps its star, and so
-does a dimension that is nobody's loop. What a node means does not change.
+A node loses its star along a dimension over which other nodes loop, if its result at a point, or an
+operand that varies with the point, takes at least ``piece`` bytes. Then not all points need to be
+on the device at once: they may be offloaded to the host, or their buffer be reused. Small nodes
+keep their star, and so do dimensions without a loop. The meaning of a node does not change.
 
-`accumulate` adds up, step by step, what is summed over such a dimension. Sizes are estimates
-(``analysis/size_estimate.py``); pieces count all points that other stars compute at once.
+`accumulate` turns sums over such a dimension into running sums. Sizes are estimates
+(``analysis/size_estimate.py``) and count all points of the other vectorized dimensions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PIECE = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serialize:
-    """Takes the stars of large points, where others loop."""
+    """Removes the stars of nodes with large points, where others loop."""
 
     piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
 
@@ -70,7 +70,7 @@ class Serialize:
 
 
 def loop_dims(graph: Graph, space: Space) -> frozenset[str]:
-    """The dimensions along which some node loops that has more points than one."""
+    """The dimensions over which some node loops, with more points than one."""
     dims: set[str] = set()
     for node in graph.nodes.values():
         for dim in node.domain.dims if is_computed(node) else ():
@@ -88,7 +88,7 @@ def _is_point(node: Node, dim: str, space: Space) -> bool:
 
 
 def bytes_at_point(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
-    """The most bytes that a node makes or reads at a point along a dimension, if they vary."""
+    """The bytes of the largest result, or varying operand, of a node at a point of a dimension."""
     return max(_operand_bytes(graph, node, dim, at), default=0)
 
 
@@ -103,9 +103,9 @@ def _operand_bytes(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) ->
 
 
 def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Summand]]:
-    """Sums along dimensions that somebody loops over, of terms that take at least so much.
+    """Sums over dimensions with a loop whose summands take at least ``least`` bytes.
 
-    If they are added up on the way, not all of them are needed at once.
+    As running sums they need only one summand at a time.
     """
     at, loops = usual(graph.universe, told=context.sizes), loop_dims(graph, context.space)
     lazy = together(graph)
@@ -119,6 +119,6 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
 
 
 def _term_bytes(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
-    """The most bytes of what is added at a point, unless all points are made at once."""
+    """The bytes of a summand at a point, not counting operands that are vectorized."""
     made = tuple(e for e in term.inputs if term.dim not in vectorized_dims(graph, e.source))
     return bytes_at_point(graph, replace(node, inputs=made, types=()), term.dim, at)

@@ -1,7 +1,7 @@
-"""Axes on their way from node to node: those of tensors, and starred dimensions.
+"""How axes flow through a graph: the axis of a tensor, or a vectorized dimension, from node to node.
 
-An axis of an operand that a slice of the whole of a starred dimension introduced goes on, in the
-node that is read, as that dimension; and the dimension goes on as that axis where a slice is read.
+Where an operand is a slice of all points of a vectorized dimension, the slice's axis in the consumer
+is that dimension in the source, and vice versa.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True)
 class VectorDim:
-    """A dimension of which a node computes all points at once."""
+    """A dimension that a node computes at all points at once."""
 
     dim: str
 
     @property
     def is_reduced(self) -> bool:
-        """It never ends within a node."""
+        """Always false: no node reduces a dimension."""
         return False
 
 
@@ -42,21 +42,21 @@ AxisFlow = Link | VectorDim
 
 
 class Column(NamedTuple):
-    """That of each point along a dimension, of an axis of an operand: ``x[t:T][:, t]``."""
+    """A read of column ``dim`` of an axis of an operand, like ``x[t:T][:, t]``."""
 
     dim: str
     axis: int
 
 
 class AxisToDim(NamedTuple):
-    """An axis that goes on as a dimension, where each point reads a column of it."""
+    """An axis that becomes a dimension in the consumers, each point of which reads a column."""
 
     link: Link
     dim: str
 
 
 def column(node: Node) -> Column | None:
-    """The column that each point of a node reads of its operand, if it does nothing else."""
+    """The column that each point of a node reads of its operand, if that is all it does."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
@@ -66,22 +66,22 @@ def column(node: Node) -> Column | None:
 
 
 class AxisAt(NamedTuple):
-    """A node, and the axis on its way through it."""
+    """An axis or vectorized dimension at a node."""
 
     node: str
     flow: AxisFlow
 
 
 def slices(edge: Edge) -> int:
-    """How many axes of an operand come from the access."""
+    """The number of an operand's axes that come from slices in the read."""
     return sum(isinstance(e, Slice) for e in edge.entries)
 
 
 class AxisFlows:
-    """The axes of a graph, followed from node to node."""
+    """The flows of all axes of a graph, computed on demand."""
 
     def __init__(self, graph: Graph, space: Space) -> None:
-        """Nothing is followed yet."""
+        """No flow is computed yet."""
         self.graph = graph
         self.space = space
         self._flows: dict[str, tuple[AxisFlow, ...]] = {}
@@ -91,27 +91,27 @@ class AxisFlows:
 
     @cached_property
     def lazy(self) -> Mapping[str, str]:
-        """What only a branch of a `cond` needs."""
+        """The nodes that only a branch of a `cond` needs."""
         return together(self.graph)
 
     @cached_property
     def order(self) -> Mapping[str, int]:
-        """The place of each node, operands first."""
+        """The position of each node in topological order, operands first."""
         return {name: k for k, name in enumerate(topological(self.graph))}
 
     @cached_property
     def needs(self) -> tuple[Dependence, ...]:
-        """Who may need whom at the same point of all loops."""
+        """The dependences that may hold at the same point of all loops."""
         return tuple(d for d in dependences(self.graph, self.space) if d.may_stay)
 
     @cached_property
     def uses(self) -> Mapping[str, tuple[OperandUse, ...]]:
-        """Who reads whom."""
+        """The consumers of each node."""
         return users(self.graph)
 
     @cached_property
     def summed(self) -> frozenset[str]:
-        """The dimensions of which somebody reads a slice of all points, to reduce it."""
+        """The dimensions of which some consumer reduces a slice of all points."""
         dims = []
         for node in self.graph.nodes.values():
             for slot, edge in enumerate(node.inputs):
@@ -123,7 +123,7 @@ class AxisFlows:
         return frozenset(dims)
 
     def through(self, name: str) -> tuple[AxisFlow, ...]:
-        """The axes of a node that can be followed, or reduced part by part."""
+        """The axes and dimensions that flow through a node, or that it can reduce in parts."""
         axes = self._flows.get(name)
         if axes is None:
             axes = self._flows[name] = tuple(self._followed(self.graph.nodes[name]))
@@ -148,7 +148,7 @@ class AxisFlows:
                 yield VectorDim(dim)
 
     def axis_to_dim(self, name: str) -> AxisToDim | None:
-        """How a padded axis goes on as a dimension, if all who read the node read it so."""
+        """The padded axis of a node that becomes a dimension in all its consumers, if there is one."""
         if name not in self._axis_to_dims:
             self._axis_to_dims[name] = self._find_axis_to_dim(self.graph.nodes[name])
         return self._axis_to_dims[name]
@@ -171,7 +171,7 @@ class AxisFlows:
         return AxisToDim(link, read.dim) if is_full and same else None
 
     def extent(self, at: AxisAt) -> Expr:
-        """The extent of an axis, of a node that has it still."""
+        """The extent of an axis in the result of a node."""
         node = self.graph.nodes[at.node]
         if isinstance(at.flow, VectorDim):
             return Sym(self.graph.universe.dim(at.flow.dim).bound)
@@ -179,7 +179,7 @@ class AxisFlows:
         return node.types[out].shape[axis]
 
     def length(self, at: AxisAt) -> Expr:
-        """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
+        """The extent of an axis before the node pads or reduces it."""
         turn = self.axis_to_dim(at.node)
         padded = turn is not None and turn.link == at.flow
         if isinstance(at.flow, VectorDim) or not (at.flow.is_reduced or padded):
@@ -188,13 +188,13 @@ class AxisFlows:
         return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
     def places(self, at: AxisAt) -> tuple[int | None, ...]:
-        """In which axis of each operand a node has its axis from."""
+        """For each operand the axis that becomes the node's axis."""
         if isinstance(at.flow, VectorDim):
             return (None,) * len(self.graph.nodes[at.node].inputs)
         return at.flow.operands
 
     def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
-        """Where a node's operands have the axis from, as far as that can be followed."""
+        """The axes of a node's operands from which its axis comes, as far as they can be followed."""
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
             origins = (self.source(at, edge, axis) for edge, axis in pairs)
@@ -202,7 +202,7 @@ class AxisFlows:
         return self._sources[at]
 
     def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
-        """Where an operand has the axis from."""
+        """The axis of an operand's source from which the axis comes."""
         if isinstance(at.flow, VectorDim):
             turn = self.axis_to_dim(edge.source)
             if turn is not None and turn.dim == at.flow.dim:
@@ -222,7 +222,7 @@ class AxisFlows:
         return AxisAt(edge.source, star) if is_full else None
 
     def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
-        """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
+        """The axis in each consumer that a node's axis becomes; ``None`` where it does not flow on."""
         if at not in self._readers:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
@@ -258,7 +258,7 @@ class AxisFlows:
         return dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
 
     def is_own(self, edge: Edge, dim: str) -> bool:
-        """Whether a read is at the reader's own point of a dimension, and nowhere else by it."""
+        """Whether a read depends on a dimension by the reader's own point alone."""
         at = self.at(edge)
         others = (e for d, e in at.items() if d != dim)
         return at.get(dim) == Sym(dim) and not any(dim in symbols(e) for e in others)
@@ -269,9 +269,9 @@ class AxisFlows:
         return self.at(edge).get(dim) == Slice(ZERO, bound, 1)
 
     def sliced(self, edge: Edge, axis: int) -> str:
-        """The dimension of which a slice is an axis of an operand."""
+        """The dimension whose slice is an axis of an operand."""
         return [d for d, e in self.at(edge).items() if isinstance(e, Slice)][axis]
 
     def slice_of(self, edge: Edge, dim: str) -> int:
-        """The axis of an operand that a slice of a dimension is."""
+        """The axis of an operand that is the slice of a dimension."""
         return [d for d, e in self.at(edge).items() if isinstance(e, Slice)].index(dim)

@@ -1,11 +1,11 @@
-"""Sums that run along with the maximum from which their terms are measured.
+"""Online softmax: sums of exponentials run along with the maximum that is subtracted in them.
 
-In ``sum(exp(x - max(x)))`` the sum waits for the maximum, and all tiles of ``x`` are needed twice.
-But ``exp(x - m) = exp(x - r) * exp(r - m)``, so a sum of such terms may be measured from the
-greatest element ``r`` *so far*, and what was summed before is multiplied by ``exp(r.past - r.now)``
-whenever that grows. It goes for whatever is linear in the terms: their sum, or a contraction with
-other tensors. A factor that does not vary along the axis, such as one divided by the sum itself,
-is left out and applied to the result.
+In ``sum(exp(x - max(x)))`` the sum waits for the maximum, so that all tiles of ``x`` are needed
+twice. But ``exp(x - m) = exp(x - r) * exp(r - m)``, so the sum may use the maximum ``r`` of the
+elements *so far*, if the previous partial sum is multiplied by ``exp(r.past - r.now)`` whenever that
+grows. The same holds for everything that is linear in the terms: their sum, or a contraction with
+other tensors. A factor that does not vary along the axis, such as a division by the sum itself, is
+deferred: it is applied to the result.
 
     max(x);  e = exp(x - max(x));  sum(e);  (e / sum(e)) @ v        three ends, one loop over tiles
 
@@ -38,16 +38,16 @@ from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.expr import ONE
 
 Axes = tuple[int | None, ...]
-"""For each axis of an operand the one of a result where it belongs; ``None``: it has one element"""
+"""The result's axis for each axis of an operand; ``None`` for an axis with one element."""
 
 _MOVES = (ExpandDims, Squeeze, Copy, StopGradient, Reshape)
-"""How a maximum may come to have the axes of what it is subtracted from."""
+"""The operators that may give a maximum the axes of the terms from which it is subtracted."""
 _LINEAR = (Cast, Copy, StopGradient, Negative, ExpandDims, Squeeze, Transpose, Sum)
-"""What is linear in its only operand."""
+"""The operators that are linear in their only operand."""
 
 
 class SoftmaxTerm(NamedTuple):
-    """A node, and the operand by which the terms come in."""
+    """A node, and the operand that depends on the terms."""
 
     node: str
     slot: int
@@ -55,23 +55,23 @@ class SoftmaxTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """What terms are multiplied or divided by at a step: its other operand, with these axes."""
+    """A factor or divisor of the terms at ``step``, and the result's axes for its own."""
 
     step: SoftmaxTerm
     axes: Axes
 
     @property
     def slot(self) -> int:
-        """Which operand the factor is."""
+        """The operand of the step that is the factor."""
         return 1 - self.step.slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningEnd:
-    """An end that runs along with the maximum ``top``.
+    """A reduction that runs along with the maximum ``top``.
 
-    ``steps`` lead from where ``top`` is subtracted to the end, ``moves`` from ``top`` to there.
-    ``axes`` are those of the maximum in the result. ``factors`` are deferred (applied to the sum, not to the terms).
+    ``moves`` lead from ``top`` to its subtraction, ``steps`` from there to the reduction. ``axes``
+    are the result's axes for those of the maximum. ``factors`` are deferred to the result.
     """
 
     top: str
@@ -83,9 +83,9 @@ class RunningEnd:
 
 @dataclass(slots=True, kw_only=True)
 class RunningEndFinder:
-    """Finds the ends of a region that may run along with a maximum.
+    """Finds the reductions of a region that may run along with a maximum.
 
-    ``needs`` tells what each node waits for, ``phases`` after how many loops over tiles it is there
+    ``needs`` are the operands of each node and ``phases`` the number of loops over tiles before it
     (``region.py``).
     """
 
@@ -95,7 +95,7 @@ class RunningEndFinder:
     phases: Mapping[str, int]
 
     def find(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
-        """Those ends, and the phases with them: each is in that of its maximum."""
+        """The running ends, and the phases of all nodes, in which each is in that of its maximum."""
         every = {name: self.running(name) for name in self.region.ends}
         ends = {name: running for name, running in every.items() if running is not None}
         while ends:
@@ -108,7 +108,7 @@ class RunningEndFinder:
         return {}, self.phases
 
     def awaited_operands(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
-        """What an end waits for that runs along with its maximum."""
+        """The dependences of an end that runs along with its maximum."""
         left_out = {f.step for f in running.factors}
         operands = [(running.top, 0)]
         for before, step in pairwise(running.steps):
@@ -117,11 +117,11 @@ class RunningEndFinder:
         return operands
 
     def other_operands(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
-        """What a step waits for besides the terms."""
+        """The dependences of a step on nodes other than its terms."""
         return [(s, later) for s, later in self.needs.get(step.node, ()) if s != before.node]
 
     def is_in_time(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
-        """Whether an end is in the loop of its maximum, and its factors are there after that."""
+        """Whether an end shares its maximum's loop, and its factors are ready right after that."""
         left_out = {f.step for f in running.factors}
         pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
         waits = [need for pair in pairs for need in self.other_operands(*pair)]
@@ -129,7 +129,7 @@ class RunningEndFinder:
         return order[name] == order[running.top] and late <= order[name] + 1
 
     def running(self, name: str) -> RunningEnd | None:
-        """How an end runs along with a maximum, if it can."""
+        """The running form of an end; ``None`` if it has none."""
         node = self.flows.graph.nodes[name]
         how = combination(node.op, operand_types(self.flows.graph, node), node.types[0].dtype)
         if how is None or not isinstance(how.more, Add):
@@ -140,7 +140,7 @@ class RunningEndFinder:
     # ------------------------------------------------------------ from an end to its terms
 
     def chains(self, at: AxisAt) -> Iterator[tuple[SoftmaxTerm, ...]]:
-        """The ways from a difference of which the exponential is taken, all linear after that."""
+        """The chains of linear steps from the exponential of a difference to a node."""
         node = self.flows.graph.nodes[at.node]
         for slot, source in self.tile_operands(at):
             below = self.flows.graph.nodes[source.node]
@@ -152,7 +152,7 @@ class RunningEndFinder:
                     yield *steps, SoftmaxTerm(at.node, slot)
 
     def tile_operands(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
-        """The operands of a node that are tiles at its own point, each read once."""
+        """The operands of a node that are tiles at its own point, if each is read once."""
         node = self.flows.graph.nodes[at.node]
         for slot, (edge, axis) in enumerate(zip(node.inputs, self.flows.places(at), strict=True)):
             source = self.flows.source(at, edge, axis)
@@ -166,7 +166,7 @@ class RunningEndFinder:
         return edge.entries == identity(self.flows.graph.nodes[edge.source].domain)
 
     def is_linear(self, node: Node, slot: int) -> bool:
-        """Whether a node is linear in an operand, as long as no other depends on that."""
+        """Whether a node is linear in an operand, provided that no other depends on that one."""
         if not node.types[0].dtype.is_float:
             return False
         if isinstance(node.op, Divide):
@@ -176,7 +176,7 @@ class RunningEndFinder:
     # ------------------------------------------------------------ along with a maximum
 
     def running_end(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
-        """The end of these steps, if the first one subtracts the maximum of its operand."""
+        """The end of these steps, if the first subtracts the maximum of its operand."""
         first = self.flows.graph.nodes[steps[0].node]
         top, moves = self.origin(first.inputs[1])
         if top is None or top.inputs[0] != first.inputs[0]:
@@ -196,7 +196,7 @@ class RunningEndFinder:
         return RunningEnd(top=top.name, moves=moves, steps=steps, axes=axes, factors=tuple(factors))
 
     def origin(self, edge: Edge) -> tuple[Node | None, tuple[str, ...]]:
-        """The maximum that an operand is, and what gives it its axes."""
+        """The maximum that an operand comes from, and the moves that give it its axes."""
         moves: list[str] = []
         while self.is_pointwise(edge):
             node = self.flows.graph.nodes[edge.source]
@@ -211,7 +211,7 @@ class RunningEndFinder:
         return None, ()
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
-        """What a node multiplies or divides its terms by, if that is the same along the axis."""
+        """The factor of a node's terms, if it is constant along the axis."""
         node = self.flows.graph.nodes[step.node]
         if not onward or not isinstance(node.op, Multiply | Divide):
             return None
@@ -226,7 +226,7 @@ class RunningEndFinder:
         return None if axes is None else Factor(step=step, axes=axes)
 
     def result_axes(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
-        """Where the axes of what meets a tensor of this rank are after some steps.
+        """The result's axes, after some steps, for an operand that is broadcast to a rank.
 
         ``None`` if a step reduces one of them.
         """

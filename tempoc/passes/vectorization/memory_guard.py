@@ -85,7 +85,7 @@ class _LoopBoundary:
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
 
     def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Vectorized nodes, each with a tensor at the boundary that would grow to its full extent."""
+        """Vectorized nodes, each with a boundary tensor that would grow to its full extent."""
         free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
         for reader, source in self.reads:
