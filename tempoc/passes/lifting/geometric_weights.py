@@ -1,4 +1,4 @@
-"""Geometric weights: recognizes ``g ** arange(n)`` along an axis, in whatever form it is written."""
+"""Geometric weights: recognizes ``g ** arange(n)`` along an axis, however it is written."""
 
 from __future__ import annotations
 

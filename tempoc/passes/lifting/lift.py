@@ -14,8 +14,8 @@ the pass after this one turns recurrences into scans where it can.
 
 Windows are never computed as differences of prefix sums, not even of integers, where that would be
 exact: the window operator is as fast (``ops/tensor/window.py``). Nor do sums of products become
-convolutions: on a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out of 4096 to
-262144 numbers, and stencils are single fused loops as they are.
+convolutions: on a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out
+of 4096 to 262144 numbers, and stencils are single fused loops as they are.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
                                           %y.run   = merge %y.first when t == 0,
                                                            %y.next when t >= 1 : [t]         f32
 
-A sum whose weights are powers of one number (the nearest element has weight 1) is computed likewise:
-it is the nearest element plus the neighbour's sum times that number.
+A sum whose weights are powers of one number (the nearest element has weight 1) is computed
+likewise: it is the nearest element plus the neighbour's sum times that number.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class _RunningSumBuilder:
         return self.nodes
 
     def running_sum(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
-        """Build one running sum through all loops; the outer loop continues the inner loop's sum."""
+        """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
         each = self.summand(node, nest)
         dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0

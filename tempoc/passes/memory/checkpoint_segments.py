@@ -103,7 +103,7 @@ class NodeSequence:
         return sequence
 
     def is_sum(self, name: str) -> bool:
-        """Whether a node's result is much smaller than its operands, as gradients of weights are."""
+        """Whether a node's result is much smaller than its operands, like a weight's gradient."""
         node = self.graph.nodes[name]
         most = max((self.every.get(e.source, 0) for e in node.inputs), default=0)
         return name in self.every and 2 * self.every[name] <= most and not node.vector
@@ -113,7 +113,7 @@ class NodeSequence:
         return self.position[name] <= self.peak
 
     def last_read(self, name: str, end: int) -> int:
-        """The last position up to ``end`` at which a tensor is read; results are read at the end."""
+        """The last position up to ``end`` at which a tensor is read; ``end`` for results."""
         if name in self.results:
             return end
         places = (self.position[r] for r in self.consumers[name])

@@ -18,8 +18,8 @@ becomes
 
 and all else stays. The computation before the peak is cut into segments
 (``checkpoint_segments.py``). Tensors that cross a cut are held, like ``%a1``. Every other tensor
-that is live across the peak gets a clone, shared by all its consumers after the peak, with clones of
-its operands up to held tensors. The last segment gets none: it is consumed at once.
+that is live across the peak gets a clone, shared by all its consumers after the peak, with clones
+of its operands up to held tensors. The last segment gets none: it is consumed at once.
 
 Clones are delayed: ``after`` returns its first operand once the others are there. These are the
 small results (gradients of weights) of the segment behind, the last consumers of its clones; where
@@ -197,7 +197,7 @@ class _Cloner:
     # ------------------------------------------------------------ clones
 
     def clone_segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
-        """Clone the recomputed tensors of a segment, and redirect their consumers after the peak."""
+        """Clone the recomputed tensors of a segment for their consumers after the peak."""
         clones: dict[str, str] = {}
         inside = self.cone(number, recomputed)
         for name in sorted(inside, key=self.sequence.position.__getitem__):
@@ -216,7 +216,7 @@ class _Cloner:
         self.delay_consumers(number, gates)
 
     def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
-        """The nodes of a segment to clone for some tensors: these, and operands that are not held."""
+        """The nodes of a segment to clone for some tensors: these and all operands not held."""
         cone: set[str] = set()
         worklist = [*recomputed]
         while worklist:

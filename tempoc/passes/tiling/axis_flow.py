@@ -1,7 +1,7 @@
-"""How axes flow through a graph: the axis of a tensor, or a vectorized dimension, from node to node.
+"""Axis flow: follows the axis of a tensor, or a vectorized dimension, from node to node.
 
-Where an operand is a slice of all points of a vectorized dimension, the slice's axis in the consumer
-is that dimension in the source, and vice versa.
+Where an operand is a slice of all points of a vectorized dimension, the slice's axis in the
+consumer is that dimension in the source, and vice versa.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class AxisFlows:
                 yield VectorDim(dim)
 
     def axis_to_dim(self, name: str) -> AxisToDim | None:
-        """The padded axis of a node that becomes a dimension in all its consumers, if there is one."""
+        """The padded axis of a node that becomes a dimension in all its consumers, if any."""
         if name not in self._axis_to_dims:
             self._axis_to_dims[name] = self._find_axis_to_dim(self.graph.nodes[name])
         return self._axis_to_dims[name]
@@ -194,7 +194,7 @@ class AxisFlows:
         return at.flow.operands
 
     def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
-        """The axes of a node's operands from which its axis comes, as far as they can be followed."""
+        """The axes of a node's operands that become its axis, as far as they can be followed."""
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
             origins = (self.source(at, edge, axis) for edge, axis in pairs)
@@ -222,7 +222,7 @@ class AxisFlows:
         return AxisAt(edge.source, star) if is_full else None
 
     def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
-        """The axis in each consumer that a node's axis becomes; ``None`` where it does not flow on."""
+        """The axis in each consumer that a node's axis becomes; ``None`` where it ends."""
         if at not in self._readers:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]

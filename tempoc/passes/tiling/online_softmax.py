@@ -2,10 +2,10 @@
 
 In ``sum(exp(x - max(x)))`` the sum waits for the maximum, so that all tiles of ``x`` are needed
 twice. But ``exp(x - m) = exp(x - r) * exp(r - m)``, so the sum may use the maximum ``r`` of the
-elements *so far*, if the previous partial sum is multiplied by ``exp(r.past - r.now)`` whenever that
-grows. The same holds for everything that is linear in the terms: their sum, or a contraction with
-other tensors. A factor that does not vary along the axis, such as a division by the sum itself, is
-deferred: it is applied to the result.
+elements *so far*, if the previous partial sum is multiplied by ``exp(r.past - r.now)`` whenever
+that grows. The same holds for everything that is linear in the terms: their sum, or a contraction
+with other tensors. A factor that does not vary along the axis, such as a division by the sum
+itself, is deferred: it is applied to the result.
 
     max(x);  e = exp(x - max(x));  sum(e);  (e / sum(e)) @ v        three ends, one loop over tiles
 
@@ -95,7 +95,7 @@ class RunningEndFinder:
     phases: Mapping[str, int]
 
     def find(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
-        """The running ends, and the phases of all nodes, in which each is in that of its maximum."""
+        """The running ends, and the phases of all nodes, where each end is in its maximum's."""
         every = {name: self.running(name) for name in self.region.ends}
         ends = {name: running for name, running in every.items() if running is not None}
         while ends:

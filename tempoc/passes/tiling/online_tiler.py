@@ -8,8 +8,8 @@
                                       %e = %e.now[tiles-1] + (%m - %m)
 
 Where all elements so far are ``-inf``, ``x - max`` is NaN; the base is finite there, so that the
-terms are 0. Adding ``m - m`` in the end makes the result NaN, as the terms are, where the maximum of
-all elements is infinite or NaN; otherwise it adds 0.
+terms are 0. Adding ``m - m`` in the end makes the result NaN, as the terms are, where the maximum
+of all elements is infinite or NaN; otherwise it adds 0.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Which nodes are computed tile by tile together: what is large along an axis, and what it feeds.
+"""The region that one loop over tiles computes: large tensors along an axis, and their consumers.
 
-From one large tensor the axis is followed (``axis_flow.py``), up to operands and down to
-readers. All large tensors that are met belong to the region, and what leads from one to another.
-Where the axis is reduced, the reduction is done tile by tile too: an *end*. Small tensors that come
-out of the region with the axis are ends of another kind: they are put together again (``whole``),
-unless all that is read of them is reduced, without a product in between, in which case the region
-goes on to there.
+The axis is followed from one large tensor (``axis_flow.py``) to its operands and consumers. All
+large tensors on that axis belong to the region, and so do the nodes on paths between them. A node
+that reduces the axis is reduced tile by tile too: an *end*. Small results that keep the axis are
+reassembled from their tiles (``materialized``), unless all their consumers reduce the axis without
+a product in between; then the region extends to those.
 
-What needs an end, in the same iteration of all loops, comes after the loop over tiles that made it.
-Nodes that come after have a later *phase*; what they read of large tensors is computed again.
+A node that depends on an end, in the same iteration of all loops, runs after the loop over tiles of
+that end. Such nodes have a later *phase*; large tensors that they read are computed again.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileRegion:
-    """Nodes along an axis of this extent, each with its flow.
+    """Nodes along an axis of this extent, each with the axis at that node.
 
-    ``kept`` keep the axis, ``ends`` reduce it; both in topological order. ``whole`` are those of
-    ``kept`` that others read.
+    ``carriers`` keep the axis, ``ends`` reduce it; both in topological order. ``materialized`` are
+    the carriers that nodes outside of the region read.
     """
 
     extent: Expr
@@ -42,7 +41,11 @@ class TileRegion:
 
 @dataclass(slots=True, kw_only=True)
 class RegionFinder:
-    """Finds the region of a large tensor; ``is_large`` tells which are."""
+    """Finds the region of a large tensor; ``is_large`` decides which tensors are large.
+
+    ``reachable`` are the nodes to which the axis flows from the carriers; ``along_dim`` the nodes
+    at which it has become a dimension.
+    """
 
     flows: AxisFlows
     is_large: Callable[[str], bool]
@@ -65,11 +68,11 @@ class RegionFinder:
         )
 
     def sorted(self, flows: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
-        """Operands first."""
+        """The nodes in topological order, operands first."""
         return {n: flows[n] for n in sorted(flows, key=self.flows.order.__getitem__)}
 
     def reached(self, *, turned: bool = True) -> list[AxisAt]:
-        """Who reads the kept nodes along the axis and is none of them."""
+        """The consumers of carriers along the axis, except carriers."""
         starts = (
             AxisAt(n, k) for n, k in self.carriers.items() if turned or n not in self.along_dim
         )
@@ -77,7 +80,7 @@ class RegionFinder:
         return [m for m in every if m is not None and m.node not in self.carriers]
 
     def add_large(self) -> bool:
-        """Add the large tensors next to those that are there."""
+        """Add the large neighbours of carriers; whether there were any."""
         count = len(self.carriers)
         worklist = list(self.carriers.items())
         while worklist:
@@ -89,7 +92,7 @@ class RegionFinder:
         return len(self.carriers) > count
 
     def neighbours(self, at: AxisAt) -> list[AxisAt]:
-        """Where the axis of a node comes from and goes to; as a dimension, only in columns."""
+        """The axis in the operands and consumers of a node; as a dimension, only in columns."""
         readers = [m for m in self.flows.readers(at) if m is not None]
         if at.node in self.along_dim:
             readers = [m for m in readers if m.flow == at.flow and self.has_columns(m)]
@@ -99,14 +102,14 @@ class RegionFinder:
         return readers if at.node in self.along_dim else [*self.flows.sources(at), *readers]
 
     def has_columns(self, at: AxisAt) -> bool:
-        """Whether what a node makes at a point of a dimension is as long as that."""
+        """Whether a node's result at a point of a dimension is as long as that dimension."""
         assert isinstance(at.flow, VectorDim)
         long = {at.flow.dim, self.flows.graph.universe.dim(at.flow.dim).bound}
         shapes = (t.shape for t in self.flows.graph.nodes[at.node].types)
         return any(long & {*symbols(e)} for shape in shapes for e in shape)
 
     def add_between(self) -> bool:
-        """Add what leads from the kept nodes to a large one, or back to a kept one."""
+        """Add the nodes on paths from carriers to large nodes or back to carriers."""
         self.reachable = {m.node: m.flow for m in self.reached(turned=False)}
         self.reachable = {n: flow for n, flow in self.reachable.items() if not flow.is_reduced}
         worklist = list(self.reachable.items())
@@ -135,7 +138,7 @@ class RegionFinder:
         return any(n in self.carriers for n in self.reachable)
 
     def add_results(self) -> None:
-        """Add small results, and what is made of them where it comes to an end soon."""
+        """Add small consumers of large carriers, and the small nodes from there to ends."""
         first = [m for m in self.reached() if not m.flow.is_reduced]
         soon = self.ending()
         large = [AxisAt(n, k) for n, k in self.carriers.items() if self.is_large(n)]
@@ -149,7 +152,7 @@ class RegionFinder:
                 worklist += [m for m in onward if m.node in soon and not m.flow.is_reduced]
 
     def ending(self) -> set[str]:
-        """The small nodes of which all that is read is reduced without a product before."""
+        """The small nodes all of whose consumers reduce the axis, without a product before."""
         ending: set[str] = set()
         outputs = {o.source for o in self.flows.graph.outputs}
         for name in sorted(self.reachable, key=self.flows.order.__getitem__, reverse=True):
@@ -169,7 +172,7 @@ class RegionFinder:
         return ending
 
     def is_read_outside(self, name: str, ends: Mapping[str, AxisFlow]) -> bool:
-        """Whether somebody reads all of a kept node, not its tiles."""
+        """Whether some node outside of the region reads a carrier."""
         if any(o.source == name for o in self.flows.graph.outputs):
             return True
         known = {**self.carriers, **ends}
@@ -178,11 +181,11 @@ class RegionFinder:
 
 
 PhasedOperands = Mapping[str, Sequence[tuple[str, int]]]
-"""For each node what it needs, and whether it waits for a loop over tiles to end (1, or 0)."""
+"""For each node its operands, each with the number of loops over tiles (1 or 0) to wait for."""
 
 
 def phased_operands(flows: AxisFlows, region: TileRegion) -> PhasedOperands:
-    """What each node needs if the region is computed tile by tile."""
+    """The operands of each node if the region is computed tile by tile."""
     operands: dict[str, list[tuple[str, int]]] = {}
     for need in flows.needs:
         in_region = need.source in region.carriers or need.source in region.ends
@@ -194,9 +197,10 @@ def phased_operands(flows: AxisFlows, region: TileRegion) -> PhasedOperands:
 def operands_in_one_loop(
     flows: AxisFlows, region: TileRegion, needs: PhasedOperands
 ) -> PhasedOperands:
-    """The same, and what points read columns of is made in one loop: it is large, and kept there.
+    """The same operands, but all tensors of which columns are read are computed in one loop.
 
-    Else readers that are put into one kernel may have to wait for each other's loops.
+    They are large and stored in that loop. In different loops, consumers that are fused into one
+    kernel might have to wait for each other's loop.
     """
     turned = [name for name in region.carriers if flows.axis_to_dim(name) is not None]
     every = [need for name in turned for need in needs.get(name, ())]
@@ -204,10 +208,10 @@ def operands_in_one_loop(
 
 
 def phases(flows: AxisFlows, region: TileRegion, needs: PhasedOperands) -> dict[str, int] | None:
-    """For each node after how many loops over tiles it can be computed.
+    """For each node the number of loops over tiles that must run before it.
 
-    ``None`` if nodes of the region wait for themselves, or if their tiles are made of earlier ones
-    of their own: of a recurrence no tile can be computed alone.
+    ``None`` if nodes of the region depend on themselves, or if tiles depend on earlier tiles: no
+    tile of a recurrence can be computed alone.
     """
     if _is_recurrent(flows, region):
         return None
@@ -222,7 +226,7 @@ def phases(flows: AxisFlows, region: TileRegion, needs: PhasedOperands) -> dict[
 
 
 def _is_recurrent(flows: AxisFlows, region: TileRegion) -> bool:
-    """Whether the way of the axis leads back to where it was."""
+    """Whether the axis flows in a cycle."""
     sources = {
         name: [
             m.node
@@ -236,7 +240,7 @@ def _is_recurrent(flows: AxisFlows, region: TileRegion) -> bool:
 
 
 def _is_aligned(flows: AxisFlows, region: TileRegion, need: Dependence) -> bool:
-    """Whether all that a node of the region reads of another is the tile at hand."""
+    """Whether a node of the region reads only the tile at hand of another."""
     flow = region.carriers.get(need.sink) or region.ends.get(need.sink)
     if flow is None or need.source not in region.carriers:
         return False

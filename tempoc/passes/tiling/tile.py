@@ -1,4 +1,4 @@
-"""What is too large is computed tile by tile, along an axis that a temporal slice introduced.
+"""Strip-mines large tensors into tiles, along an axis that a temporal slice introduced.
 
     %z = matmul %h[0:T], %W : [] f32[T, 32000]
     %e = logsumexp{axes=(-1,)} %z : [] f32[T]
@@ -14,15 +14,15 @@ becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
     %l.now  = add %l.past, %l.each : [tile] f32
     %l      = %l.now[tiles-1] / T : [] f32
 
-so that no more than 512 rows of ``%z`` are there at any time. The axis is followed through the
-operators that keep it (``axes.py``, ``axis_flow.py``, ``region.py``); where it is reduced, what is
-found for the tiles is combined (``partial_results.py``); what others need with the axis is put
-together again (``tiler.py``). A batch that comes from a slice is cut into microbatches that flow,
-and gradients are accumulated.
+so that at most 512 rows of ``%z`` are live at any time. The axis is followed through the operators
+that keep it (``ops/axis_links.py``, ``axis_flow.py``, ``region.py``). Where it is reduced, the
+partial results of the tiles are combined (``partial_results.py``); where nodes outside need all of
+it, the tiles are reassembled (``tiler.py``). So a batch that comes from a slice is cut into
+microbatches, and gradients are accumulated.
 
-A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becomes
-``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
-beyond the last one are cut off where the tile is read as a slice.
+A vectorized dimension is an axis too: ``%z : [t*]``, whose points are summed, becomes
+``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; rows
+beyond the last point are dropped where the tile is read as a slice.
 
 An axis may vary with the point, like the scores of one step with all steps so far:
 
@@ -32,18 +32,19 @@ becomes, with ``tiles`` enough for the longest one,
 
     %s.tile = matmul %k[512*tile:min(512*tile+512, t+1)], %q : [t*, tile] f32[max(0, min(...))]
 
-and has no elements where the tile begins beyond its end. Points of a loop have only the tiles that
-they need. What is summed of ``exp(s - max(s))`` is summed in the loop that finds the maximum, from
-the greatest element so far (``online_softmax.py``, ``online_tiler.py``): a softmax and what it
-weighs take one loop. Derivatives take others, in which tiles of the scores are made again; they
-read columns of what is padded, ``%p[t:T]`` at ``[:, t]``, and the axis goes on as the dimension
-``t`` (``Turn`` in ``axis_flow.py``).
+and is empty where the tile begins beyond the axis' end. Points of a loop have only the tiles that
+they need. Sums of ``exp(s - max(s))`` run in the same loop as the maximum, relative to the maximum
+so far (``online_softmax.py``, ``online_tiler.py``), so that a softmax and its weighted sum take one
+loop. Derivatives take further loops, in which tiles of the scores are computed again; they read
+columns of padded tensors, ``%p[t:T]`` at ``[:, t]``, where the axis becomes the dimension ``t``
+(``AxisToDim`` in ``axis_flow.py``).
 
-What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
+Operands of two loops over tiles are computed in both, so value numbering must not run after this
+pass.
 
-Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
-smaller, nor below ``least`` rows, nor what one kernel makes for some points at a time. Sizes are
-estimates (``analysis/size_estimate.py``).
+Tensors that fit into ``limit`` bytes are not cut, nor is a region whose largest tensor would not
+become smaller, nor one that a single kernel computes for some points at a time. Tiles have at least
+``least`` rows. Sizes are estimates (``analysis/size_estimate.py``).
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Tile:
 
 
 class _TensorSearch:
-    """Looks for something to cut, the largest tensor first; no ``own`` dimension is of tiles."""
+    """Searches for a region to cut, largest tensor first; ``own`` dimensions are not of tiles."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class _TensorSearch:
         self.flows = AxisFlows(graph, context.space)
 
     def cut(self) -> Graph | None:
-        """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
+        """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
         sized = [(self.bytes(n), n) for n in self.graph.nodes if self.is_large(n)]
         starts = [m for _, n in sorted(sized, key=lambda x: -x[0]) for m in self.axes(n)]
         for start in starts:
@@ -154,18 +155,18 @@ class _TensorSearch:
             self.remark_missed(start.node, why, first)
         return None
 
-    # ------------------------------------------------------------ where to begin
+    # ------------------------------------------------------------ candidates
 
     def bytes(self, name: str) -> int:
-        """The bytes of the largest result of a node, at all points that are computed at once."""
+        """The bytes of a node's largest result, at all points that are vectorized."""
         return self.weight(name)[1]
 
     def each(self, name: str) -> int:
-        """The bytes of the largest result of a node at one point."""
+        """The bytes of a node's largest result at one point."""
         return self.weight(name)[0]
 
     def weight(self, name: str) -> tuple[int, int]:
-        """Both; they are asked for again and again."""
+        """The bytes at one point and at all vectorized points, memoized."""
         if name not in self.weighed:
             node, at = self.graph.nodes[name], self.at(name)
             each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
@@ -173,12 +174,12 @@ class _TensorSearch:
         return self.weighed[name]
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
-        """A type with the greatest extents that it has at any point of a node."""
+        """A type with the greatest extents at any point of a node."""
         shape = (self.context.space.upper_bound(e, node.domain) for e in type_.shape)
         return replace(type_, shape=tuple(shape))
 
     def at(self, name: str) -> Mapping[str, int]:
-        """What bounds and dimensions are taken for where a node is judged."""
+        """The assumed values of bounds and dimensions for the size of a node."""
         if name not in self.usual:
             node, sizes = self.graph.nodes[name], self.context.sizes
             names = [s for t in node.types for e in t.shape for s in symbols(e)]
@@ -188,7 +189,7 @@ class _TensorSearch:
         return self.usual[name]
 
     def is_large(self, name: str) -> bool:
-        """Whether a tensor shall not be there as a whole."""
+        """Whether a tensor exceeds the limit."""
         node = self.graph.nodes[name]
         if not is_computed(node):
             return False
@@ -196,7 +197,7 @@ class _TensorSearch:
         return self.bytes(name) > (0 if self.options.size else limit)
 
     def axes(self, name: str) -> Iterator[AxisAt]:
-        """The axes of a node along which it may be cut, and which were not tried."""
+        """The axes of a node along which it may be cut and that were not tried."""
         for at in (AxisAt(name, flow) for flow in self.flows.through(name)):
             if not at.flow.is_reduced and at not in self.tried:
                 extent = self.flows.extent(at)
@@ -205,9 +206,10 @@ class _TensorSearch:
                     yield at
 
     def is_simple(self, extent: Expr) -> bool:
-        """Whether a length varies, with one dimension at most, and is known before the run.
+        """Whether an extent varies, with one dimension at most, and is known before the run.
 
-        What varies with tiles has been cut; order is hard to prove where several dimensions decide.
+        An extent that varies with tiles has been cut already; with several dimensions proofs are
+        hard.
         """
         names, universe = symbols(extent), self.graph.universe
         dims = [s for s in names if universe.is_dim(s)]
@@ -215,10 +217,10 @@ class _TensorSearch:
             return False
         return len(dims) <= 1 and self.own.issuperset(dims)
 
-    # ------------------------------------------------------------ whether it is worth it
+    # ------------------------------------------------------------ profitability
 
     def size(self, region: TileRegion) -> int:
-        """How many rows a tile has: a power of two, so that several of its tensors fit."""
+        """The rows of a tile: a power of two, so that several of its tensors fit the limit."""
         if self.options.size:
             return self.options.size
         row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
@@ -227,13 +229,13 @@ class _TensorSearch:
         return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: TileRegion, name: str) -> int:
-        """How long the axis of a region is taken to be, at one of its nodes."""
+        """The assumed length of the region's axis at one of its nodes."""
         extent = self.flows.extent(AxisAt(name, region.carriers[name]))
         most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
         return max(1, evaluate(most, self.at(name)))
 
     def objection(self, region: TileRegion, size: int) -> str:
-        """Why a region stays as it is; empty if it is worth cutting."""
+        """Why a region is not cut; empty if cutting it pays."""
         if not any(self.is_temporal(AxisAt(*item)) for item in region.carriers.items()):
             return "the axis comes from no temporal slice"
         turned = any(self.flows.axis_to_dim(n) is not None for n in region.carriers)
@@ -261,11 +263,11 @@ class _TensorSearch:
         return ""
 
     def in_batches(self, region: TileRegion) -> str:
-        """Why ranges of points that are computed at once need no tiles; empty if they do.
+        """Why a region with vectorized ranges needs no tiles; empty if it does.
 
-        What one kernel makes for itself is made for some points at a time, if there are many
-        (``codegen/kernels/vmap_batches.py``): only columns that another one reads are kept for all
-        points.
+        A kernel computes its intermediate arrays for some points at a time if they are many
+        (``codegen/kernels/vmap_batches.py``): only columns that another kernel reads are stored for
+        all points.
         """
         if self.options.size or not self.is_ragged(region):
             return ""
@@ -279,17 +281,17 @@ class _TensorSearch:
         return "of each sequence it is small" if turned else "some points at a time are small"
 
     def is_ragged(self, region: TileRegion) -> bool:
-        """Whether points that are computed at once have axes of different lengths."""
+        """Whether the axis has different lengths at vectorized points."""
         named = self.lengths(region)
         return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
 
     def lengths(self, region: TileRegion) -> dict[str, tuple[str, ...]]:
-        """What the lengths of the axis depend on, at each node."""
+        """The symbols on which the axis' length depends, at each node."""
         every = {**region.carriers, **region.ends}
         return {n: symbols(self.flows.length(AxisAt(n, flow))) for n, flow in every.items()}
 
     def full_reader(self, region: TileRegion) -> str:
-        """A node that reads all points of a dimension, which are cut, at each of its own points."""
+        """A node that reads all points of a dimension that is cut, at each of its own points."""
         for name, flow in {**region.carriers, **region.ends}.items():
             node = self.graph.nodes[name]
             for edge in node.inputs if not isinstance(flow, VectorDim) else ():
@@ -299,14 +301,14 @@ class _TensorSearch:
         return ""
 
     def is_temporal(self, at: AxisAt) -> bool:
-        """Whether a node has its axis from time."""
+        """Whether the axis of a node comes from a temporal slice."""
         if isinstance(at.flow, VectorDim):
             return True
         pairs = zip(self.graph.nodes[at.node].inputs, at.flow.operands, strict=True)
         return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
 
     def outside(self, region: TileRegion) -> Iterator[str]:
-        """The large tensors from which tiles are cut out, which must be there."""
+        """The large operands outside of the region from which tiles are cut."""
         for name, flow in region.carriers.items():
             at = AxisAt(name, flow)
             for edge, axis in zip(
@@ -320,13 +322,13 @@ class _TensorSearch:
                     yield edge.source
 
     def remark_missed(self, name: str, why: str, first: bool) -> None:
-        """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
+        """Remark why the first axis of a tensor is not cut, unless a tile size was requested."""
         if first and not self.options.size and not self.graph.nodes[name].vector:
             text = f"`{name}` takes {self.formula(name)} bytes: {why}"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
 
     def formula(self, name: str) -> str:
-        """The bytes of a node's result as text."""
+        """The bytes of a node's result, as text."""
         node = self.graph.nodes[name]
         bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
         return formula(self.longest(node.types[0], node), bounds)
@@ -375,7 +377,7 @@ class _TensorSearch:
         return tiler.build()
 
     def count(self, region: TileRegion, size: int) -> Expr:
-        """The most tiles that an axis of the region takes, at least one."""
+        """The number of tiles of the region's longest axis, at least one."""
         space = self.context.space
         every = {**region.carriers, **region.ends}
         longest = dict.fromkeys(
@@ -389,7 +391,10 @@ class _TensorSearch:
         return count
 
     def is_partial(self, region: TileRegion) -> bool:
-        """Whether points of loops have axes of different lengths, and none is computed at once."""
+        """Whether a tile count per point is needed: the axis varies at points of loops.
+
+        No such dimension is vectorized.
+        """
         named = self.lengths(region)
         stars = {d for n in named for d in self.graph.nodes[n].vector}
         dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
@@ -397,7 +402,10 @@ class _TensorSearch:
 
 
 def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:
-    """The dimensions of the graph with one of so many points; none of ``own``, but maybe old."""
+    """A universe with a dimension of ``count`` points, and the dimension's name.
+
+    An existing dimension of that size is reused, unless it is one of ``own``.
+    """
     universe = graph.universe
     for dim in universe.dims:
         bound = next(b for b in universe.bounds if b.name == dim.bound)

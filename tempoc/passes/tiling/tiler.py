@@ -1,4 +1,4 @@
-"""Nodes that compute a region tile by tile, in the place of those that compute it at once."""
+"""Builds the nodes that compute a region tile by tile, in place of its original nodes."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
-"""What only moves or makes values is done for each tile rather than cut out of a whole."""
+"""Operators that only move or create values are repeated for each tile, not sliced."""
 
 
 class Version(NamedTuple):
-    """Tiles that are made in a phase, at the points of these dimensions.
+    """The tiles of a node that are computed in a phase, at the points of these dimensions.
 
-    ``top``: they are measured from the maximum of that name as far as it is known. ``where``: who
-    needs them does so only there, and so they can be in one kernel with that.
+    ``top``: the maximum whose value so far is subtracted from the tiles. ``where``: the condition
+    under which consumers need the tiles, so that they can share a kernel.
     """
 
     phase: int
@@ -66,9 +66,9 @@ class Version(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Tiler(Tiling):
-    """Makes tiles along the axis of a region.
+    """Builds tiles along the axis of a region.
 
-    Large tensors are made again in each phase that reads them.
+    Large tensors are computed again in each phase that reads them.
     """
 
     region: TileRegion
@@ -79,7 +79,7 @@ class Tiler(Tiling):
     sums: dict[str, str] = field(default_factory=dict)
 
     def build(self) -> Graph:
-        """The graph with tiles, without those nodes that no one reads any more."""
+        """The graph with tiles, without the carriers that they replace."""
         old = self.old
         self.nodes = dict(old.nodes)
         versions = self.versions()
@@ -101,7 +101,7 @@ class Tiler(Tiling):
     # ------------------------------------------------------------ versions
 
     def own_version(self, name: str) -> Version:
-        """A node's tiles where they are needed first."""
+        """The version of a node's tiles in the node's own phase."""
         return Version(self.phases[name], self.loops(name))
 
     def loops(self, name: str) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class Tiler(Tiling):
         return tuple(d for d in dims if not (isinstance(flow, VectorDim) and d == flow.dim))
 
     def versions(self) -> dict[str, dict[Version, None]]:
-        """Which tiles of each kept node are read."""
+        """The versions of each carrier's tiles that are read."""
         versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.carriers}
         for name in self.region.materialized:
             versions[name][self.own_version(name)] = None
@@ -125,15 +125,15 @@ class Tiler(Tiling):
     def request(
         self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]
     ) -> None:
-        """Note which tiles a node reads."""
+        """Add the versions of the tiles that a node reads."""
         for m in self.flows.sources(at):
             if self.region.carriers.get(m.node) == m.flow:
                 versions[m.node][self.version(at.node, reader, m.node)] = None
 
     def version(self, name: str, reader: Version, source: str) -> Version:
-        """The tiles of a source that a reader reads: what is large is made for each reader.
+        """The version of a source's tiles for a reader; large tensors are computed for each reader.
 
-        So it is kept neither until later phases nor for points at which it does not vary.
+        So they are live neither until later phases nor at points that they do not vary with.
         """
         if source in self.region.carriers and not self.is_large(source):
             return self.own_version(source)
@@ -143,9 +143,9 @@ class Tiler(Tiling):
         return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
 
     def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
-        """Where a reader needs a source, if it reads it at its own points alone.
+        """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
 
-        What is computed at all points of some dimensions at once is so at whole ranges of them.
+        It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
@@ -164,7 +164,7 @@ class Tiler(Tiling):
     # ------------------------------------------------------------ tiles
 
     def tile(self, at: AxisAt, version: Version) -> Node:
-        """The node that makes the tiles of another one."""
+        """The node that computes the tiles of another one."""
         key = (at, version)
         if key not in self.made:
             node = self.old.nodes[at.node]
@@ -180,7 +180,7 @@ class Tiler(Tiling):
     def vector_tile(
         self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain
     ) -> Node:
-        """A node at the points of a tile; those beyond the last one are like the last one."""
+        """A node at the rows of a tile; rows beyond the last point repeat the last point."""
         positions = self.tile_positions(star)
         own = domain.dims
         dims = self.space.universe.ordered((*own, self.row))
@@ -207,7 +207,7 @@ class Tiler(Tiling):
         return tile
 
     def tile_positions(self, star: VectorDim) -> dict[str, Expr]:
-        """Where a point of a tile stands along the dimension that is cut."""
+        """The point of the cut dimension for the row of a tile."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
         return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
@@ -217,7 +217,7 @@ class Tiler(Tiling):
         return [self.read(at, version, edge, axis) for edge, axis in pairs]
 
     def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
-        """An operand cut along one of its axes, or along the dimension that is cut."""
+        """A tile of an operand, along one of its axes or along the dimension that is cut."""
         source = self.flows.source(reader, edge, axis)
         is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
         if source is not None and (is_tile or self.is_cheap(source)):
@@ -235,13 +235,13 @@ class Tiler(Tiling):
         return self.rows(reader, version, edge, axis)
 
     def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
-        """A read at a point of a tile."""
+        """The read at the row of a tile."""
         assert isinstance(reader.flow, VectorDim)
         positions = self.tile_positions(reader.flow)
         return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
 
     def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
-        """A slice of the points of a tile, as an axis of an operand."""
+        """A slice of the rows of a tile, as an axis of an operand."""
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
         at = {**self.flows.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
@@ -257,7 +257,7 @@ class Tiler(Tiling):
         return self.tile_elements(reader, every, axis, ZERO, domain)
 
     def is_cheap(self, at: AxisAt) -> bool:
-        """Whether a node outside the region is made again, tile by tile."""
+        """Whether a node outside of the region is computed again for each tile."""
         node = self.old.nodes[at.node]
         if isinstance(at.flow, VectorDim) or node.op.name not in CHEAP:
             return False
@@ -266,7 +266,7 @@ class Tiler(Tiling):
         return sum(self.is_cheap(m) for m in self.flows.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
-        """A temporal slice at the tile's positions."""
+        """A temporal slice, narrowed to the positions of the tile."""
         entries: list[Entry] = list(edge.entries)
         place = [k for k, e in enumerate(entries) if isinstance(e, Slice)][axis]
         full = entries[place]
@@ -278,7 +278,7 @@ class Tiler(Tiling):
         return replace(edge, entries=tuple(entries))
 
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
-        """A read of a tile in the place of a read of the whole."""
+        """The read of a tile in place of a read of all of the axis."""
         source = self.old.nodes[edge.source]
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
         return replace(
@@ -286,12 +286,12 @@ class Tiler(Tiling):
         )
 
     def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
-        """The tile's positions of an operand that is there as a whole."""
+        """The positions of the tile in an operand that is stored at full extent."""
         domain = self.domain(reader, version.dims, version.where)
         return self.tile_elements(reader, edge, axis, self.start, domain)
 
     def tile_elements(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
-        """As many elements of an axis as the tile has."""
+        """As many elements of an axis, from ``start`` on, as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
             shape = operand_type(self.view(), edge).shape
@@ -306,7 +306,7 @@ class Tiler(Tiling):
     # ------------------------------------------------------------ reductions
 
     def reduce(self, node: Node) -> None:
-        """A reduction: what is found for a tile, added to what was found before."""
+        """Build a reduction: the partial result of a tile, combined with the previous ones."""
         at = AxisAt(node.name, self.region.ends[node.name])
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
@@ -337,15 +337,15 @@ class Tiler(Tiling):
         self.nodes[node.name] = last
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
-        """What a sum so far is multiplied by at each tile."""
+        """The factor of the previous running sum at each tile; none here."""
         return None
 
     def finish(self, node: Node, total: Edge) -> Edge:
-        """What is made of the sum of all tiles."""
+        """The result, given the sum of all tiles."""
         return total
 
     def padded(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
-        """An operand without nothing in it: where a tile may be empty, it is filled up."""
+        """An operand that is never empty: where a tile may be, it is padded with ``value``."""
         (axis,) = self.flows.places(at)
         assert axis is not None
         count = operand_type(self.view(), edge).shape[axis]
@@ -355,10 +355,10 @@ class Tiler(Tiling):
         op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
         return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
 
-    # ------------------------------------------------------------ putting together
+    # ------------------------------------------------------------ reassembly
 
     def reassemble(self, node: Node) -> None:
-        """A node that others read as a whole, put together from its tiles."""
+        """Replace a node by its full tensor, reassembled from its tiles."""
         flow = self.region.carriers[node.name]
         at = AxisAt(node.name, flow)
         tile = self.tile(at, self.own_version(node.name))
@@ -389,7 +389,7 @@ class Tiler(Tiling):
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
 
     def full_size(self, node: Node, axis: int) -> Node:
-        """A node of full tiles, whose extent names no tile: all are as long."""
+        """A node of padded tiles, with the tile size for the extent of the axis."""
         shape = list(node.types[0].shape)
         shape[axis] = Const(self.size)
         return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))
