@@ -1,4 +1,4 @@
-"""On which side of a writer its readers are: exactly, through whatever the writer writes."""
+"""Dependence directions: the signs of the distances between readers and writers, exact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ Signs = frozenset[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A reader reads a tensor at ``read``, in its own dimensions; a writer writes ``written``."""
+    """A reader and a writer of a tensor.
+
+    The reader reads the tensor at ``read``, the writer writes it at ``written``, each in its own
+    dimensions.
+    """
 
     reader: Domain
     read: tuple[Entry, ...]
@@ -30,7 +34,7 @@ def signs(
 ) -> dict[str, Signs] | None:
     """The possible signs of a coordinate of the reader minus one of the writer, by name.
 
-    Bounds with a compile-time value count as free. ``None``: nothing is read.
+    Bounds with a compile-time value are treated as symbolic. ``None``: there is no dependence.
     """
     symbolic = space.symbolic
     reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
@@ -45,7 +49,7 @@ def sides(
     dims: tuple[tuple[str, ...], tuple[str, ...]],
     along: Mapping[str, tuple[Expr, Expr]],
 ) -> dict[str, Signs] | None:
-    """The signs for pairs of points, the later one first, with these dimensions."""
+    """The possible signs for pairs of points, the reader first, with these dimensions."""
     at = space.frame.coordinates
     if pairs.is_empty():
         return None

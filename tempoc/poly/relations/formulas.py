@@ -1,8 +1,8 @@
-"""Formulas about integers: can they hold, for any values of the bounds?
+"""Satisfiability of formulas about integers, for any values of the bounds.
 
-A formula is a conjunction of conditions over variables and bounds; isl decides whether there are
-integers for which it holds. It counts its steps: a question that takes too many is given up, so
-that nobody waits for ever, and what is given up does not depend on the machine.
+A formula is a conjunction of conditions over variables and bounds; isl decides whether integers
+satisfy it. isl's steps are counted and limited: a query that takes too many is given up, so that
+every query ends, and whether it is given up does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import is_affine, symbols
 
 STEPS = 3_000_000
-"""What isl may do for one question: about a second."""
+"""The most steps of isl for one query: about a second."""
 QUESTIONS = 20_000
 HARD = 10
-"""So many questions may be asked, and so many may be too hard, before all others are given up."""
+"""The most queries, and the most that may be given up, before all others are given up."""
 
 
 class GivenUp(Exception):
-    """The question took more steps than are allowed, or is about products of symbols."""
+    """The query took too many steps, or is about products of symbols."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """All of ``parts`` hold, and no variable is negative but those called ``free``."""
+    """A conjunction of ``parts``; variables are not negative, except those in ``free``."""
 
     parts: tuple[Expr, ...]
     free: tuple[str, ...] = ()
 
     def __and__(self, other: Formula) -> Formula:
-        """Both hold."""
+        """The conjunction of both."""
         return Formula(self.parts + other.parts, self.free + other.free)
 
     def having(self, *parts: Expr) -> Formula:
-        """These hold too."""
+        """The formula with further conjuncts."""
         return Formula(self.parts + parts, self.free)
 
 
 class Formulas:
-    """Answers about formulas; the ``bounds`` are at least 1, and ``facts`` hold of them."""
+    """Decides formulas; all ``bounds`` are at least 1, and satisfy ``facts``."""
 
     def __init__(self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = STEPS) -> None:
         self.frame = IslFrame(tuple(bounds))
@@ -74,17 +74,17 @@ class Formulas:
         self._context = about
 
     def never(self, formula: Formula) -> bool:
-        """Whether nothing makes a formula true; conditions with products count as true."""
+        """Whether a formula is unsatisfiable; conditions with products are taken as true."""
         affine = _affine(formula)
         if FALSE in affine.parts:
             return True
         return self._once((affine,), lambda: bool(self._set(affine).is_empty()))
 
     def covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:
-        """Whether, wherever a formula holds, one of some cases can be made to hold as well.
+        """Whether, wherever a formula holds, one of some cases can be satisfied too.
 
-        Cases have the variables of ``whole`` and more, which may be anything there. A case with a
-        product counts as one that never holds.
+        Cases have the variables of the formula and further ones, which are existentially
+        quantified. A case with a product is taken as false.
         """
         affine = _affine(formula)
         if FALSE in affine.parts:
@@ -97,7 +97,7 @@ class Formulas:
         return self._once((affine, *usable), lambda: self._is_covered(affine, usable))
 
     def contradict(self) -> bool:
-        """Whether no bounds are allowed at all: whatever is asked, nothing is ever true."""
+        """Whether no values of the bounds are allowed, so that every formula is unsatisfiable."""
         return bool(self._context.is_empty())
 
     def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
@@ -178,7 +178,7 @@ class Formulas:
 
 
 def _affine(formula: Formula) -> Formula:
-    """Without what has products of symbols; never less true."""
+    """The formula without conditions that have products of symbols: a weaker one."""
     parts: list[Expr] = []
     for p in formula.parts:
         parts += p.args if isinstance(p, Conjunction) else (p,)
@@ -188,7 +188,7 @@ def _affine(formula: Formula) -> Formula:
 
 @lru_cache(MEMORY)
 def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
-    """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
+    """Linear equations and inequalities ``e >= 0`` equivalent to a condition, if there are any."""
     if isinstance(part, Conjunction):
         conjuncts = [_as_linear(p) for p in part.args]
         return None if None in conjuncts else tuple(e for some in conjuncts for e in some or ())

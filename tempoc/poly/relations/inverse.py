@@ -1,4 +1,4 @@
-"""Accesses turned around: who reads a point, as an access of the readers again."""
+"""Inverted accesses: the readers of a point, as an access in the dimensions of the source."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Inverse:
 
 
 def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
-    """Slices that hold all readers of each point of the source, as short as is plainly said.
+    """Slices that contain all readers of each point of the source, with simple limits.
 
-    Remainders are left out of the limits: they save little and make for long conditions.
+    Divisions are dropped from the limits: they would save little and make conditions long.
     """
     key = ("covering", sink, entries, source)
     return space.known.once(key, lambda: _covering(space, sink, entries, source))
@@ -47,9 +47,9 @@ def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Do
 def readers(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    """All readers of each point of the source, each reader in one piece, all pieces exact.
+    """The exact readers of each point of the source, as pieces that do not share a reader.
 
-    Conditions of different pieces may overlap. `None` where no such pieces are found.
+    Conditions of different pieces may overlap. `None` where no such pieces exist.
     """
     key = ("readers", sink, entries, source)
     return space.known.once(key, lambda: _readers(space, sink, entries, source))
@@ -83,9 +83,10 @@ def _everywhere(
     piece: Inverse,
     source: Domain,
 ) -> Inverse:
-    """The piece without its condition, where its slices are empty at all other points.
+    """The piece without its condition, if its slices are empty at all other points anyway.
 
-    Not where the source was read in slices: there is no place of a point in a slice without it.
+    The condition is kept if the source was read in slices: a point's position in a slice is not
+    defined without it.
     """
     if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
         return piece

@@ -1,4 +1,4 @@
-"""From isl back to index expressions that a person would have written."""
+"""From isl objects back to readable index expressions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tempoc.symbolic.walk import symbols
 
 
 def affine(aff: isl.Aff) -> Expr:
-    """A quasi-affine function, integer valued where it is used."""
+    """The expression of a quasi-affine function that is integer valued where it is used."""
     numerator, denominator = _fraction(aff)
     return remainders(floordiv(numerator, denominator))
 
@@ -59,7 +59,7 @@ def _atom(aff: isl.Aff, kind: D, k: int) -> Expr:
 
 
 def remainders(e: Expr) -> Expr:
-    """`t - 4*(t//4)` as `t % 4`, wherever that leaves fewer terms."""
+    """The expression with `t - 4*(t//4)` written as `t % 4`, wherever that leaves fewer terms."""
     if not isinstance(e, IndexSum):
         return e
     for c, x in e.terms:
@@ -77,7 +77,7 @@ def _term_count(e: Expr) -> int:
 
 
 def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
-    """A piecewise function on `given`; `None` if it is neither affine nor a `min` or `max`."""
+    """The expression of a piecewise function on `given`; `None` unless affine, `min` or `max`."""
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
         return affine(pieces[0])
@@ -93,7 +93,7 @@ def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
 
 
 def distinct(pw: isl.PwAff) -> list[isl.Aff]:
-    """The different functions among the pieces, without those that another one covers."""
+    """The different functions among the pieces, without those that others cover."""
     functions: list[isl.Aff] = []
     pieces = pw.get_pieces()
     for _, aff in pieces:
@@ -112,7 +112,7 @@ def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
 
 
 def condition(s: isl.Set, given: isl.Set) -> Expr:
-    """A condition that equals membership in `s` wherever `given` holds, as short as we can."""
+    """A short condition that equals membership in `s` wherever `given` holds."""
     inside = s.intersect(given)
     if inside.is_empty():
         return FALSE
@@ -127,12 +127,12 @@ def condition(s: isl.Set, given: isl.Set) -> Expr:
 
 
 def length(c: Expr) -> int:
-    """How many comparisons a condition has."""
+    """The number of comparisons in a condition."""
     return sum(length(a) for a in c.args) if isinstance(c, (Conjunction, Disjunction)) else 1
 
 
 def plainness(c: Expr) -> tuple[int, int]:
-    """What makes a condition easy to read: few comparisons, and equalities among them."""
+    """A sort key for readability: the number of comparisons, then that of inequalities."""
     parts = c.args if isinstance(c, (Conjunction, Disjunction)) else (c,)
     vague = sum(isinstance(p, Relation) and p.op not in ("==", "!=") for p in parts)
     return length(c), vague
@@ -189,7 +189,7 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
 
 
 def limits(m: isl.Map, k: int) -> Slice | None:
-    """A slice that holds all values of a dimension; `None` if its limits cannot be stated."""
+    """A slice that contains all values of a dimension; `None` if its limits cannot be stated."""
     given = m.domain()
     try:
         first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
@@ -201,7 +201,7 @@ def limits(m: isl.Map, k: int) -> Slice | None:
 def _entry(
     m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
 ) -> tuple[Expr | Slice, isl.Map] | None:
-    """One entry between its limits, and what it relates."""
+    """One entry with its limits, and the map that it represents."""
     local = isl.LocalSpace.from_space(m.get_space().range())
     out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
     first, last = value(low, given), value(high, given)

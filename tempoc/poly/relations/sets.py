@@ -33,9 +33,9 @@ from tempoc.symbolic.expr import (
 R = TypeVar("R")
 
 SOON = 10_000_000
-"""Steps of isl, some seconds."""
+"""The first limit for a query, in steps of isl: some seconds."""
 LEAST = 300_000
-"""What any question may take, some hundredths of a second."""
+"""The least limit for a query: some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class IslFrame:
         return cached
 
     def limited(self, steps: int, answer: Callable[[], R]) -> R | None:
-        """What isl answers in so many of its steps, or `None`: it takes more, or gives up itself.
+        """The result of isl within so many steps; `None` if it takes more, or fails.
 
-        Steps are counted and not timed, so that what is given up depends on no machine. Questions
-        that are part of the answer have their share of the same steps.
+        Steps are counted, not timed, so that the outcome does not depend on the machine. Nested
+        queries share the steps of the outer one.
         """
         if self._is_limited:
             return answer()
@@ -91,7 +91,7 @@ class IslFrame:
             self.context.reset_operations()
 
     def within_patience(self, answer: Callable[[], R]) -> R | None:
-        """What isl answers soon, or `None`; with each answer that it does not, patience halves."""
+        """The result of isl within a limit of steps, or `None`; each failure halves the limit."""
         result = self.limited(max(SOON >> self._hard, LEAST), answer)
         self._hard += result is None and not self._is_limited
         return result
@@ -181,7 +181,7 @@ _RELATIONS = {
 
 
 def basic_sets(s: isl.Set) -> tuple[isl.BasicSet, ...]:
-    """The convex pieces of a set, with their divisions made explicit."""
+    """The convex pieces of a set, with explicit divisions."""
     return tuple(s.compute_divs().get_basic_sets())
 
 

@@ -1,8 +1,8 @@
-"""The space of a compilation: all questions about time are asked here, and answered exactly.
+"""The space of a compilation: exact queries about domains, conditions and accesses.
 
-Two kinds of facts about bounds hold: every bound is at least 1, derived bounds have their
-equations and the program's assumptions are true (always); fixed bounds have their values (`L = 30`,
-in proofs only, so that schedules and simplified conditions do not depend on a number).
+Two kinds of facts about bounds hold: every bound is at least 1, derived bounds have their equations
+and the program's assumptions are true (always); fixed bounds have their values (`L = 30`, in proofs
+only, so that schedules and simplified conditions do not depend on a number).
 """
 
 from __future__ import annotations
@@ -106,17 +106,17 @@ class Space:
         return result
 
     def points(self, condition: Expr, dims: tuple[str, ...]) -> isl.Set:
-        """Where a condition holds, without any other fact."""
+        """The points at which a condition holds, without any other fact."""
         at = self.frame.coordinates(dims)
         key = ("points", dims, condition)
         return self.known.once(key, lambda: self.frame.condition(condition, at))
 
     def sized(self, s: isl.Set) -> isl.Set:
-        """Points without what is not known when room is made for them."""
+        """The points without parameters that are unknown when a buffer is allocated."""
         return s
 
     def size(self, e: Expr) -> Expr:
-        """A value found over `sized` points."""
+        """A value over `sized` points, in bounds that are known at allocation."""
         return e
 
     def domain(self, s: isl.Set, dims: tuple[str, ...]) -> Domain:
@@ -136,7 +136,7 @@ class Space:
         return domain.where != TRUE and (domain.where == FALSE or bool(self.set(domain).is_empty()))
 
     def implies(self, domain: Domain, condition: Expr) -> bool:
-        """Whether the condition provably holds at every point (products: by looking only)."""
+        """Whether the condition provably holds at every point (products: syntactically only)."""
         if condition == TRUE or condition == domain.where:
             return True
         key = (domain, condition)
@@ -190,7 +190,7 @@ class Space:
     # Rewriting
 
     def simplify(self, condition: Expr, given: Domain) -> Expr:
-        """A condition with the same truth at every point of `given`, as short as is found soon."""
+        """A shorter condition with the same truth everywhere in `given`, within limited steps."""
         key = ("simplify", condition, given)
         return self.known.once(
             key,
@@ -211,7 +211,7 @@ class Space:
         return min(short, other, key=recover.plainness)
 
     def _pruned(self, condition: Expr, given: Domain) -> Expr:
-        """Drop the parts that the others and `given` decide already."""
+        """The condition without the parts that the others and `given` imply."""
         if not isinstance(condition, (Conjunction, Disjunction)):
             return condition
         parts = [self._pruned(a, given) for a in condition.args]
@@ -319,7 +319,7 @@ class Space:
         return self.extreme(function, points, greatest=greatest)
 
     def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> Expr:
-        """The greatest or least value of a function over points that there are."""
+        """The greatest or least value of a function over a set that is not empty."""
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
         symbolic = self.symbolic
         try:

@@ -1,4 +1,4 @@
-"""Cycles and orders of small directed graphs; results depend on the order of the nodes alone."""
+"""Strongly connected components and topological order, determined by the order of nodes."""
 
 from __future__ import annotations
 

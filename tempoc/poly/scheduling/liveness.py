@@ -1,19 +1,19 @@
-"""How long stored values live under a frozen schedule: exact, by relations, without another solver.
+"""Live ranges of stored values under a fixed schedule: exact, as relations.
 
 Usage (all in index expressions, no isl)::
 
     life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, kept)})
     life.windows("h")              slots needed along each dimension, modulo storage
-    life.releases("h")             which cells die right after which statement, and where
+    life.releases("h")             the cells that die right after each statement
     life.last_use("h", "s", at)    where a read by `s` of the cell `at` is the cell's last use
 
 Time is the position in the schedule. Inside one statement instance reads come before writes, so
-that a value read for the last time by the instance that writes another one may share its slot;
-*late* reads (those of what the instance itself writes) come after its writes. Values that outputs
-read (`kept`) live on after the last statement. Values never read are dead once written.
+that a value whose last use is in the instance that writes another one may share its slot; *late*
+reads (of values that the instance itself writes) come after its writes. Values that outputs read
+(`kept`) are live after the last statement. Values that are never read are dead once written.
 
-Entries with many divisions can take isl hours. A question without an answer soon is given up:
-the tensor keeps all its slots, or what it holds, until the end.
+Entries with many divisions can take isl hours. Queries are limited in steps: if one is given up,
+the tensor gets a slot for each point, or its values live until the end.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A tensor: where it is defined, who writes it and reads it, which parts outputs take."""
+    """A tensor: its domain, its writers and readers, and the parts that outputs take."""
 
     domain: Domain
     writes: tuple[TensorUse, ...]
@@ -80,7 +80,7 @@ class CellDeath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touch:
-    """A use by when and how it touches the tensor, whatever its task is called."""
+    """A use of a tensor, identified by its times and entries instead of its task."""
 
     moments: Moments
     entries: tuple[Entry, ...]
@@ -90,7 +90,7 @@ class _Touch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Life:
-    """A stored tensor in these terms: what is alike has one, and is asked about once."""
+    """A stored tensor whose uses are `_Touch`: equal ones share their results in the memo table."""
 
     domain: Domain
     writes: tuple[_Touch, ...]
@@ -98,14 +98,14 @@ class _Life:
     kept: tuple[tuple[Entry, ...], ...]
 
     def distinct(self) -> _Life:
-        """Without uses that are the same as others."""
+        """The same without duplicate uses."""
         writes, reads = (tuple(dict.fromkeys(uses)) for uses in (self.writes, self.reads))
         return replace(self, writes=writes, reads=reads)
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Live ranges of the stored tensors of a scheduled program; everything is computed once."""
+    """Live ranges of the stored tensors of a scheduled program; all results are memoized."""
 
     timeline: Timeline
     stored: Mapping[str, Stored]
@@ -142,7 +142,7 @@ class Liveness:
         return tuple(sizes[dim] for dim in dims)
 
     def _gaps(self, life: _Life) -> isl.Set | None:
-        """How far apart values are that are alive together."""
+        """The distances between cells that are live at the same time."""
         if not life.writes:
             return None
         writes = replace(life, reads=(), kept=())
@@ -179,10 +179,10 @@ class Liveness:
         return slots
 
     def releases(self, tensor: str) -> tuple[CellDeath, ...]:
-        """Which cells die right after which statement, for all cells that die.
+        """The cells that die right after each statement, for all cells that die.
 
         A cell that is never read dies after its write. Deaths that cannot be stated as entries with
-        a condition are left out: those cells stay until the end.
+        a condition are left out: those cells live until the end.
         """
         stored = self.stored[tensor]
         uses = (*stored.reads, *stored.writes)
@@ -191,7 +191,7 @@ class Liveness:
         return tuple(replace(release, task=uses[k].task) for k, release in deaths or ())
 
     def _releases(self, life: _Life) -> Iterator[tuple[int, CellDeath]]:
-        """The releases after each of the reads and writes, by their place."""
+        """The deaths after each of the reads and writes, by the index of the use."""
         remaining = self._deaths(life)
         if remaining is None:
             return
@@ -205,10 +205,10 @@ class Liveness:
                 yield from ((k, r) for r in self._stated(self._points(use), dying.reverse()))
 
     def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
-        """The condition, over the task's points, under which nobody needs the cells afterwards.
+        """The condition, over the task's points, under which the cells have no later use.
 
-        `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
-        `FALSE`: never.
+        `entries` are the cells that the task reads or writes; `TRUE`: they are always dead after
+        the task, `FALSE`: never.
         """
         last = TensorUse(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
@@ -216,7 +216,7 @@ class Liveness:
         return FALSE if condition is None else condition
 
     def _last_use(self, life: _Life) -> Expr:
-        """When the one who writes is the last one."""
+        """The condition under which the use of the only writer is the last one."""
         (writer,), space = life.writes, self.timeline.space
         domain = self._points(writer)
         touched = self._touch(life, writer)
@@ -229,7 +229,7 @@ class Liveness:
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
 
     def _again(self, life: _Life, use: _Touch) -> isl.Set:
-        """When what the one who writes touches is used after that."""
+        """The points of the only writer whose cells `use` reads later."""
 
         def compute() -> isl.Set:
             (writer,) = life.writes
@@ -246,7 +246,7 @@ class Liveness:
         return self.timeline.space.known.once((question, about, self.timeline.exact), make)
 
     def _limited(self, question: str, about: Hashable, make: Callable[[], R]) -> R | None:
-        """The answer, unless it takes too long."""
+        """The result, or `None` if isl takes too many steps."""
         frame = self.timeline.space.frame
         return self._once(question, about, lambda: frame.within_patience(make))
 
@@ -267,7 +267,7 @@ class Liveness:
         return self.timeline.tasks[use.moments.like]
 
     def _touch(self, life: _Life, use: _Touch) -> isl.Map:
-        """The points of a use to the cells they touch."""
+        """The points of a use to the cells that they read or write."""
         own = self._points(use)
         at = Domain(own.dims, conjunction(own.where, use.where))
         return self._once(
@@ -277,7 +277,7 @@ class Liveness:
         )
 
     def _reading(self, life: _Life, use: _Touch) -> isl.Map:
-        """The cells to the times at which the use touches them."""
+        """The cells to the times at which the use reads or writes them."""
         times = self.timeline.relation(use.moments)
         about = (life.domain, use)
         return self._once(
@@ -293,7 +293,7 @@ class Liveness:
         return total
 
     def _clash(self, writes: _Life, use: _Touch) -> isl.Set:
-        """How far apart cells are of which the second is written while the first awaits the use."""
+        """The distances to cells that are written while a cell still awaits the use."""
 
         def compute() -> isl.Set:
             born = self._born(writes)
@@ -305,7 +305,7 @@ class Liveness:
         return self._once("clash", (writes, use), compute)
 
     def _since(self, writes: _Life) -> isl.Map:
-        """Pairs of cells of which the second is written when the first is, or later."""
+        """Pairs of cells of which the second is written at the same time as the first, or later."""
 
         def compute() -> isl.Map:
             born = self._born(writes)
@@ -321,7 +321,7 @@ class Liveness:
         )
 
     def _deaths(self, life: _Life) -> isl.Map | None:
-        """Each cell that dies to the time of its last use."""
+        """Each cell that dies, to the time of its last use."""
         uses = [self._reading(life, u) for u in (*life.writes, *life.reads)]
         if not life.writes:
             return None
@@ -330,7 +330,7 @@ class Liveness:
         return last if outputs is None else last.subtract_domain(outputs)
 
     def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
-        """A task's points to the cells that die there, as entries with conditions."""
+        """The cells that die at a task's points, as entries with conditions."""
         exact = list(self._release(domain, cells))
         if exact:
             yield from exact
@@ -355,6 +355,6 @@ def _most(size: isl.PwAff) -> int | None:
 
 
 def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:
-    """Whether each of some pieces of a size is nowhere less than the size."""
+    """Whether each of some pieces of a size is an upper bound of the size everywhere."""
     domain = size.domain()
     return all(domain.is_subset(size.le_set(p.to_pw_aff())) for p in pieces)

@@ -1,7 +1,7 @@
-"""Which groups paths lead through, while groups are merged.
+"""Reachability between groups while groups are merged.
 
-What a group reaches is kept as the bits of an integer. A merge only adds to that, so nothing is
-searched for again: bits of groups that are no more stay, and nobody asks for them.
+The nodes that a group reaches are the bits of an integer. A merge only adds bits, so nothing has to
+be searched again. Bits of groups that were merged into others stay set; they are never queried.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tempoc.poly.scheduling import cycles
 
 
 class Paths:
-    """Paths between nodes that become fewer."""
+    """Paths in a directed graph whose nodes are merged."""
 
     def __init__(self, nodes: Sequence[int], links: Mapping[int, Iterable[int]]) -> None:
         """`links` lead from a node to others; numbers of nodes are small."""
@@ -25,7 +25,7 @@ class Paths:
             self.reached.update(dict.fromkeys(part, own))
 
     def between(self, first: int, second: int) -> tuple[int, ...]:
-        """The nodes on paths that lead from one of two through others to the other."""
+        """The nodes on paths from one of two nodes, through others, to the other."""
         nodes: dict[int, None] = {}
         for a, b in ((first, second), (second, first)):
             reached = 0
@@ -38,7 +38,7 @@ class Paths:
         return tuple(nodes)
 
     def merge(self, old: Sequence[int]) -> None:
-        """Let several become the first of them."""
+        """Merge several nodes into the first of them."""
         home, *gone = old
         bits, reached, after = 0, 0, dict[int, None]()
         for k in old:

@@ -1,4 +1,4 @@
-"""An order of execution as times: for each task, when each of its points runs."""
+"""A schedule as relations: the times at which the points of each task run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tempoc.symbolic.walk import substitute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """A place in the loops where a task runs.
+    """A place in the loops at which a task runs.
 
-    For all values of `variables` with `where`, the task runs at `point`; places and variables of
+    For all values of `variables` with `where`, the task runs at `point`; positions and variables of
     enclosing loops alternate in `time`, to be compared lexicographically.
     """
 
@@ -38,12 +38,12 @@ OccurrencePath = tuple[Occurrence, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """When the points of a task run, in as few coordinates as some comparison needs.
+    """The times at which the points of a task run, in as few coordinates as a comparison needs.
 
     ``like`` is the first task that runs under the same conditions at the same points, ``times`` are
-    those of its places, ``conditions`` is the number of its domain, conditions and points in its
-    space. So equal moments stand for equal relations, whatever the tasks are called and in whatever
-    loops they run: what was found out about some is known of all others like them.
+    those of its places, ``conditions`` is the memo number of its domain, conditions and points. So
+    equal moments stand for equal relations, whatever the tasks are called and in whatever loops
+    they run, and share their results in the memo table.
     """
 
     like: str
@@ -54,9 +54,9 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """When everything runs: where in the loops; only `poly` asks for times as relations.
+    """The schedule of all tasks as places in the loops; only `poly` reads the times as relations.
 
-    With ``exact`` points that are none of a task's domain are left out of its times: the loops are
+    With ``exact``, points outside of a task's domain are excluded from its times: the loops are
     those of any run, the domain is that of one.
     """
 
@@ -67,7 +67,7 @@ class Timeline:
     exact: bool = False
 
     def times(self, task: str) -> isl.Map:
-        """When each point of a task runs: vectors of one length for all tasks."""
+        """The points of a task to their times: vectors of one length for all tasks."""
         length = max(
             (len(o.time) for occurrences in self.places.values() for o in occurrences), default=0
         )
@@ -81,7 +81,7 @@ class Timeline:
         return Moments(like=like, conditions=number, times=times, length=length)
 
     def relation(self, moments: Moments) -> isl.Map:
-        """The points to the vectors at which they run."""
+        """The points to the time vectors at which they run."""
         key = ("times", moments, self.exact)
         return self.space.known.once(key, lambda: self._relation(moments))
 
@@ -93,10 +93,11 @@ class Timeline:
         return times.intersect_domain(space.set(domain)) if self.exact else times
 
     def compared(self, tasks: Sequence[str], anchors: Sequence[str]) -> dict[str, Moments]:
-        """Times of some tasks that compare with those of ``anchors`` (some of them) as they do.
+        """Short times of some tasks that compare with those of ``anchors`` as the full times do.
 
-        Two places in the loops are compared where their ways down part. What all share is left out;
-        of the rest it counts only where it is among the places of the anchors.
+        The anchors are some of the tasks. Two places in the loops are compared at the position
+        where their paths diverge. Common prefixes are dropped, and other positions are replaced by
+        their rank among those of the anchors.
         """
         anchor_tasks = {*anchors}
         places = [(task, o.time) for task in tasks for o in self.places[task]]
@@ -110,13 +111,13 @@ class Timeline:
 
 
 _TreePath = tuple[int, tuple[Expr, ...], bool]
-"""The number of a place, the way down to it, and whether it is one of an anchor."""
+"""The number of a place, the path to it, and whether an anchor runs there."""
 
 
 def _ranked(
     ways: Sequence[_TreePath], before: tuple[Expr, ...]
 ) -> Iterator[tuple[int, tuple[Expr, ...]]]:
-    """The least times that tell where ways part that go down from one place."""
+    """The shortest times that distinguish the paths that start at one place."""
     if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
         yield from ((number, before) for number, *_ in ways)
         return
@@ -137,7 +138,7 @@ def _ranked(
 def timeline(
     space: Space, tasks: Mapping[str, Domain], occurrences: Iterable[Occurrence]
 ) -> Timeline:
-    """The times of tasks that run at the occurrences, in the space without fixed bounds."""
+    """The timeline of tasks that run at the occurrences, in the space without fixed bounds."""
     parts: dict[str, list[Occurrence]] = {name: [] for name in tasks}
     for o in occurrences:
         parts[o.task].append(o)
@@ -151,7 +152,7 @@ def timeline(
 
 
 def lasting(schedule: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
-    """The times of a run whose lengths are known, though its loops were written for any."""
+    """The timeline of a completed run whose lengths are known; its loops are written for any."""
     most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
     moved = [
         replace(
@@ -170,7 +171,7 @@ def _conditions(o: Occurrence) -> tuple[object, ...]:
 
 
 def _never(task: Domain) -> Occurrence:
-    """No moment at all: what a task without points has."""
+    """The occurrence of a task without points: never."""
     nowhere = (ZERO,) * len(task.dims)
     return Occurrence(task="", variables=(), where=FALSE, point=nowhere, time=())
 
@@ -196,7 +197,7 @@ def complete(timeline: Timeline, task: str) -> bool:
 
 
 def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
-    """The pairs (writer, reader) of which some reader's point runs too early."""
+    """The pairs (writer, reader) with a reader's point that runs before its writer's."""
     wrong: list[tuple[str, str]] = []
     for flow in problem.flows:
         needs = problem.dependence(flow)
