@@ -165,11 +165,11 @@ def _moving_end(
 ) -> _RangeEnd | None:
     """An end of a range that moves with the point."""
     parts = e.args if isinstance(e, (IndexMax, IndexMin)) and isinstance(e, cut) else (e,)
-    own = [p for p in parts if dim in symbols(p)]
-    cuts = tuple(p for p in parts if p not in own)
-    if len(own) != 1:
+    moving = [p for p in parts if dim in symbols(p)]
+    cuts = tuple(p for p in parts if p not in moving)
+    if len(moving) != 1:
         return None
-    shift = sub(own[0], Sym(dim))
+    shift = sub(moving[0], Sym(dim))
     return _RangeEnd(shift, cuts) if _is_invariant(space, shift, *cuts) else None
 
 

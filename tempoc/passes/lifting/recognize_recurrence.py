@@ -156,8 +156,8 @@ def _check_step(graph: Graph, node: Node, dim: str) -> None:
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise NotARecurrence("shapes vary from point to point")
-    own = () if isinstance(node.op, Merge) else mentioned(node)
-    if any(graph.universe.is_dim(s) for e in own for s in symbols(e)):
+    expressions = () if isinstance(node.op, Merge) else mentioned(node)
+    if any(graph.universe.is_dim(s) for e in expressions for s in symbols(e)):
         raise NotARecurrence(f"`{node.op.name}` varies with {dim}")
 
 

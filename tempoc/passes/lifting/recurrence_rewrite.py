@@ -265,29 +265,29 @@ class _ScanRewrite:
             branch = self.graph.nodes[edge.source]
             assert isinstance(state.op, Merge)
             target = state.op.targets[k]
-            taken = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
-            if len(branch.types) == 1 and self.space.outside(branch.domain, target, taken) is None:
+            points = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
+            if len(branch.types) == 1 and self.space.outside(branch.domain, target, points) is None:
                 at = target[state.domain.dims.index(self.dim)]
                 changed[branch.name] = self.row(node, out, branch, at)
             else:
-                changed[state.name] = self.with_own_row(node, out, state, k, taken)
+                changed[state.name] = self.with_own_row(node, out, state, k, points)
         return self.with_nodes(changed)
 
-    def with_own_row(self, node: Node, out: int, state: Node, k: int, taken: Domain) -> Node:
+    def with_own_row(self, node: Node, out: int, state: Node, k: int, points: Domain) -> Node:
         """A state that reads the rows in a new branch; the old one has other consumers."""
         assert isinstance(state.op, Merge)
         copy = replace(
             state,
             name=self.fresh_name(f"{state.name}.row"),
-            domain=taken,
+            domain=points,
             types=(operand_type(self.graph, state.inputs[k]),),
         )
         row = self.row(node, out, copy, Sym(self.dim))
         self.new_nodes.append(row)
-        own_point = identity(taken)
-        edge = replace(state.inputs[k], source=row.name, out=0, entries=own_point)
+        at_points = identity(points)
+        edge = replace(state.inputs[k], source=row.name, out=0, entries=at_points)
         op = replace(
-            state.op, targets=(*state.op.targets[:k], own_point, *state.op.targets[k + 1 :])
+            state.op, targets=(*state.op.targets[:k], at_points, *state.op.targets[k + 1 :])
         )
         return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
 

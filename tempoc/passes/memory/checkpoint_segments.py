@@ -69,10 +69,10 @@ class NodeSequence:
             nest = outer_loops(graph.nodes[name])
             sums[nest] = sums.get(nest, 0) + size
         nest = max(sums, key=sums.__getitem__)
-        own = {n: b for n, b in every.items() if outer_loops(graph.nodes[n]) == nest}
-        least = max(own.values()) // SMALL
-        large = {n: b for n, b in own.items() if b > least}
-        sequence = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
+        nest_bytes = {n: b for n, b in every.items() if outer_loops(graph.nodes[n]) == nest}
+        least = max(nest_bytes.values()) // SMALL
+        large = {n: b for n, b in nest_bytes.items() if b > least}
+        sequence = cls(graph, nest, nest_bytes, large, frozenset(o.source for o in graph.outputs))
         sequence.arrange()
         return sequence
 
@@ -241,14 +241,14 @@ def _segments_between(
     number = {n: bisect_left(cuts, sequence.position[n]) for n in early}
     count = len(cuts) + 1
     repeated = [n for n in early if n not in held and number[n] + 1 < count]
-    again = {*crossing} & {*repeated}
+    recomputed = {*crossing} & {*repeated}
     return Segments(
         number=number,
         held=frozenset(held),
         cuts=(*cuts,),
         before=max(sequence.crossing(sequence.bytes, len(sequence.position))),
-        after=max(sequence.crossing(sequence.bytes, len(sequence.position), again)),
-        again=sum(sequence.bytes[n] for n in repeated) if again else 0,
+        after=max(sequence.crossing(sequence.bytes, len(sequence.position), recomputed)),
+        again=sum(sequence.bytes[n] for n in repeated) if recomputed else 0,
     )
 
 

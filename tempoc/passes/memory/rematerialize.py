@@ -120,8 +120,8 @@ class _Cloner:
         """The graph with clones for all segments but the last."""
         crossing = self.sequence.crossing_peak()
         for number in reversed(range(self.segments.count - 1)):
-            own = [n for n in crossing if self.segments.number[n] == number]
-            recomputed = [n for n in own if n not in self.segments.held]
+            of_segment = [n for n in crossing if self.segments.number[n] == number]
+            recomputed = [n for n in of_segment if n not in self.segments.held]
             if gates := self.small_sums(number) or self.other_operand(number, recomputed):
                 self.clone_segment(number, recomputed, gates)
         if not self.again:
@@ -280,8 +280,8 @@ class _Cloner:
         for gate in gates:
             domain = self.graph.nodes[gate].domain
             entries = identity(domain)
-            known = {*domain.dims} <= {*node.domain.dims}
-            if known and not self.space.outside(node.domain, entries, domain):
+            has_dims = {*domain.dims} <= {*node.domain.dims}
+            if has_dims and not self.space.outside(node.domain, entries, domain):
                 edges.append(Edge(source=gate, entries=entries))
         return edges
 

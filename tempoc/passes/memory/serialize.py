@@ -120,5 +120,5 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
 
 def _term_bytes(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
     """The bytes of a summand at a point, not counting operands that are vectorized."""
-    made = tuple(e for e in term.inputs if term.dim not in vectorized_dims(graph, e.source))
-    return bytes_at_point(graph, replace(node, inputs=made, types=()), term.dim, at)
+    looping = tuple(e for e in term.inputs if term.dim not in vectorized_dims(graph, e.source))
+    return bytes_at_point(graph, replace(node, inputs=looping, types=()), term.dim, at)

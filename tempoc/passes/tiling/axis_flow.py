@@ -61,8 +61,8 @@ def column(node: Node) -> Column | None:
         return None
     points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
     ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
-    own = isinstance(entry, Sym) and entry.name in node.vector
-    return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
+    is_own_point = isinstance(entry, Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, Sym) and is_own_point else None
 
 
 class AxisAt(NamedTuple):
@@ -211,10 +211,10 @@ class AxisFlows:
             return AxisAt(edge.source, at.flow) if same else None
         if axis is None:
             return None
-        own = axis - slices(edge)
-        if own >= 0:
+        result_axis = axis - slices(edge)
+        if result_axis >= 0:
             candidates = (k for k in self.through(edge.source) if isinstance(k, Link))
-            link = next((k for k in candidates if k.results[edge.out] == own), None)
+            link = next((k for k in candidates if k.results[edge.out] == result_axis), None)
             return None if link is None else AxisAt(edge.source, link)
         dim = self.sliced(edge, axis)
         star = VectorDim(dim)

@@ -44,8 +44,8 @@ class OnlineTiler(Tiler):
 
     def own_version(self, name: str) -> Version:
         """The version of a node's own tiles; a running end refers to its maximum."""
-        own = Tiler.own_version(self, name)
-        return own._replace(top=self.running[name].top) if name in self.running else own
+        version = Tiler.own_version(self, name)
+        return version._replace(top=self.running[name].top) if name in self.running else version
 
     def version(self, name: str, reader: Version, source: str) -> Version:
         """The version of a source's tiles; only terms of a running end refer to the maximum."""
@@ -160,10 +160,10 @@ class OnlineTiler(Tiler):
         """A value with the axes of a maximum, reshaped like the operand of the subtraction."""
         for name in running.moves:
             key = ("moved", edge, name)
-            if key not in self.made:
+            if key not in self.memo:
                 node = self.old.nodes[name]
-                self.made[key] = self.put(node, "moved", node.op, (edge,), domain).name
-            edge = read_of(self.nodes[self.made[key]])
+                self.memo[key] = self.put(node, "moved", node.op, (edge,), domain).name
+            edge = read_of(self.nodes[self.memo[key]])
         return edge
 
     def placed(self, node: Node, edge: Edge, axes: Axes, domain: Domain) -> Edge:

@@ -175,9 +175,9 @@ class RegionFinder:
         """Whether some node outside of the region reads a carrier."""
         if any(o.source == name for o in self.flows.graph.outputs):
             return True
-        known = {**self.carriers, **ends}
+        inside = {**self.carriers, **ends}
         readers = self.flows.readers(AxisAt(name, self.carriers[name]))
-        return any(m is None or known.get(m.node) != m.flow for m in readers)
+        return any(m is None or inside.get(m.node) != m.flow for m in readers)
 
 
 PhasedOperands = Mapping[str, Sequence[tuple[str, int]]]

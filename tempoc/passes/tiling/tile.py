@@ -349,12 +349,12 @@ class _TensorSearch:
         count = self.count(region, size)
         stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         nodes = (self.graph.nodes[n] for n in (*region.carriers, *region.ends))
-        own = {d for n in nodes for d in n.domain.dims}
-        universe, tiles = _declared(self.graph, "tile", count, own)
+        region_dims = {d for n in nodes for d in n.domain.dims}
+        universe, tiles = _declared(self.graph, "tile", count, region_dims)
         rows = ""
         if stars:
             graph = replace(self.graph, universe=universe)
-            universe, rows = _declared(graph, "row", Const(size), own)
+            universe, rows = _declared(graph, "row", Const(size), region_dims)
         self.context.declare(universe)
         tiler = OnlineTiler(
             old=self.graph,

@@ -75,7 +75,7 @@ class Tiler(Tiling):
     phases: Mapping[str, int]
     row: str
     is_large: Callable[[str], bool]
-    made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    memo: dict[tuple[object, ...], str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
 
     def build(self) -> Graph:
@@ -150,8 +150,8 @@ class Tiler(Tiling):
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         needed = conjunction(reader.where, node.domain.where)
-        known = {*symbols(needed)} <= {*dims, *self.bounds}
-        if not is_pointwise or not known or needed == domain.where:
+        is_stated = {*symbols(needed)} <= {*dims, *self.bounds}
+        if not is_pointwise or not is_stated or needed == domain.where:
             return TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
         return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
@@ -166,24 +166,24 @@ class Tiler(Tiling):
     def tile(self, at: AxisAt, version: Version) -> Node:
         """The node that computes the tiles of another one."""
         key = (at, version)
-        if key not in self.made:
+        if key not in self.memo:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
             domain = self.domain(at, version.dims, version.where)
             if isinstance(at.flow, VectorDim):
-                self.made[key] = self.vector_tile(node, at.flow, inputs, domain).name
+                self.memo[key] = self.vector_tile(node, at.flow, inputs, domain).name
             else:
                 op = self.narrowed(node.op, at)
-                self.made[key] = self.put(node, "tile", op, inputs, domain).name
-        return self.nodes[self.made[key]]
+                self.memo[key] = self.put(node, "tile", op, inputs, domain).name
+        return self.nodes[self.memo[key]]
 
     def vector_tile(
         self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain
     ) -> Node:
         """A node at the rows of a tile; rows beyond the last point repeat the last point."""
         positions = self.tile_positions(star)
-        own = domain.dims
-        dims = self.space.universe.ordered((*own, self.row))
+        loop_dims = domain.dims
+        dims = self.space.universe.ordered((*loop_dims, self.row))
         vector = tuple(self.row if d == star.dim else d for d in node.vector)
         types = tuple(
             replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
@@ -293,15 +293,15 @@ class Tiler(Tiling):
     def tile_elements(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis, from ``start`` on, as the tile has."""
         key = (replace(edge, span=None), axis, domain)
-        if key not in self.made:
+        if key not in self.memo:
             shape = operand_type(self.view(), edge).shape
             entries = tuple(
                 (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
             op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
-            self.made[key] = self.put(node, "rows", op, (edge,), domain).name
-        return read_of(self.nodes[self.made[key]])
+            self.memo[key] = self.put(node, "rows", op, (edge,), domain).name
+        return read_of(self.nodes[self.memo[key]])
 
     # ------------------------------------------------------------ reductions
 
@@ -384,8 +384,8 @@ class Tiler(Tiling):
             edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
         long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
-        taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
-        index = SpatialIndex(entries=taken)
+        entire = tuple((ZERO, e, 1) for e in node.types[0].shape)
+        index = SpatialIndex(entries=entire)
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
 
     def full_size(self, node: Node, axis: int) -> Node:

@@ -35,12 +35,12 @@ def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Dom
 
 def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
     symbolic = space.symbolic
-    back = symbolic.access_map(sink, entries, source).reverse().remove_divs().coalesce()
-    where = recover.condition(back.domain(), symbolic.set(source))
+    readers_of = symbolic.access_map(sink, entries, source).reverse().remove_divs().coalesce()
+    where = recover.condition(readers_of.domain(), symbolic.set(source))
     limits: list[Entry] = []
     for k, dim in enumerate(sink.dims):
         bound = Sym(symbolic.universe.dim(dim).bound)
-        limits.append(recover.limits(back, k) or Slice(ZERO, bound))
+        limits.append(recover.limits(readers_of, k) or Slice(ZERO, bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
 
@@ -59,13 +59,13 @@ def _readers(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
     symbolic = space.symbolic
-    back = symbolic.access_map(sink, entries, source).reverse().coalesce()
-    if back.is_empty():
+    readers_of = symbolic.access_map(sink, entries, source).reverse().coalesce()
+    if readers_of.is_empty():
         return ()
-    single = _piece(symbolic, back, source)
+    single = _piece(symbolic, readers_of, source)
     if single is not None and single.exact:
-        return (_everywhere(symbolic, back, sink, entries, single, source),)
-    parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
+        return (_everywhere(symbolic, readers_of, sink, entries, single, source),)
+    parts = [isl.Map.from_basic_map(b) for b in readers_of.make_disjoint().get_basic_maps()]
     pieces: list[Inverse] = []
     for part in parts:
         piece = _piece(symbolic, part, source)

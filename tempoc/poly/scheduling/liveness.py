@@ -235,8 +235,8 @@ class Liveness:
             (writer,) = life.writes
             now = self.timeline.relation(writer.moments)
             after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
-            again = self._touch(life, writer).apply_range(self._reading(life, use))
-            return again.intersect(after).domain()
+            read_times = self._touch(life, writer).apply_range(self._reading(life, use))
+            return read_times.intersect(after).domain()
 
         return self._once("again", (life, use), compute)
 
@@ -268,8 +268,8 @@ class Liveness:
 
     def _touch(self, life: _Life, use: _Touch) -> isl.Map:
         """The points of a use to the cells that they read or write."""
-        own = self._points(use)
-        at = Domain(own.dims, conjunction(own.where, use.where))
+        points = self._points(use)
+        at = Domain(points.dims, conjunction(points.where, use.where))
         return self._once(
             "touch",
             (at, use.entries, life.domain),

@@ -204,12 +204,12 @@ class Grouping:
         """The pins of the merged group for an option; `None` if some group cannot take part."""
         guests = [k for k in parts if option not in self.groups[k].options]
         guests = [k for k in guests if option in self.groups[k].guest]
-        more = self.pinned([k for k in between if k not in guests], option[0])
-        if more is None:
+        pinned = self.pinned([k for k in between if k not in guests], option[0])
+        if pinned is None:
             return None
-        own = {m: e for k in parts for m, e in self.groups[k].pins.items()}
-        lent = {m: e for k in guests for m, e in self.groups[k].guest[option].items()}
-        return {**own, **lent, **more}
+        group_pins = {m: e for k in parts for m, e in self.groups[k].pins.items()}
+        guest_pins = {m: e for k in guests for m, e in self.groups[k].guest[option].items()}
+        return {**group_pins, **guest_pins, **pinned}
 
     def delayed(
         self, late: Sequence[str], inside: Sequence[FlowEdge], option: Option, pins: Pins

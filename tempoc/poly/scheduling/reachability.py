@@ -19,10 +19,10 @@ class Paths:
         self.after = {n: dict.fromkeys(links.get(n, ())) for n in nodes}
         self.reached: dict[int, int] = {}
         for part in cycles.components(nodes, links):
-            own = sum(1 << n for n in part)
+            reached = sum(1 << n for n in part)
             for other in (other for n in part for other in self.after[n] if other not in part):
-                own |= self.reached[other]
-            self.reached.update(dict.fromkeys(part, own))
+                reached |= self.reached[other]
+            self.reached.update(dict.fromkeys(part, reached))
 
     def between(self, first: int, second: int) -> tuple[int, ...]:
         """The nodes on paths from one of two nodes, through others, to the other."""
