@@ -1,4 +1,4 @@
-"""Discounted sums: the weights of a range are powers of one number.
+"""Discounted sums, whose weights are powers of one number, become recurrences or windows.
 
     %y = sum (mul %x[t:T], (power %g, arange)) : [t] f32
     ->
@@ -6,8 +6,8 @@
     %y.next  = add %y.faded, %x      : [t | t < T-1] f32
     %y.run   = merge %x[T-1] when t == T-1, %y.next when t < T-1
 
-A recurrence takes one step for each point, where the sum takes as many as its range is long; it is
-the same up to rounding. Over windows of a fixed size they are one operator (``Window``).
+The recurrence takes one step per point where the sum takes as many as its range is long; results
+agree up to rounding. Discounted sums over windows of a fixed size become one operator (``Window``).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.geometric_weights import Powers, powers
-from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
-from tempoc.passes.lifting.range_reduction import whole
-from tempoc.passes.lifting.running_reduction import RunningReduction, way
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
+from tempoc.passes.lifting.range_reduction import full_range_operands
+from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -41,12 +41,13 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decayed:
-    """A sum over a range that moves with ``dim``, of ``factors`` weighted by powers of ``base``.
+class DiscountedSum:
+    """A sum of ``factors``, weighted by powers of ``base``, over a range that moves with ``dim``.
 
-    The weight of the element that stands next to the point is ``base ** nearest``; each further one
-    has the next power. ``axes`` of the product, which has ``ndim``, are summed; ``axis``, one of
-    them, is the range. With ``keeps`` they stay, with one element.
+    The element nearest to the point has the weight ``base ** nearest``, each further one the next
+    power. The product of factors and weights has ``ndim`` axes, of which ``axes`` are summed;
+    ``axis``, one of them, is the range. With ``keepdims`` the summed axes stay, with one element
+    each.
     """
 
     node: Node
@@ -59,173 +60,199 @@ class Decayed:
     axes: tuple[int, ...]
     axis: int
     ndim: int
-    keeps: bool
+    keepdims: bool
 
     @property
     def place(self) -> int:
-        """The axis, counted from the last one."""
+        """The axis of the range, counted from the last axis."""
         return self.ndim - self.axis
 
 
-def decayed(graph: Graph, node: Node, space: Space) -> Iterator[Decayed]:
-    """The ways to see a node as a discounted sum."""
+def discounted_sums(graph: Graph, node: Node, space: Space) -> Iterator[DiscountedSum]:
+    """All matches of a node as a discounted sum."""
     if not node.types or node.types[0].dtype in HALVES or node.types[0].weak:
         return
     if isinstance(node.op, MatMul):
         if all(operand_type(graph, e).ndim == 1 for e in node.inputs):
-            yield from _seen(graph, node, node.inputs, (0,), 1, space)
+            yield from _matches(graph, node, node.inputs, (0,), 1, space)
     elif type(node.op) is Sum:
         ndim = operand_type(graph, node.inputs[0]).ndim
-        yield from _seen(
+        yield from _matches(
             graph, node, _factors(graph, node.inputs[0]), axes_of(node.op.axes, ndim), ndim,
             space,
         )  # fmt: skip
 
 
 def _factors(graph: Graph, edge: Edge) -> tuple[Edge, ...]:
-    """What is multiplied to an operand."""
+    """The factors of an operand that is a product, nested products included."""
     source = graph.nodes[edge.source]
     if not isinstance(source.op, Multiply) or not is_identity(edge, graph):
         return (edge,)
     return tuple(f for e in source.inputs for f in _factors(graph, e))
 
 
-def _seen(
+def _matches(
     graph: Graph,
     node: Node,
     factors: tuple[Edge, ...],
     axes: tuple[int, ...],
     ndim: int,
     space: Space,
-) -> Iterator[Decayed]:
+) -> Iterator[DiscountedSum]:
+    """The discounted sums over ``axes`` in which one factor holds the weights."""
     for axis in axes:
         place = ndim - axis
         for k, factor in enumerate(factors):
             weights = powers(graph, factor, place)
-            rest = (*factors[:k], *factors[k + 1 :])
-            entry = next((s for e in rest for s in ranges(graph, e, place)), None)
-            if weights is None or entry is None or not _alike(graph, node, rest):
+            others = (*factors[:k], *factors[k + 1 :])
+            entry = next((s for e in others for s in operand_slices(graph, e, place)), None)
+            if weights is None or entry is None or not _keeps_rounding(graph, node, others):
                 continue
             for dim in node.domain.dims:
-                kind = moving(entry, dim, node.domain, space)
-                nearest = None if kind is None else _nearest(weights, kind, entry, dim, space)
-                if kind is not None and nearest is not None:
-                    keeps = isinstance(node.op, Sum) and node.op.keepdims
-                    yield Decayed(
-                        node=node, dim=dim, entry=entry, range=kind, factors=rest, keeps=keeps,
+                moving_range = classify_range(entry, dim, node.domain, space)
+                nearest = (
+                    None
+                    if moving_range is None
+                    else _nearest_exponent(weights, moving_range, entry, dim, space)
+                )
+                if moving_range is not None and nearest is not None:
+                    keepdims = isinstance(node.op, Sum) and node.op.keepdims
+                    yield DiscountedSum(
+                        node=node, dim=dim, entry=entry, range=moving_range, factors=others,
                         base=weights.base, nearest=nearest, axes=axes, axis=axis, ndim=ndim,
+                        keepdims=keepdims,
                     )  # fmt: skip
 
 
-def _alike(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
-    """Whether a product of these factors can be had without rounding another way than before."""
+def _keeps_rounding(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
+    """Whether the product of these factors can be recomputed without rounding differently."""
     dtypes = {operand_type(graph, e).dtype for e in factors}
     return len(factors) == 1 or dtypes == {node.types[0].dtype}
 
 
-def _nearest(
-    weights: Powers, kind: MovingRange, entry: Slice, dim: str, space: Space
+def _nearest_exponent(
+    weights: Powers, moving_range: MovingRange, entry: Slice, dim: str, space: Space
 ) -> Expr | None:
-    """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
+    """The exponent of the element nearest to the point; ``None`` if it varies or weights grow."""
     start, step = weights.exponent.start, weights.exponent.step
     exponent = start
-    if isinstance(kind, Prefix):
+    if isinstance(moving_range, Prefix):
         exponent = add(start, mul(Const(step), sub(sub(entry.hi, entry.lo), ONE)))
-    away = -1 if isinstance(kind, Prefix) else 1
+    away = -1 if isinstance(moving_range, Prefix) else 1
     names = (*symbols(exponent), *symbols(sub(entry.lo, Sym(dim))))
-    cut = isinstance(kind, Sliding) and any(space.universe.is_dim(n) for n in names)
+    cut = isinstance(moving_range, Sliding) and any(space.universe.is_dim(n) for n in names)
     varies = any(space.universe.is_dim(n) for n in symbols(exponent))
     return None if step != away or cut or varies or entry.step != 1 else exponent
 
 
-# ---------------------------------------------------------------- what is made of it
+# ---------------------------------------------------------------- rewrites
 
 
-def recurrence(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
-    """Nodes for a range that grows by one element from point to point; the last has its name."""
-    if not isinstance(found.range, Prefix | Suffix):
+def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
+    """The nodes of a recurrence, for a range that grows by one element per point.
+
+    The last node has the name of the sum. ``None`` if the range does not grow that way.
+    """
+    if not isinstance(discounted.range, Prefix | Suffix):
         return None
-    node, dim = found.node, found.dim
-    grows = way(found.range, found.entry, dim, node.domain, space)
+    node, dim = discounted.node, discounted.dim
+    grows = range_growth(discounted.range, discounted.entry, dim, node.domain, space)
     if grows is None:
         return None
-    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
     try:
-        running = RunningReduction(maker, found.range, found.place, grows, found.base)
-        merge = running.nodes(Add(), Sum(), lambda rebuild: _term(found, rebuild))
+        running = RunningReduction(
+            builder, discounted.range, discounted.place, grows, discounted.base
+        )
+        merge = running.nodes(Add(), Sum(), lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None
-        made = _kept(maker, found, maker.put("held", Copy(), (read(merge),)))
+        result = _with_kept_axes(builder, discounted, builder.put("held", Copy(), (read(merge),)))
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
-def windows(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
-    """Nodes for a range of a fixed size that compute all points at once."""
-    node, dim, kind = found.node, found.dim, found.range
-    if not isinstance(kind, Sliding) or not isinstance(kind.size, Const):
+def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
+    """The nodes of a weighted window operator, for a range of a fixed size; ``None`` for others.
+
+    All points are computed at once.
+    """
+    node, dim, moving_range = discounted.node, discounted.dim, discounted.range
+    if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, Const):
         return None
-    if (kind.before, kind.after) != (ZERO, ZERO) and not _fades(graph, found.base):
+    if (moving_range.before, moving_range.after) != (ZERO, ZERO) and not _has_finite_powers(
+        graph, discounted.base
+    ):
         return None
-    maker = NodeBuilder(graph, space, node, node.vector)
-    rebuild = whole(maker, dim, found.place, kind)
+    builder = NodeBuilder(graph, space, node, node.vector)
+    rebuild = full_range_operands(builder, dim, discounted.place, moving_range)
     try:
-        term, base = _term(found, rebuild), rebuild.edge(found.base)
+        term, base = _first_term(discounted, rebuild), rebuild.edge(discounted.base)
         if term is None or base is None:
             return None
-        axis = found.axis - sum(a < found.axis for a in found.axes)
-        op = Window(reduce="sum", size=kind.size, before=kind.before, after=kind.after, axis=axis)
-        made = maker.put("windows", op, (term, base), rebuild.home(node.domain.dims))
-        parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in made.types[0].shape]
-        parts[axis] = kind.position
-        made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(made),))
-        made = _kept(maker, found, made)
+        axis = discounted.axis - sum(a < discounted.axis for a in discounted.axes)
+        op = Window(
+            reduce="sum",
+            size=moving_range.size,
+            before=moving_range.before,
+            after=moving_range.after,
+            axis=axis,
+        )
+        result = builder.put("windows", op, (term, base), rebuild.domain_of(node.domain.dims))
+        entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
+        entries[axis] = moving_range.position
+        result = builder.put("at", SpatialIndex(entries=tuple(entries)), (read(result),))
+        result = _with_kept_axes(builder, discounted, result)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
-def _fades(graph: Graph, base: Edge) -> bool:
+def _has_finite_powers(graph: Graph, base: Edge) -> bool:
     """Whether all powers of a number are finite, so that zero times them is zero."""
     op = graph.nodes[base.source].op
     return isinstance(op, Literal) and abs(op.value) <= 1
 
 
-def _term(found: Decayed, rebuild: Rebuild) -> Edge | None:
-    """What the powers weigh: the product of the factors, with the first power."""
-    maker, home = rebuild.maker, rebuild.home(found.node.domain.dims)
-    dtype = found.node.types[0].dtype
-    parts = [rebuild.edge(e) for e in found.factors]
-    if found.nearest != ZERO:
-        parts.append(_power(found, rebuild))
+def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
+    """The product of the factors and the weight of the nearest element."""
+    builder, domain = rebuild.builder, rebuild.domain_of(discounted.node.domain.dims)
+    dtype = discounted.node.types[0].dtype
+    parts = [rebuild.edge(e) for e in discounted.factors]
+    if discounted.nearest != ZERO:
+        parts.append(_nearest_weight(discounted, rebuild))
     term = parts[0]
     for part in parts[1:]:
         if term is not None and part is not None:
-            term = read(maker.put(f"product.{rebuild.part}", Multiply(), (term, part), home))
+            term = read(builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
     if any(p is None for p in parts) or term is None:
         return None
-    if maker.type(term).dtype != dtype:
-        term = read(maker.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), home))
+    if builder.type(term).dtype != dtype:
+        term = read(builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
     stays = rebuild.axis_stays
-    others = tuple(a - (a > found.axis and not stays) for a in found.axes if a != found.axis)
+    others = tuple(
+        a - (a > discounted.axis and not stays) for a in discounted.axes if a != discounted.axis
+    )
     if others:
-        term = read(maker.put(f"row.{rebuild.part}", Sum(axes=others), (term,), home))
+        term = read(builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
     return term
 
 
-def _power(found: Decayed, rebuild: Rebuild) -> Edge | None:
+def _nearest_weight(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     """The weight of the nearest element."""
-    base, maker = rebuild.edge(found.base), rebuild.maker
+    base, builder = rebuild.edge(discounted.base), rebuild.builder
     if base is None:
         return None
-    home = rebuild.home(found.node.domain.dims)
-    exponent = maker.put(f"nearest.{rebuild.part}", IndexValue(expr=found.nearest), (), home)
-    return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), home))
+    domain = rebuild.domain_of(discounted.node.domain.dims)
+    exponent = builder.put(
+        f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain
+    )
+    return read(builder.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), domain))
 
 
-def _kept(maker: NodeBuilder, found: Decayed, made: Node) -> Node:
-    """The value with the summed axes, if they stay."""
-    for axis in sorted(found.axes) if found.keeps else ():
-        made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
-    return made
+def _with_kept_axes(builder: NodeBuilder, discounted: DiscountedSum, result: Node) -> Node:
+    """The value with the summed axes restored, if the sum has ``keepdims``."""
+    for axis in sorted(discounted.axes) if discounted.keepdims else ():
+        result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
+    return result

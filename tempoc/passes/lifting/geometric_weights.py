@@ -1,4 +1,4 @@
-"""Weights that are powers of one number along an axis: ``g ** arange(n)``, however written."""
+"""Geometric weights: recognizes ``g ** arange(n)`` along an axis, however it is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, s
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 _EXACT = (DType.I32, DType.I64, DType.F32, DType.F64)
-"""In these an exponent is what it says."""
+"""The dtypes in which whole exponents are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,19 @@ class LinearExponent:
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """``base`` to the power of a line."""
+    """``base`` raised to exponents that are linear in the position."""
 
     base: Edge
     exponent: LinearExponent
 
 
 def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
-    """The powers that an operand holds along an axis (counted from the last), if it has no other.
+    """The powers along an axis of an operand, counted from its last axis.
 
-    They are computed at the point at hand, or are a slice of what other points computed.
+    ``None`` if the operand has other values or other axes. The powers are computed at the reader's
+    own point, or read in a slice of other points.
     """
-    inner = _bare(graph, edge, place)
+    inner = _vector_operand(graph, edge, place)
     if inner is None:
         return None
     node = graph.nodes[inner.source]
@@ -49,13 +50,13 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
         return None
     base, exponent = node.inputs
     if is_identity(inner, graph):
-        found = line(graph, exponent)
-        return Powers(base, found) if found is not None and found.step else None
-    return _elsewhere(graph, inner)
+        linear = linear_exponent(graph, exponent)
+        return Powers(base, linear) if linear is not None and linear.step else None
+    return _sliced_powers(graph, inner)
 
 
-def _bare(graph: Graph, edge: Edge, place: int) -> Edge | None:
-    """The vector in an operand whose other axes have one element."""
+def _vector_operand(graph: Graph, edge: Edge, place: int) -> Edge | None:
+    """The operand as a vector, if all other axes have one element."""
     shape = operand_type(graph, edge).shape
     axis = len(shape) - place
     if axis < 0 or any(e != ONE for k, e in enumerate(shape) if k != axis):
@@ -68,35 +69,38 @@ def _bare(graph: Graph, edge: Edge, place: int) -> Edge | None:
     return edge
 
 
-def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
+def _sliced_powers(graph: Graph, edge: Edge) -> Powers | None:
     """Powers whose exponents are those of the points that a slice reads."""
     node = graph.nodes[edge.source]
     base, exponent = node.inputs
     pairs = list(zip(node.domain.dims, edge.entries, strict=True))
     sliced = [(d, e) for d, e in pairs if isinstance(e, Slice)]
     at = {d: e for d, e in pairs if not isinstance(e, Slice)}
-    found = line(graph, exponent)
-    if len(sliced) != 1 or node.types[0].shape or found is None or found.step:
+    linear = linear_exponent(graph, exponent)
+    if len(sliced) != 1 or node.types[0].shape or linear is None or linear.step:
         return None
-    (dim, entry), start = sliced[0], found.start
-    rest = sub(start, Sym(dim))
-    step = 1 if dim not in symbols(rest) else -1
-    rest = sub(start, mul(Const(step), Sym(dim)))
+    (dim, entry), start = sliced[0], linear.start
+    offset = sub(start, Sym(dim))
+    step = 1 if dim not in symbols(offset) else -1
+    offset = sub(start, mul(Const(step), Sym(dim)))
     moves = any(dim in symbols(e) for e in base.entries)
-    if dim in symbols(rest) or entry.step != 1 or moves or not _same(base, at):
+    if dim in symbols(offset) or entry.step != 1 or moves or not _is_same_at(base, at):
         return None
-    first = add(mul(Const(step), entry.lo), substitute(rest, at))
+    first = add(mul(Const(step), entry.lo), substitute(offset, at))
     return Powers(base, LinearExponent(step, first))
 
 
-def _same(base: Edge, at: dict[str, Expr]) -> bool:
-    """Whether an operand of another point is the same as here."""
+def _is_same_at(base: Edge, at: dict[str, Expr]) -> bool:
+    """Whether the operand of another point is the same as at the point itself."""
     moved = [d for d, e in at.items() if e != Sym(d)]
     return not any(d in symbols(e) for d in moved for e in base.entries)
 
 
-def line(graph: Graph, edge: Edge) -> LinearExponent | None:
-    """The whole numbers of a vector, or one number, as they are at the point at hand."""
+def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
+    """The exponents in a vector or scalar, if they are linear in the position.
+
+    The operand must be read at the reader's own point.
+    """
     node = graph.nodes[edge.source]
     if not is_identity(edge, graph) or node.types[0].dtype not in _EXACT:
         return None
@@ -108,31 +112,31 @@ def line(graph: Graph, edge: Edge) -> LinearExponent | None:
         case Literal(value=v) if float(v).is_integer():
             return LinearExponent(0, Const(int(v)))
         case Cast() | Copy():
-            return line(graph, node.inputs[0])
+            return linear_exponent(graph, node.inputs[0])
         case Negative():
-            return _combined(graph, node.inputs, (-1,))
+            return _signed_sum(graph, node.inputs, (-1,))
         case Add():
-            return _combined(graph, node.inputs, (1, 1))
+            return _signed_sum(graph, node.inputs, (1, 1))
         case Subtract():
-            return _combined(graph, node.inputs, (1, -1))
+            return _signed_sum(graph, node.inputs, (1, -1))
         case Flip():
-            found, (extent, *more) = line(graph, node.inputs[0]), node.types[0].shape
-            if found is None or more:
+            linear, (extent, *more) = linear_exponent(graph, node.inputs[0]), node.types[0].shape
+            if linear is None or more:
                 return None
-            last = add(found.start, mul(Const(found.step), sub(extent, ONE)))
-            return LinearExponent(-found.step, last)
+            last = add(linear.start, mul(Const(linear.step), sub(extent, ONE)))
+            return LinearExponent(-linear.step, last)
         case _:
             return None
 
 
-def _combined(
+def _signed_sum(
     graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]
 ) -> LinearExponent | None:
-    """The sum of some lines with their signs."""
-    found = [line(graph, e) for e in edges]
-    known = [x for x in found if x is not None]
-    if len(known) < len(found):
+    """The sum of linear exponents, each with its sign; ``None`` if one is not linear."""
+    lines = [linear_exponent(graph, e) for e in edges]
+    linear = [x for x in lines if x is not None]
+    if len(linear) < len(lines):
         return None
-    step = sum(s * x.step for s, x in zip(signs, known, strict=True))
-    starts = (mul(Const(s), x.start) for s, x in zip(signs, known, strict=True))
+    step = sum(s * x.step for s, x in zip(signs, linear, strict=True))
+    starts = (mul(Const(s), x.start) for s, x in zip(signs, linear, strict=True))
     return LinearExponent(step, add(ZERO, *starts)) if abs(step) <= 1 else None

@@ -3,20 +3,19 @@
     %y = sum %x[0:t+1] : [t*] f32     ->     %y.scan = cumsum %x[0:T]           : []   f32[T]
                                              %y      = getitem{(t)} %y.scan     : [t*] f32
 
-At each point the sum looks at all that came before: as much work as the square of the length. A
-scan does all of it in one pass. Suffixes (``x[t:T]``) are scans from the end, and windows
-(``x[max(t-2, 0):t+1]``) one operator that slides along the axis. Where all points are read
-together, the scan itself is what is read.
+Summing the whole prefix at each point takes quadratic work; a scan takes one pass. Suffixes
+(``x[t:T]``) become reverse scans, and windows (``x[max(t-2, 0):t+1]``) a sliding-window operator.
+Consumers that read all points at once read the scan itself.
 
-Where the points stay a loop, because it makes what they reduce, a range that grows by one element
-from point to point becomes a running value (``running_reduction.py``); a window stays what it is,
-unless it is one over data that are given. Discounted sums become recurrences in any case
-(``discounted_sum.py``): those that are scans are found by the pass after this one.
+Where the points stay a loop because that loop computes the operand, a range that grows by one
+element per point becomes a running value (``running_reduction.py``), and a window stays as it is,
+unless its operand is an input. Discounted sums always become recurrences (``discounted_sum.py``);
+the pass after this one turns recurrences into scans where it can.
 
-Differences of running sums are never taken, not even of integers, where they would be exact: a
-window is as fast without (``ops/tensor/window.py``). Nor do sums of products become convolutions.
-On a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out of 4096 to
-262144 numbers, and stencils are single fused loops as they are.
+Windows are never computed as differences of prefix sums, not even of integers, where that would be
+exact: the window operator is as fast (``ops/tensor/window.py``). Nor do sums of products become
+convolutions: on a CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out
+of 4096 to 262144 numbers, and stencils are single fused loops as they are.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.discounted_sum import decayed, recurrence, windows
+from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_operand import is_given
-from tempoc.passes.lifting.range_reduction import targets
-from tempoc.passes.lifting.running_reduction import stepped
-from tempoc.passes.lifting.scan_form import lifted
+from tempoc.passes.lifting.range_reduction import range_reductions
+from tempoc.passes.lifting.running_reduction import running_value
+from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -47,7 +46,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
-    """Lifts what is computed at all points at once."""
+    """Replaces reductions over moving ranges by scans, windows and running values."""
 
     name: ClassVar[str] = "lift"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -55,41 +54,41 @@ class Lift:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph without moving ranges where scans or running values do."""
+        """The graph with scans, windows and running values in place of moving ranges."""
         lazy = together(graph)
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for node in graph.nodes.values():
-            for part in [node] if node.name in lazy else _lifted(graph, node, context):
-                found[part.name] = part
-        after = _steps(replace(graph, nodes=found), lazy, context)
-        if after.nodes == graph.nodes:
+            for part in [node] if node.name in lazy else _lift_node(graph, node, context):
+                nodes[part.name] = part
+        lifted_graph = _with_running_values(replace(graph, nodes=nodes), lazy, context)
+        if lifted_graph.nodes == graph.nodes:
             return graph
-        return drop_dead(_whole_reads(forward_copies(after)))
+        return drop_dead(_read_arrays(forward_copies(lifted_graph)))
 
 
-def _lifted(graph: Graph, node: Node, context: PassContext) -> list[Node]:
-    """The nodes in the place of one, which may have ranges of several dimensions."""
-    for faded in decayed(graph, node, context.space):
-        given = all(is_given(graph, e) for e in faded.factors)
-        wanted = faded.dim in node.vector or given
-        made = windows(graph, faded, context.space) if wanted else None
-        if made is not None:
-            _said(f"`{node.name}` over {faded.dim} becomes weighted windows", node, context)
-            return list(made)
-    for target in targets(graph, node, context.space):
+def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
+    """The nodes that replace one; it may reduce ranges along several dimensions."""
+    for discounted in discounted_sums(graph, node, context.space):
+        given = all(is_given(graph, e) for e in discounted.factors)
+        applies = discounted.dim in node.vector or given
+        replacement = as_windows(graph, discounted, context.space) if applies else None
+        if replacement is not None:
+            _remark(f"`{node.name}` over {discounted.dim} becomes weighted windows", node, context)
+            return list(replacement)
+    for target in range_reductions(graph, node, context.space):
         given = isinstance(target.range, Sliding) and is_given(graph, target.edge)
-        wanted = target.dim in node.vector or given
-        made = lifted(graph, target, context.space) if wanted else None
-        if made is not None:
+        applies = target.dim in node.vector or given
+        replacement = scan_or_windows(graph, target, context.space) if applies else None
+        if replacement is not None:
             kind = "windows" if isinstance(target.range, Sliding) else "a scan"
-            _said(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
-            nodes = {**graph.nodes, **{n.name: n for n in made}}
-            again = replace(graph, nodes=nodes)
-            return [part for n in made for part in _lifted(again, n, context)]
+            _remark(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
+            nodes = {**graph.nodes, **{n.name: n for n in replacement}}
+            updated = replace(graph, nodes=nodes)
+            return [part for n in replacement for part in _lift_node(updated, n, context)]
     return [node]
 
 
-def _said(message: str, node: Node, context: PassContext) -> None:
+def _remark(message: str, node: Node, context: PassContext) -> None:
     context.remarks.add("lift", message, node.spans[0] if node.spans else None)
 
 
@@ -98,108 +97,110 @@ def _said(message: str, node: Node, context: PassContext) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """Nodes in the place of one whose points then come one after the other along ``dim``."""
+    """The nodes that replace ``node`` and compute its points in order along ``dim``."""
 
     node: Node
     dim: str
     parts: tuple[Node, ...]
-    what: str
+    form: str
 
 
-def _step(graph: Graph, node: Node, space: Space) -> _Step | None:
-    """A discounted sum at any time; other ranges where their points are not all had at once."""
-    for faded in decayed(graph, node, space):
-        parts = recurrence(graph, faded, space)
+def _loop_step(graph: Graph, node: Node, space: Space) -> _Step | None:
+    """A replacement whose points run in order: of any discounted sum, or of a looping reduction."""
+    for discounted in discounted_sums(graph, node, space):
+        parts = as_recurrence(graph, discounted, space)
         if parts is not None:
-            return _Step(node=node, dim=faded.dim, parts=parts, what="a discounted running sum")
-    for target in targets(graph, node, space):
-        parts = None if target.dim in node.vector else stepped(graph, target, space)
+            return _Step(
+                node=node, dim=discounted.dim, parts=parts, form="a discounted running sum"
+            )
+    for target in range_reductions(graph, node, space):
+        parts = None if target.dim in node.vector else running_value(graph, target, space)
         if parts is not None:
-            return _Step(node=node, dim=target.dim, parts=parts, what="a running value")
+            return _Step(node=node, dim=target.dim, parts=parts, form="a running value")
     return None
 
 
-def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
-    """The graph with running values where there is an order in which they can be had."""
-    made: dict[str, _Step] = {}
+def _with_running_values(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
+    """The graph with running values, except those that would make it unschedulable."""
+    steps: dict[str, _Step] = {}
     for node in graph.nodes.values():
         if node.name not in lazy:
-            step = _step(graph, node, context.space)
+            step = _loop_step(graph, node, context.space)
             if step is not None:
-                made[node.name] = step
+                steps[node.name] = step
             else:
-                _missed(graph, node, context)
-    after, waiting = graph, tuple(made)
-    while made and waiting:
-        nodes = (made[n].parts if n in made else (old,) for n, old in graph.nodes.items())
-        after = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
-        waiting = held_up(after, context.space)
-        late = [s for s in made.values() if any(n.name in waiting for n in s.parts)]
-        if waiting and not late:
+                _remark_rescans(graph, node, context)
+    updated, unscheduled = graph, tuple(steps)
+    while steps and unscheduled:
+        nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
+        updated = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
+        unscheduled = held_up(updated, context.space)
+        rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
+        if unscheduled and not rejected:
             return graph
-        for step in late:
-            del made[step.node.name]
+        for step in rejected:
+            del steps[step.node.name]
             message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
-            _said(message, step.node, context)
-    for step in made.values():
-        _said(f"`{step.node.name}` becomes {step.what} along {step.dim}", step.node, context)
-    return after if made else graph
+            _remark(message, step.node, context)
+    for step in steps.values():
+        _remark(f"`{step.node.name}` becomes {step.form} along {step.dim}", step.node, context)
+    return updated if steps else graph
 
 
-def _missed(graph: Graph, node: Node, context: PassContext) -> None:
-    """Say which ranges are gone through at each point."""
-    for target in targets(graph, node, context.space):
-        _said(f"`{node.name}` goes through its range at each {target.dim}", node, context)
+def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
+    """Remark which ranges are reduced anew at each point."""
+    for target in range_reductions(graph, node, context.space):
+        _remark(f"`{node.name}` goes through its range at each {target.dim}", node, context)
 
 
 # ---------------------------------------------------------------- reads of all points
 
 
-def _whole_reads(graph: Graph) -> Graph:
-    """Who reads all points of an element of a scan reads the scan."""
-    scans = {n.name: a for n in graph.nodes.values() if (a := _array(graph, n)) is not None}
+def _read_arrays(graph: Graph) -> Graph:
+    """The graph in which reads of all elements of a scan, one per point, read the scan itself."""
+    scans = {n.name: a for n in graph.nodes.values() if (a := _array_dim(graph, n)) is not None}
     nodes = {
         node.name: node
         if isinstance(node.op, Merge) or not is_computed(node)
-        else replace(node, inputs=tuple(_read(graph, e, scans) for e in node.inputs))
+        else replace(node, inputs=tuple(_read_array(graph, e, scans) for e in node.inputs))
         for node in graph.nodes.values()
     }
     outputs = []
     for o in graph.outputs:
-        edge = _read(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
+        edge = _read_array(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
         outputs.append(replace(o, source=edge.source, out=edge.out, entries=edge.entries))
     return replace(graph, nodes=nodes, outputs=tuple(outputs))
 
 
-def _array(graph: Graph, node: Node) -> str | None:
-    """The dimension of a node whose points are the elements of an array, one by one."""
+def _array_dim(graph: Graph, node: Node) -> str | None:
+    """The dimension whose points are the elements of an array, in order, if a node is such."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     (edge,) = node.inputs
     source = graph.nodes[edge.source]
     if not (node.op.entries and source.types[edge.out].shape):
         return None
-    (first, *rest), (extent, *others) = node.op.entries, source.types[edge.out].shape
-    if edge.entries != identity(source.domain) or rest != [(ZERO, e, 1) for e in others]:
+    (first, *trailing), (extent, *others) = node.op.entries, source.types[edge.out].shape
+    if edge.entries != identity(source.domain) or trailing != [(ZERO, e, 1) for e in others]:
         return None
     for dim in node.domain.dims:
         bound = Sym(graph.universe.dim(dim).bound)
-        whole = dim not in symbols(node.domain.where) and dim not in source.domain.dims
-        if first == Sym(dim) and extent == bound and whole:
+        is_unrestricted = dim not in symbols(node.domain.where) and dim not in source.domain.dims
+        if first == Sym(dim) and extent == bound and is_unrestricted:
             return dim
     return None
 
 
-def _read(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
-    """An edge to the array in the place of one that reads all its elements."""
+def _read_array(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
+    """The edge, redirected to the array if it reads all its elements."""
     if edge.source not in scans:
         return edge
     node, dim = graph.nodes[edge.source], scans[edge.source]
     array = node.inputs[0]
     at: dict[str, Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
     slices = [d for d, e in at.items() if isinstance(e, Slice)]
-    whole = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
-    if not slices or slices[-1] != dim or at[dim] != whole:
+    full_extent = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
+    if not slices or slices[-1] != dim or at[dim] != full_extent:
         return edge
     dims = graph.nodes[array.source].domain.dims
     if not {*slices} <= {*dims, dim}:

@@ -1,14 +1,14 @@
-"""Slices whose ends move with the point, as ranges that a scan or a window runs over.
+"""Slices whose ends move with the point, classified as ranges of a scan or of windows.
 
 ====================  ==========================  =================================================
-``x[c:t+1]``          :class:`Prefix`             all elements from a fixed one on
-``x[t:c]``            :class:`Suffix`             all elements up to a fixed one
-``x[t-2:t+1]``        :class:`Sliding`            as many at each point; ``max`` and ``min`` may cut
-``x[max(t-2,0):t+1]``                             what leaves the dimension
+``x[c:t+1]``          :class:`Prefix`             all elements from a fixed first one on
+``x[t:c]``            :class:`Suffix`             all elements up to a fixed last one
+``x[t-2:t+1]``        :class:`Sliding`            as many at each point; ``max`` and ``min`` may
+``x[max(t-2,0):t+1]``                             clamp it to the dimension
 ====================  ==========================  =================================================
 
-Each says which part of the dimension is read by all points together (``slice``), and at which
-``position`` of the scan or of the windows over it the value of a point stands.
+Each has the ``slice`` that all points read together, and the ``position`` of a point's value in the
+scan of that slice, or among the windows over it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tempoc.symbolic.walk import ceildiv, extent, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """The first so many elements of ``slice``; ``pad`` neutral ones stand before the scan."""
+    """The first elements of ``slice``; the scan is preceded by ``pad`` neutral elements."""
 
     slice: Slice
     position: Expr
@@ -49,7 +49,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suffix:
-    """All but the first so many elements of ``slice``; ``pad`` neutral ones follow the scan."""
+    """The last elements of ``slice``; the reverse scan is followed by ``pad`` neutral elements."""
 
     slice: Slice
     position: Expr
@@ -61,7 +61,7 @@ class Suffix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sliding:
-    """``size`` elements of ``slice`` with ``before`` and ``after`` neutral ones around it."""
+    """``size`` elements of ``slice``, padded with ``before`` and ``after`` neutral elements."""
 
     slice: Slice
     position: Expr
@@ -74,33 +74,33 @@ class Sliding:
 MovingRange = Prefix | Suffix | Sliding
 
 
-def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
-    """What kind of range a slice is along a dimension of the domain that its ends name.
+def classify_range(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
+    """The kind of range that a slice is along a dimension of the domain; ``None`` if it is none.
 
-    How far a run goes must be known before it.
+    The length of the scan must be known before the run, so bounds that the run ends do not qualify.
     """
     universe = space.universe
-    found: MovingRange | None = None
-    ended = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
-    if ended or any(dim in b.outer for b in universe.ended):
+    moving_range: MovingRange | None = None
+    run_time_bounds = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
+    if run_time_bounds or any(dim in b.outer for b in universe.ended):
         return None
     low, high = dim in symbols(entry.lo), dim in symbols(entry.hi)
     if high and not low:
-        found = _prefix(entry, domain, space)
+        moving_range = _prefix(entry, domain, space)
     elif low and not high and entry.step == 1:
-        found = _suffix(entry, domain, space)
+        moving_range = _suffix(entry, domain, space)
     elif low and high and entry.step == 1:
-        found = _sliding(entry, dim, domain, space)
-    return found
+        moving_range = _sliding(entry, dim, domain, space)
+    return moving_range
 
 
 def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:
-    """The value at a point stands where its last element does."""
+    """A prefix: the value of a point stands at the position of its last element."""
     end = space.upper_bound(entry.hi, domain)
     last = ceildiv(sub(entry.hi, entry.lo), entry.step)
     least = space.lower_bound(last, domain)
     pad = maximum(ZERO, sub(ONE, least))
-    if not _fixed(space, end, pad):
+    if not _is_invariant(space, end, pad):
         return None
     return Prefix(
         slice=Slice(entry.lo, end, entry.step),
@@ -111,11 +111,11 @@ def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:
 
 
 def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
-    """The value at a point stands where its first element does."""
+    """A suffix: the value of a point stands at the position of its first element."""
     start = space.lower_bound(entry.lo, domain)
     last = space.upper_bound(entry.lo, domain)
     pad = maximum(ZERO, add(sub(last, entry.hi), ONE))
-    if not _fixed(space, start, pad):
+    if not _is_invariant(space, start, pad):
         return None
     return Suffix(
         slice=Slice(start, entry.hi),
@@ -126,15 +126,18 @@ def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
 
 
 def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
-    """The value at a point stands at its own place among the points."""
-    low, high = _end(entry.lo, IndexMax, dim, space), _end(entry.hi, IndexMin, dim, space)
+    """A window: the value of a point stands at the position of the point."""
+    low, high = (
+        _moving_end(entry.lo, IndexMax, dim, space),
+        _moving_end(entry.hi, IndexMin, dim, space),
+    )
     if low is None or high is None:
         return None
     size = sub(high.shift, low.shift)
     first, last = (f(Sym(dim), domain) for f in (space.lower_bound, space.upper_bound))
     start, stop = space.lower_bound(entry.lo, domain), space.upper_bound(entry.hi, domain)
     before, after = sub(start, add(first, low.shift)), sub(add(last, high.shift), stop)
-    if not _fixed(space, size, first, start, stop, before, after):
+    if not _is_invariant(space, size, first, start, stop, before, after):
         return None
     cuts = [sub(start, e) for e in low.cuts] + [sub(e, stop) for e in high.cuts]
     positive = (before, after, sub(size, ONE), *cuts)
@@ -151,23 +154,25 @@ def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | 
 
 
 class _RangeEnd(NamedTuple):
-    """``t + shift``, or ``cuts`` where these come first; over bounds."""
+    """An end ``t + shift``, clamped to ``cuts``; all over bounds."""
 
     shift: Expr
     cuts: tuple[Expr, ...]
 
 
-def _end(e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space) -> _RangeEnd | None:
-    """An end that moves as the point does."""
+def _moving_end(
+    e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space
+) -> _RangeEnd | None:
+    """An end of a range that moves with the point."""
     parts = e.args if isinstance(e, (IndexMax, IndexMin)) and isinstance(e, cut) else (e,)
-    own = [p for p in parts if dim in symbols(p)]
-    cuts = tuple(p for p in parts if p not in own)
-    if len(own) != 1:
+    moving = [p for p in parts if dim in symbols(p)]
+    cuts = tuple(p for p in parts if p not in moving)
+    if len(moving) != 1:
         return None
-    shift = sub(own[0], Sym(dim))
-    return _RangeEnd(shift, cuts) if _fixed(space, shift, *cuts) else None
+    shift = sub(moving[0], Sym(dim))
+    return _RangeEnd(shift, cuts) if _is_invariant(space, shift, *cuts) else None
 
 
-def _fixed(space: Space, *parts: Expr) -> bool:
-    """Whether expressions name no dimension."""
+def _is_invariant(space: Space, *parts: Expr) -> bool:
+    """Whether the expressions name no dimension."""
     return not any(space.universe.is_dim(n) for e in parts for n in symbols(e))

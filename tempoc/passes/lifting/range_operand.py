@@ -1,7 +1,7 @@
-"""What is computed element by element from a range, computed from another part of the same tensor.
+"""Elementwise operands of a range, recomputed from another part of the same tensor.
 
-``exp(x[0:t+1] * w)`` is the same function of each element, so it can be had of all of ``x``, or of
-one element alone::
+``exp(x[0:t+1] * w)`` is the same function of each element, so it can be computed of all of ``x``,
+or of one element alone::
 
     %a = mul %x[0:t+1], %w : [t] f32[t+1]           %a.all = mul %x[0:T], %w : [] f32[T]
     %b = exp %a            : [t] f32[t+1]     ->    %b.all = exp %a.all      : [] f32[T]
@@ -28,12 +28,12 @@ from tempoc.symbolic.walk import symbols
 
 
 def is_elementwise(node: Node) -> bool:
-    """Whether each element of the result is a function of the elements at its place."""
+    """Whether each element of the result depends on the operands' elements at its position only."""
     return isinstance(node.op, Nary | Unary | Select)
 
 
-def ranges(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
-    """The slices that make an axis of an operand, ``place`` counted from the last axis."""
+def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
+    """The slices that an axis of an operand comes from; ``place`` is counted from the last axis."""
     for leaf in _leaves(graph, edge):
         axis = operand_type(graph, leaf).ndim - place
         slices = [e for e in leaf.entries if isinstance(e, Slice)]
@@ -42,51 +42,52 @@ def ranges(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
 
 
 def is_given(graph: Graph, edge: Edge) -> bool:
-    """Whether an operand is computed from nothing that varies but what is there from the start."""
+    """Whether an operand is computed elementwise from inputs, parameters and constants alone."""
     sources = (graph.nodes[leaf.source] for leaf in _leaves(graph, edge))
     return all(isinstance(n.op, Input | Param) or not n.inputs for n in sources)
 
 
 def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
-    """What an operand is computed from, element by element."""
-    waiting, seen = [edge], {edge}
-    while waiting:
-        here = waiting.pop(0)
-        node = graph.nodes[here.source]
-        sliced = any(isinstance(e, Slice) for e in here.entries)
-        if sliced or not is_elementwise(node) or not is_identity(here, graph):
-            yield here
+    """The operands at which the elementwise computation of an operand begins."""
+    worklist, seen = [edge], {edge}
+    while worklist:
+        operand = worklist.pop(0)
+        node = graph.nodes[operand.source]
+        sliced = any(isinstance(e, Slice) for e in operand.entries)
+        if sliced or not is_elementwise(node) or not is_identity(operand, graph):
+            yield operand
         else:
-            waiting += [e for e in node.inputs if e not in seen]
+            worklist += [e for e in node.inputs if e not in seen]
             seen.update(node.inputs)
 
 
 @dataclass(slots=True)
 class Rebuild:
-    """Makes what an operand is computed from anew, with another part in the place of a range.
+    """Clones the elementwise computation of an operand, reading another part in place of a range.
 
-    ``change`` gives the slice to read instead of a slice, or a point, and then ``axis_stays`` is
-    false; ``None`` if that slice is of another kind. ``home`` is the domain of the new nodes, given
-    the dimensions of the old ones; ``part`` is in their names. Nothing else may vary with ``dim``.
+    ``change`` maps a slice to the slice to read instead, or to a point (then ``axis_stays`` is
+    false), or to ``None`` if the slice is of another kind. ``domain_of`` maps the dimensions of a
+    node to the domain of its clone; ``part`` is the suffix of the clones' names. Apart from the
+    range, nothing may vary with ``dim``.
     """
 
-    maker: NodeBuilder
+    builder: NodeBuilder
     dim: str
     place: int
     part: str
     axis_stays: bool
     change: Callable[[Slice], Entry | None]
-    home: Callable[[tuple[str, ...]], Domain]
-    known: dict[Edge, Edge | None] = field(default_factory=dict)
+    domain_of: Callable[[tuple[str, ...]], Domain]
+    memo: dict[Edge, Edge | None] = field(default_factory=dict)
 
     def edge(self, edge: Edge) -> Edge | None:
-        """What is read in place of an operand; ``None`` where that cannot be had."""
-        if edge not in self.known:
-            self.known[edge] = self._changed(edge)
-        return self.known[edge]
+        """The operand to read instead; ``None`` where it cannot be recomputed."""
+        if edge not in self.memo:
+            self.memo[edge] = self._changed(edge)
+        return self.memo[edge]
 
     def _changed(self, edge: Edge) -> Edge | None:
-        graph = self.maker.graph
+        graph = self.builder.graph
         node, type_ = graph.nodes[edge.source], operand_type(graph, edge)
         axis = type_.ndim - self.place
         slices = [k for k, e in enumerate(edge.entries) if isinstance(e, Slice)]
@@ -99,32 +100,34 @@ class Rebuild:
         if not node.inputs:
             return self._constant(node)
         inputs = [self.edge(e) for e in node.inputs] if is_elementwise(node) else [None]
-        found = [e for e in inputs if e is not None]
-        return self._put(node, found) if len(found) == len(inputs) else None
+        operands = [e for e in inputs if e is not None]
+        return self._put(node, operands) if len(operands) == len(inputs) else None
 
     def _leaf(self, edge: Edge, place: int, axis: int) -> Edge | None:
-        """The slice itself."""
+        """The read of the changed slice."""
         entry = edge.entries[place]
         assert isinstance(entry, Slice)
-        new = self.change(entry)
-        rest = (*edge.entries[:place], *edge.entries[place + 1 :])
-        shape = operand_type(self.maker.graph, edge).shape
-        others = (*rest, *shape[:axis], *shape[axis + 1 :])
-        if new is None or any(self.dim in symbols(e) for e in others):
+        entry_read = self.change(entry)
+        other_entries = (*edge.entries[:place], *edge.entries[place + 1 :])
+        shape = operand_type(self.builder.graph, edge).shape
+        others = (*other_entries, *shape[:axis], *shape[axis + 1 :])
+        if entry_read is None or any(self.dim in symbols(e) for e in others):
             return None
-        found = replace(edge, entries=(*edge.entries[:place], new, *edge.entries[place + 1 :]))
-        source = self.maker.graph.nodes[edge.source].domain
-        reader = self.home(self.maker.whole.domain.dims)
-        inside = self.maker.space.outside(reader, found.entries, source) is None
-        return found if inside else None
+        rebuilt = replace(
+            edge, entries=(*edge.entries[:place], entry_read, *edge.entries[place + 1 :])
+        )
+        source = self.builder.graph.nodes[edge.source].domain
+        reader = self.domain_of(self.builder.whole.domain.dims)
+        inside = self.builder.space.outside(reader, rebuilt.entries, source) is None
+        return rebuilt if inside else None
 
     def _constant(self, node: Node) -> Edge | None:
-        """A number, wherever it is computed."""
+        """A clone of a constant."""
         mentioned = (*expressions(node.op), *(e for t in node.types for e in t.shape))
         free = not any(self.dim in symbols(e) for e in mentioned)
         return self._put(node, []) if free else None
 
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
-        home = self.home(node.domain.dims)
-        return read(self.maker.put(name, node.op, inputs, home, like=node))
+        domain = self.domain_of(node.domain.dims)
+        return read(self.builder.put(name, node.op, inputs, domain, like=node))

@@ -1,4 +1,4 @@
-"""Which nodes reduce ranges that move, and what there is in the place of each reduction."""
+"""Reductions over moving ranges: which nodes they are, and the operators that replace them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Pro
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder
-from tempoc.passes.lifting.moving_range import MovingRange, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.moving_range import MovingRange, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -28,22 +28,22 @@ SCANS: dict[type[Op], type[Scan]] = {
     Sum: CumSum, Prod: CumProd, Max: CumMax, Min: CumMin, Any: CumMax, All: CumMin,
     Mean: CumSum, LogSumExp: CumLogSumExp,
 }  # fmt: skip
-"""The scan that computes all partial reductions; that of a ``bool`` is one of 0 and 1."""
+"""The scan that computes all partial reductions; a ``bool`` is scanned as 0 and 1."""
 
 WINDOWS: dict[type[Op], str] = {
     Sum: "sum", Prod: "prod", Max: "max", Min: "min", Any: "any", All: "all", Mean: "sum"
 }  # fmt: skip
-"""What slides along an axis."""
+"""The reduction of a ``Window`` operator."""
 
 STEPS: dict[type[Op], type[Op]] = {
     Sum: Add, Prod: Multiply, Max: Maximum, Min: Minimum, Any: Or, All: And, Mean: Add
 }  # fmt: skip
-"""What combines a running value with one more element."""
+"""The operator that combines a running value with one more element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeReduction:
-    """A node that reduces ranges which move with ``dim``; they are an axis of its only operand."""
+    """A node that reduces ranges which move with ``dim``: ``axis`` of its only operand."""
 
     node: Node
     dim: str
@@ -53,46 +53,53 @@ class RangeReduction:
 
     @property
     def edge(self) -> Edge:
-        """What the node reads."""
+        """The operand of the node."""
         return self.node.inputs[0]
 
     @property
     def place(self) -> int:
-        """The axis, counted from the last one."""
+        """The axis of the range, counted from the last axis."""
         return self.ndim - self.axis
 
 
-def targets(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
-    """The ranges that a node reduces and that move with one of its dimensions."""
+def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
+    """The reductions of a node over ranges that move with one of its dimensions."""
     if type(node.op) not in SCANS or len(node.inputs) != 1:
         return
     assert isinstance(node.op, Reduction)
     ndim = operand_type(graph, node.inputs[0]).ndim
     for axis in axes_of(node.op.axes, ndim):
-        for entry in islice(ranges(graph, node.inputs[0], ndim - axis), 1):
+        for entry in islice(operand_slices(graph, node.inputs[0], ndim - axis), 1):
             for dim in node.domain.dims:
-                found = moving(entry, dim, node.domain, space)
-                if found is not None:
-                    yield RangeReduction(node=node, dim=dim, axis=axis, ndim=ndim, range=found)
+                moving_range = classify_range(entry, dim, node.domain, space)
+                if moving_range is not None:
+                    yield RangeReduction(
+                        node=node, dim=dim, axis=axis, ndim=ndim, range=moving_range
+                    )
 
 
 def neutral(op: Op, dtype: DType) -> Scalar:
-    """What a reduction gives for an empty range, in the dtype of its scan."""
+    """The neutral element of a reduction, in the dtype of its scan."""
     if isinstance(op, LogSumExp):
         return -math.inf
     return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
 
 
-def whole(maker: NodeBuilder, dim: str, place: int, kind: MovingRange) -> Rebuild:
-    """What makes the operands of all ranges of a kind, together, from those of one."""
-    node, space = maker.whole, maker.space
+def full_range_operands(
+    builder: NodeBuilder, dim: str, place: int, moving_range: MovingRange
+) -> Rebuild:
+    """A ``Rebuild`` that computes the operands of all points' ranges together."""
+    node, space = builder.whole, builder.space
 
-    def home(dims: tuple[str, ...]) -> Domain:
+    def domain_of(dims: tuple[str, ...]) -> Domain:
         return space.project(node.domain, tuple(d for d in dims if d != dim))
 
     def widened(entry: Slice) -> Slice | None:
-        found = moving(entry, dim, node.domain, space)
-        alike = found is not None and replace(found, slice=kind.slice) == kind
-        return found.slice if found is not None and alike else None
+        widened_range = classify_range(entry, dim, node.domain, space)
+        is_same_kind = (
+            widened_range is not None
+            and replace(widened_range, slice=moving_range.slice) == moving_range
+        )
+        return widened_range.slice if widened_range is not None and is_same_kind else None
 
-    return Rebuild(maker, dim, place, "all", True, widened, home)
+    return Rebuild(builder, dim, place, "all", True, widened, domain_of)

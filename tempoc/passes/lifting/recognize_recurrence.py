@@ -1,13 +1,13 @@
-"""Recognizing recurrences: cycles that go round through merges, one step along one dimension.
+"""Recognizes recurrences: cycles through merges whose dependence distance is 1 in one dimension.
 
     %h.mul = mul %a, %h[t-1]          : [t | t >= 1] f32        states  %h, steps  mul, add
     %h.1   = add %h.mul, %b           : [t | t >= 1] f32   ->   operands  %a, %b at t
     %h     = merge %h.0 when t == 0, %h.1 when t >= 1           for 1 <= t < T, forwards
 
-The states of a cycle are its merges. At each step every state is made of those of the neighbouring
-step, by operators that are the same at every point, and of operands from outside of the cycle.
-Nodes may compute at a distance (``%d = mul %h, %a`` read at ``t+1``): what they read is then read
-at that distance.
+The states of a cycle are its merges. Each step computes every state from those of the neighbouring
+step and from operands outside of the cycle, by operators that are the same at every point. A node
+of the cycle may be read at an offset (``%d = mul %h, %a`` read at ``t+1``); its operands are then
+read at that offset too.
 """
 
 from __future__ import annotations
@@ -35,25 +35,27 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
 
-OPERATORS = (
+STEP_OPERATORS = (
     Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
     Split, MatMul, Einsum, Reduction,
 )  # fmt: skip
-"""What steps are made of."""
-MOST = 200
-"""No cycle of more nodes is looked at."""
+"""The operators of which steps may consist."""
+MAX_NODES = 200
+"""The most nodes of a cycle."""
 
 
 class NotARecurrence(Exception):
-    """A cycle is no recurrence; the message says why."""
+    """A cycle is no recurrence; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recurring:
-    """A cycle: its states, each with the branch that goes round, and what a step does.
+class RecurrenceCycle:
+    """A recurrence: the states of a cycle and what each step computes.
 
-    Steps are done where ``lower <= dim < upper``; the values that they start with are the states,
-    then the operands, which are read in the coordinates of the states at that step.
+    ``branches`` has for each state the merge's branch that is loop-carried. Steps run where ``lower
+    <= dim < upper``. Values are numbered: first the states, then the operands (in the states'
+    coordinates at that step), then the results of the steps; ``carried`` has the numbers of the new
+    states.
     """
 
     dim: str
@@ -67,12 +69,12 @@ class Recurring:
     operands: tuple[Edge, ...]
 
     def varies(self, operand: Edge) -> bool:
-        """Whether an operand is another one at each step."""
+        """Whether an operand differs from step to step."""
         return any(self.dim in symbols(e) for e in operand.entries)
 
     @property
     def first(self) -> Expr:
-        """The point that the first step starts from."""
+        """The point of the initial states."""
         return sub(self.lower, ONE) if self.forward else self.upper
 
     @property
@@ -82,12 +84,12 @@ class Recurring:
 
     @property
     def bottom(self) -> Expr:
-        """The least point that has a row."""
+        """The least point of the states, the initial one included."""
         return self.first if self.forward else self.lower
 
 
 def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
-    """The cycles along a dimension that pass a merge, at one point of all other dimensions."""
+    """The cycles along a dimension through a merge, at one point of all other dimensions."""
     names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
 
     def sources(name: str) -> list[str]:
@@ -101,11 +103,11 @@ def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
 
 
 def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
-    """``c`` if a node reads at ``dim + c`` and elsewhere at its own point; ``None`` otherwise."""
+    """The offset ``c`` of a read at ``dim + c`` and the own point otherwise; else ``None``."""
     source = graph.nodes[edge.source].domain
     if source.dims != node.domain.dims:
         return None
-    found = None
+    offset = None
     for d, entry in zip(source.dims, edge.entries, strict=True):
         if isinstance(entry, Slice):
             return None
@@ -113,81 +115,81 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
         if not isinstance(shift, Const) or (d != dim and shift.value):
             return None
         if d == dim:
-            found = shift.value
-    return found
+            offset = shift.value
+    return offset
 
 
-def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> Recurring:
-    """The recurrence that a cycle is; raises ``NotARecurrence``."""
-    if len(cycle) > MOST:
+def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
+    """The recurrence of a cycle; raises ``NotARecurrence``."""
+    if len(cycle) > MAX_NODES:
         raise NotARecurrence("there are too many steps")
     inside = {*cycle}
     for name in cycle:
         node = graph.nodes[name]
-        _check(graph, node, dim)
+        _check_step(graph, node, dim)
         for edge in node.inputs:
             if edge.source in inside and distance(graph, node, edge, dim) is None:
                 raise NotARecurrence(f"`{edge.source}` is read at other points than the one before")
     states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
-    branches = tuple(_branch(graph, s, inside) for s in states)
-    lower, upper = _region(graph, states, branches, dim, space)
+    branches = tuple(_carried_branch(graph, s, inside) for s in states)
+    lower, upper = _step_interval(graph, states, branches, dim, space)
     reasons = []
     for forward in (True, False):
         walk = _CycleWalk(graph, dim, inside, states, branches, -1 if forward else 1)
         try:
-            made = [walk.made(s) for s in states]
+            carried = [walk.definition(s) for s in states]
         except NotARecurrence as reason:
             reasons.append(reason)
             continue
-        return Recurring(
+        return RecurrenceCycle(
             dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
-            steps=tuple(walk.renumbered()), carried=tuple(walk.number(m) for m in made),
+            steps=tuple(walk.numbered_steps()), carried=tuple(walk.number(m) for m in carried),
             operands=tuple(walk.operands),
         )  # fmt: skip
     raise reasons[0]
 
 
-def _check(graph: Graph, node: Node, dim: str) -> None:
-    """Raise unless a node can be (part of) a step, or a state."""
+def _check_step(graph: Graph, node: Node, dim: str) -> None:
+    """Raise unless a node can be a state, or (part of) a step."""
     part = isinstance(node.op, SpatialIndex) and not node.op.gathers
-    if not part and not isinstance(node.op, (*OPERATORS, Merge)):
+    if not part and not isinstance(node.op, (*STEP_OPERATORS, Merge)):
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise NotARecurrence("shapes vary from point to point")
-    own = () if isinstance(node.op, Merge) else mentioned(node)
-    if any(graph.universe.is_dim(s) for e in own for s in symbols(e)):
+    expressions = () if isinstance(node.op, Merge) else mentioned(node)
+    if any(graph.universe.is_dim(s) for e in expressions for s in symbols(e)):
         raise NotARecurrence(f"`{node.op.name}` varies with {dim}")
 
 
-def _branch(graph: Graph, state: str, inside: set[str]) -> int:
-    """The branch of a state that goes round."""
+def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
+    """The branch of a state that is loop-carried."""
     inputs = graph.nodes[state].inputs
-    found = [k for k, e in enumerate(inputs) if e.source in inside]
-    if len(found) != 1:
-        raise NotARecurrence(f"`{state}` has {len(found)} equations that go round")
-    return found[0]
+    carried = [k for k, e in enumerate(inputs) if e.source in inside]
+    if len(carried) != 1:
+        raise NotARecurrence(f"`{state}` has {len(carried)} equations that go round")
+    return carried[0]
 
 
-def _region(
+def _step_interval(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
 ) -> tuple[Expr, Expr]:
-    """Where steps are done, the same for all states."""
-    found = []
+    """The ``lower`` and ``upper`` end of the steps, the same for all states."""
+    intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
-        there = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
-        at = ranges(there, (dim,), space)
-        if at is None:
+        step_domain = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
+        spans = ranges(step_domain, (dim,), space)
+        if spans is None:
             raise NotARecurrence(f"{dim} does not run from a first to a last point")
-        found.append((at[dim].lower, at[dim].upper))
-    if len({*found}) > 1:
+        intervals.append((spans[dim].lower, spans[dim].upper))
+    if len({*intervals}) > 1:
         raise NotARecurrence("they start or end at different points")
-    return found[0]
+    return intervals[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ref:
-    """A value on its way to a number: a state, an operand or a result of a step."""
+    """A value that has no number yet: a state, an operand or a result of a step."""
 
     kind: str
     place: int
@@ -196,7 +198,10 @@ class _Ref:
 
 @dataclass(slots=True)
 class _CycleWalk:
-    """Goes from the states backwards to those of the step before, at a distance ``before``."""
+    """Follows a cycle backwards, from its states to those of the step before.
+
+    ``before`` is the offset of the step before: -1 or 1.
+    """
 
     graph: Graph
     dim: str
@@ -206,25 +211,25 @@ class _CycleWalk:
     before: int
     operands: list[Edge] = field(default_factory=list)
     steps: list[tuple[Op, tuple[_Ref, ...], tuple[DType, ...]]] = field(default_factory=list)
-    _known: dict[tuple[str, int], _Ref] = field(default_factory=dict)
-    _waiting: set[tuple[str, int]] = field(default_factory=set)
+    _memo: dict[tuple[str, int], _Ref] = field(default_factory=dict)
+    _in_progress: set[tuple[str, int]] = field(default_factory=set)
 
-    def made(self, state: str) -> _Ref:
-        """What makes a state at its own point."""
+    def definition(self, state: str) -> _Ref:
+        """The value of a state at its own point."""
         return self.value(state, 0, 0)
 
     def value(self, name: str, out: int, at: int) -> _Ref:
-        """What a node of the cycle computes at a distance from the states at hand."""
-        if (name, at) in self._waiting or abs(at) > len(self.inside):
+        """The value of a node of the cycle, at an offset from the states' point."""
+        if (name, at) in self._in_progress or abs(at) > len(self.inside):
             raise NotARecurrence(f"`{name}` needs itself at its own point")
-        if (name, at) not in self._known:
-            self._waiting.add((name, at))
+        if (name, at) not in self._memo:
+            self._in_progress.add((name, at))
             node = self.graph.nodes[name]
-            of = self.state if name in self.states else self.step
-            self._known[name, at] = of(node, at)
-            self._waiting.discard((name, at))
-        found = self._known[name, at]
-        return found if name in self.states else replace(found, out=out)
+            visit = self.state if name in self.states else self.step
+            self._memo[name, at] = visit(node, at)
+            self._in_progress.discard((name, at))
+        ref = self._memo[name, at]
+        return ref if name in self.states else replace(ref, out=out)
 
     def step(self, node: Node, at: int) -> _Ref:
         """The first result of an operator."""
@@ -245,13 +250,13 @@ class _CycleWalk:
         return self.value(edge.source, edge.out, shift)
 
     def operand(self, node: Node, edge: Edge, at: int) -> _Ref:
-        """What a node of the cycle reads."""
+        """The value of an operand of a node of the cycle."""
         if edge.source in self.inside:
             shift = distance(self.graph, node, edge, self.dim)
             assert shift is not None
             return self.value(edge.source, edge.out, at + shift)
-        here = {self.dim: add(Sym(self.dim), Const(at))}
-        entries = tuple(substitute_entry(e, here) for e in edge.entries)
+        shifted = {self.dim: add(Sym(self.dim), Const(at))}
+        entries = tuple(substitute_entry(e, shifted) for e in edge.entries)
         moved = replace(edge, entries=entries)
         shape = operand_type(self.graph, moved).shape
         if any(self.graph.universe.is_dim(s) for e in shape for s in symbols(e)):
@@ -269,7 +274,7 @@ class _CycleWalk:
         before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
         return len(self.states) + len(self.operands) + before + ref.out
 
-    def renumbered(self) -> Iterator[OpStep]:
-        """The steps, their values numbered."""
+    def numbered_steps(self) -> Iterator[OpStep]:
+        """The steps with numbered values."""
         for op, refs, dtypes in self.steps:
             yield op, tuple(self.number(r) for r in refs), dtypes

@@ -1,15 +1,16 @@
-"""Making the nodes of a recurrence: the operator, and who reads its rows.
+"""Builds the nodes of a recurrence: the operator, and the consumers of its rows.
 
-Where the recurrence makes all of a state but its first point, the state becomes the rows::
+Where the recurrence computes all points of a state but the first, the rows replace the state::
 
     %h      = merge %h.0 when t == 0, %h.1 when t >= 1   : [t] f32
     ->
     %h.rows = recurrence{...} %h.0, %a[0:T], %b[0:T]     : []  f32[T]
     %h      = getitem{entries=(t,)} %h.rows              : [t] f32
 
-and consumers of the whole state read ``%h.rows``. A state with more equations stays a merge, of
-which one branch reads the rows: the node of that branch if the state takes all its points, else a
-node of its own, since a branch also has values where the state takes none (``%n`` at the last t)::
+and consumers of all points of the state read ``%h.rows``. A state with more equations stays a
+merge, and one of its branches reads the rows: the branch's node itself if the state takes all its
+points, otherwise a new node, since the branch also has points that the state does not take (``%n``
+at the last t)::
 
     %n      = tanh %x                                              : [t] f32
     %x      = merge %x.0 when t < 2, %n[t-1] when t >= 2           : [t] f32
@@ -29,7 +30,7 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring
+from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import operand_type
@@ -55,122 +56,130 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
-def with_rows(graph: Graph, found: Recurring, space: Space) -> tuple[Graph, Node]:
+def with_recurrence(graph: Graph, recurrence: RecurrenceCycle, space: Space) -> tuple[Graph, Node]:
     """The graph with a recurrence in place of a cycle, and its node; raises ``NotARecurrence``."""
-    maker = _ScanRewrite(graph, found, space)
-    whole = maker.is_whole()
+    rewrite = _ScanRewrite(graph, recurrence, space)
+    full = rewrite.is_full()
     try:
-        node = maker.node(whole)
+        node = rewrite.node(full)
     except NotARecurrence:
-        if not whole:
+        if not full:
             raise
-        maker, whole = _ScanRewrite(graph, found, space), False
-        node = maker.node(whole)
-    return (maker.whole(node) if whole else maker.part(node)), node
+        rewrite, full = _ScanRewrite(graph, recurrence, space), False
+        node = rewrite.node(full)
+    return (rewrite.replace_states(node) if full else rewrite.replace_branches(node)), node
 
 
 @dataclass(slots=True)
 class _ScanRewrite:
+    """Replaces one cycle by a recurrence; ``new_nodes`` are those built so far."""
+
     graph: Graph
-    found: Recurring
+    recurrence: RecurrenceCycle
     space: Space
-    made: list[Node] = field(default_factory=list)
+    new_nodes: list[Node] = field(default_factory=list)
 
     @property
     def dim(self) -> str:
         """The dimension of the recurrence."""
-        return self.found.dim
+        return self.recurrence.dim
 
     # ------------------------------------------------------------ which form
 
-    def is_whole(self) -> bool:
-        """Whether every state is its first point, which one equation gives, and the steps."""
-        for name, k in zip(self.found.states, self.found.branches, strict=True):
+    def is_full(self) -> bool:
+        """Whether every state consists of its first point, given by one equation, and the steps."""
+        for name, k in zip(self.recurrence.states, self.recurrence.branches, strict=True):
             node = self.graph.nodes[name]
-            here = Sym(self.dim)
+            point = Sym(self.dim)
             inside = conjunction(
-                compare(">=", here, self.found.lower), compare("<", here, self.found.upper)
+                compare(">=", point, self.recurrence.lower),
+                compare("<", point, self.recurrence.upper),
             )
-            at = ranges(node.domain, (self.dim,), self.space)
-            if len(node.inputs) != 2 or at is None:
+            spans = ranges(node.domain, (self.dim,), self.space)
+            if len(node.inputs) != 2 or spans is None:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
                 return False
-            top = add(self.found.bottom, add(self.found.count, ONE))
-            v = at[self.dim]
-            if not (self.same(v.lower, self.found.bottom) and self.same(v.upper, top)):
+            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
+            v = spans[self.dim]
+            if not (self.equal(v.lower, self.recurrence.bottom) and self.equal(v.upper, top)):
                 return False
         return True
 
-    def same(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: Expr, b: Expr) -> bool:
         """Whether two expressions over bounds agree."""
         return self.space.equal(a, b, Domain(()))
 
     # ------------------------------------------------------------ the operator
 
-    def node(self, whole: bool) -> Node:
-        """The recurrence."""
-        states = [self.graph.nodes[s] for s in self.found.states]
+    def node(self, full: bool) -> Node:
+        """The node of the recurrence; ``full``: its rows replace the states."""
+        states = [self.graph.nodes[s] for s in self.recurrence.states]
         around = tuple(d for d in states[0].domain.dims if d != self.dim)
-        k = self.found.branches[0]
-        there = states[0].domain
-        if not whole:
-            there = Domain(there.dims, conjunction(there.where, states[0].inputs[k].guard))
-        domain = self.space.project(there, around)
-        first = [self.start(s, k, whole) for s, k in self.pairs()]
-        moving = [e for e in self.found.operands if self.found.varies(e)]
-        rest = [e for e in self.found.operands if not self.found.varies(e)]
+        k = self.recurrence.branches[0]
+        step_domain = states[0].domain
+        if not full:
+            step_domain = Domain(
+                step_domain.dims, conjunction(step_domain.where, states[0].inputs[k].guard)
+            )
+        domain = self.space.project(step_domain, around)
+        first = [self.first_row(s, k, full) for s, k in self.pairs()]
+        moving = [e for e in self.recurrence.operands if self.recurrence.varies(e)]
+        fixed = [e for e in self.recurrence.operands if not self.recurrence.varies(e)]
         rows = [self.rows(e) for e in moving]
-        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *rest))
-        order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
-                                        for e in (*moving, *rest))]  # fmt: skip
+        inputs = tuple(self.available(e, domain) for e in (*first, *(e for e, _ in rows), *fixed))
+        order = [*range(len(states)), *(len(states) + self.recurrence.operands.index(e)
+                                        for e in (*moving, *fixed))]  # fmt: skip
         numbers = {old: new for new, old in enumerate(order)}
         op = Recurrence(
             steps=tuple(
                 (op, tuple(numbers.get(n, n) for n in taken), dtypes)
-                for op, taken, dtypes in self.found.steps
+                for op, taken, dtypes in self.recurrence.steps
             ),
-            carried=tuple(numbers.get(n, n) for n in self.found.carried),
+            carried=tuple(numbers.get(n, n) for n in self.recurrence.carried),
             starts=tuple(start for _, start in rows),
             count=self.count,
-            reverse=not self.found.forward,
+            reverse=not self.recurrence.forward,
         )
         length = add(self.count, ONE)
         types = tuple(
             replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
         )
         spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
-        name = self.free(f"{states[0].name}.rows")
+        name = self.fresh_name(f"{states[0].name}.rows")
         node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
-        self.made.append(node)
+        self.new_nodes.append(node)
         return node
 
     def pairs(self) -> list[tuple[Node, int]]:
-        """The states with the branch that goes round."""
-        pairs = zip(self.found.states, self.found.branches, strict=True)
+        """The states, each with its loop-carried branch."""
+        pairs = zip(self.recurrence.states, self.recurrence.branches, strict=True)
         return [(self.graph.nodes[s], k) for s, k in pairs]
 
     @property
     def count(self) -> Expr:
-        """How many steps there are, none where they would be fewer."""
-        return self.space.reduce(maximum(ZERO, self.found.count), Domain(()))
+        """How many steps there are, at least 0."""
+        return self.space.reduce(maximum(ZERO, self.recurrence.count), Domain(()))
 
-    def there(self, edge: Edge, domain: Domain) -> Edge:
-        """The edge, if all that it reads is there; a number is made anew where it is not."""
-        new = {n.name: n for n in self.made}
+    def available(self, edge: Edge, domain: Domain) -> Edge:
+        """The edge, or one to a clone of a constant that exists wherever the recurrence runs.
+
+        Raises ``NotARecurrence`` if another source does not exist there.
+        """
+        new = {n.name: n for n in self.new_nodes}
         source = new.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:
             return edge
         if source.domain.dims or not is_cheap(source.op):
             raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
-        made = replace(source, name=self.free(source.name), domain=Domain(()))
-        self.made.append(made)
-        return replace(edge, source=made.name)
+        clone = replace(source, name=self.fresh_name(source.name), domain=Domain(()))
+        self.new_nodes.append(clone)
+        return replace(edge, source=clone.name)
 
-    def start(self, state: Node, branch: int, whole: bool) -> Edge:
-        """The first row of a state: what its other equation gives, or the state itself there."""
-        at = {self.dim: self.found.first}
-        if whole:
+    def first_row(self, state: Node, branch: int, full: bool) -> Edge:
+        """The first row of a state: its other equation, or else the state at the first point."""
+        at = {self.dim: self.recurrence.first}
+        if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
             return self.original(replace(edge, entries=entries, guard=TRUE))
@@ -178,7 +187,7 @@ class _ScanRewrite:
         return Edge(source=state.name, entries=entries)
 
     def original(self, edge: Edge) -> Edge:
-        """An access of what a copy was copied from."""
+        """The edge, reading through copies."""
         copy = self.graph.nodes[edge.source]
         while (
             isinstance(copy.op, Copy)
@@ -193,9 +202,9 @@ class _ScanRewrite:
         return edge
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
-        """An operand of all steps, and which of its rows is that of the first.
+        """A per-step operand as a slice, and the index of the first step's row in it.
 
-        All rows that there are are read, so that nothing is cut off.
+        All rows that exist are read, so that the array need not be cut.
         """
         source = self.graph.nodes[edge.source]
         moving = [k for k, e in enumerate(edge.entries) if self.dim in symbols(e)]
@@ -204,87 +213,89 @@ class _ScanRewrite:
         slices = any(isinstance(e, Slice) for e in edge.entries)
         shift = sub(entry, Sym(self.dim)) if isinstance(entry, Expr) else None
         if more or slices or not isinstance(shift, Const) or self.dim not in symbols(entry):
-            edge = self.copied(edge)
-            source, shift = self.made[-1], ZERO
+            edge = self.materialized(edge)
+            source, shift = self.new_nodes[-1], ZERO
             place = source.domain.dims.index(self.dim)
         dim = source.domain.dims[place]
         assert isinstance(shift, Const)
-        low, high = add(self.found.lower, shift), add(self.found.upper, shift)
-        at, start = ranges(source.domain, (dim,), self.space), 0
-        if at is not None:
-            before = sub(low, at[dim].lower)
+        low, high = add(self.recurrence.lower, shift), add(self.recurrence.upper, shift)
+        spans, start = ranges(source.domain, (dim,), self.space), 0
+        if spans is not None:
+            before = sub(low, spans[dim].lower)
             if isinstance(before, Const) and before.value >= 0:
-                low, high, start = at[dim].lower, at[dim].upper, before.value
+                low, high, start = spans[dim].lower, spans[dim].upper, before.value
         entries = (*edge.entries[:place], Slice(low, high), *edge.entries[place + 1 :])
         return replace(edge, entries=entries), start
 
-    def copied(self, edge: Edge) -> Edge:
-        """An operand as a tensor of its own, at each point of the steps."""
+    def materialized(self, edge: Edge) -> Edge:
+        """A per-step operand as a tensor of its own, with a point for each step."""
         state, branch = self.pairs()[0]
         where = conjunction(state.domain.where, state.inputs[branch].guard)
-        name = self.free(f"{self.found.states[0]}.operand")
+        name = self.fresh_name(f"{self.recurrence.states[0]}.operand")
         type_ = operand_type(self.graph, edge)
         node = Node(
             name=name, op=Copy(), domain=Domain(state.domain.dims, where), inputs=(edge,),
             types=(type_,), spans=state.spans,
         )  # fmt: skip
-        self.made.append(node)
+        self.new_nodes.append(node)
         return Edge(source=name, entries=identity(node.domain))
 
-    def free(self, name: str) -> str:
+    def fresh_name(self, name: str) -> str:
         """A name that no node has."""
-        taken, number, found = {*self.graph.nodes, *(n.name for n in self.made)}, 2, name
-        while found in taken:
-            found, number = f"{name}{number}", number + 1
-        return found
+        taken, number, candidate = {*self.graph.nodes, *(n.name for n in self.new_nodes)}, 2, name
+        while candidate in taken:
+            candidate, number = f"{name}{number}", number + 1
+        return candidate
 
-    # ------------------------------------------------------------ the readers
+    # ------------------------------------------------------------ the consumers
 
-    def whole(self, node: Node) -> Graph:
-        """The states become the rows."""
+    def replace_states(self, node: Node) -> Graph:
+        """The graph in which the states read the rows."""
         changed = {
             name: self.row(node, out, self.graph.nodes[name], Sym(self.dim))
-            for out, name in enumerate(self.found.states)
+            for out, name in enumerate(self.recurrence.states)
         }
-        return self.redirected(node, self.with_nodes(changed))
+        return self.redirect_reads(node, self.with_nodes(changed))
 
-    def part(self, node: Node) -> Graph:
-        """The branches of states that go round become rows."""
+    def replace_branches(self, node: Node) -> Graph:
+        """The graph in which the loop-carried branches of the states read the rows."""
         changed: dict[str, Node] = {}
         for out, (state, k) in enumerate(self.pairs()):
             edge = state.inputs[k]
             branch = self.graph.nodes[edge.source]
             assert isinstance(state.op, Merge)
             target = state.op.targets[k]
-            taken = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
-            if len(branch.types) == 1 and self.space.outside(branch.domain, target, taken) is None:
+            points = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
+            if len(branch.types) == 1 and self.space.outside(branch.domain, target, points) is None:
                 at = target[state.domain.dims.index(self.dim)]
                 changed[branch.name] = self.row(node, out, branch, at)
             else:
-                changed[state.name] = self.with_own_row(node, out, state, k, taken)
+                changed[state.name] = self.with_own_row(node, out, state, k, points)
         return self.with_nodes(changed)
 
-    def with_own_row(self, node: Node, out: int, state: Node, k: int, taken: Domain) -> Node:
-        """A state that reads rows in a branch, which has other consumers at further points."""
+    def with_own_row(self, node: Node, out: int, state: Node, k: int, points: Domain) -> Node:
+        """A state that reads the rows in a new branch; the old one has other consumers."""
         assert isinstance(state.op, Merge)
         copy = replace(
             state,
-            name=self.free(f"{state.name}.row"),
-            domain=taken,
+            name=self.fresh_name(f"{state.name}.row"),
+            domain=points,
             types=(operand_type(self.graph, state.inputs[k]),),
         )
         row = self.row(node, out, copy, Sym(self.dim))
-        self.made.append(row)
-        here = identity(taken)
-        edge = replace(state.inputs[k], source=row.name, out=0, entries=here)
-        op = replace(state.op, targets=(*state.op.targets[:k], here, *state.op.targets[k + 1 :]))
+        self.new_nodes.append(row)
+        at_points = identity(points)
+        edge = replace(state.inputs[k], source=row.name, out=0, entries=at_points)
+        op = replace(
+            state.op, targets=(*state.op.targets[:k], at_points, *state.op.targets[k + 1 :])
+        )
         return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
 
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
-        """What reads the row of a point in the place of a node."""
-        rest = node.types[out].shape[1:]
+        """The node that reads the row of a point, in place of ``old``."""
+        trailing = node.types[out].shape[1:]
         entries: tuple[IndexPart, ...] = (
-            sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest),
+            sub(at, self.recurrence.bottom), *((ZERO, n, 1) for n in trailing),
         )  # fmt: skip
         edge = Edge(source=node.name, out=out, entries=identity(node.domain))
         type_ = replace(old.types[0], weak=False)
@@ -293,17 +304,17 @@ class _ScanRewrite:
         )
 
     def with_nodes(self, changed: dict[str, Node]) -> Graph:
-        """The graph with nodes changed, and the new ones before the first of them."""
+        """The graph with nodes replaced, and the new nodes before the first of them."""
         nodes: dict[str, Node] = {}
         for name, node in self.graph.nodes.items():
-            if name in changed and self.made[0].name not in nodes:
-                nodes |= {n.name: n for n in self.made}
+            if name in changed and self.new_nodes[0].name not in nodes:
+                nodes |= {n.name: n for n in self.new_nodes}
             nodes[name] = changed.get(name, node)
         return replace(self.graph, nodes=nodes)
 
-    def redirected(self, node: Node, graph: Graph) -> Graph:
-        """Reads of whole states become reads of the rows."""
-        outs = {name: out for out, name in enumerate(self.found.states)}
+    def redirect_reads(self, node: Node, graph: Graph) -> Graph:
+        """The graph in which reads of all points of a state read the rows."""
+        outs = {name: out for out, name in enumerate(self.recurrence.states)}
 
         def moved(source: str, entries: Sequence[Entry]) -> tuple[int, tuple[Entry, ...]] | None:
             if source not in outs:
@@ -312,25 +323,25 @@ class _ScanRewrite:
             at = dict(zip(dims, entries, strict=True))
             entry = at.pop(self.dim)
             later = dims[dims.index(self.dim) + 1 :]
-            top = add(self.found.bottom, add(self.found.count, ONE))
-            if entry != Slice(self.found.bottom, top) or any(
+            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
+            if entry != Slice(self.recurrence.bottom, top) or any(
                 isinstance(at[d], Slice) for d in later
             ):
                 return None
             return outs[source], tuple(at.values())
 
         def read(e: Edge, reader: Domain) -> Edge:
-            found = moved(e.source, e.entries)
-            if found is None:
+            row_read = moved(e.source, e.entries)
+            if row_read is None:
                 return e
-            changed = replace(e, source=node.name, out=found[0], entries=found[1])
+            changed = replace(e, source=node.name, out=row_read[0], entries=row_read[1])
             # Where nothing is read of a state, the rows need not be there.
             missing = self.space.outside(reader, changed.entries, node.domain)
             return changed if missing is None else e
 
         def output(o: Output) -> Output:
-            found = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
-            return replace(o, source=found.source, out=found.out, entries=found.entries)
+            edge = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
+            return replace(o, source=edge.source, out=edge.out, entries=edge.entries)
 
         nodes = dict(graph.nodes)
         for name, n in graph.nodes.items():

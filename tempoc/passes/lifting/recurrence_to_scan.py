@@ -1,4 +1,4 @@
-"""Recurrences become scans: one node makes all rows.
+"""Recurrences become scans: one node computes the states of all points.
 
     %a     = mul %g, %on                   : [t] f32
     %h.mul = mul %a, %h[t+1]               : [t | t < T-1] f32
@@ -9,15 +9,16 @@
     %h.rows = recurrence{steps=(mul, add), reverse=true} %r[T-1], %a[0:T], %r[0:T] : [] f32[T]
     %h      = getitem{entries=(t,)} %h.rows : [t*] f32
 
-What a cycle waits for is only itself (``recognize_recurrence.py``), so all that it reads can be
-computed at all points at once, and its steps need no more than their own operators. Sums, products,
-maxima and
-averages so far, discounted returns and advantages, linear recurrences, diagonal or with matrices,
-and their derivatives, which run the other way, are such cycles; so are recurrent networks.
+The only loop-carried dependences of such a cycle are its own (``recognize_recurrence.py``), so all
+its operands can be vectorized, and its steps consist of its own operators alone. Examples are
+running sums, products, maxima and averages, discounted returns and advantages, linear recurrences
+(diagonal or with matrices), recurrent networks, and the derivatives of all these, which run
+backwards.
 
-A cycle stays a loop where a loop makes what it reads: rows would have to wait for that loop, and
-what it needs only for a step would be kept whole. It also stays one where the states are large: a
-loop then costs little in comparison, and rows would only take memory.
+A cycle stays a loop if another loop computes its operands: the scan would have to wait for that
+loop, and operands that live for one step would be stored for all points. It also stays a loop if
+its states are large: then the loop's overhead is small in comparison, and storing the states of all
+points would only take memory.
 """
 
 from __future__ import annotations
@@ -30,8 +31,13 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, Recurring, cycles, recognize
-from tempoc.passes.lifting.recurrence_rewrite import with_rows
+from tempoc.passes.lifting.recognize_recurrence import (
+    NotARecurrence,
+    RecurrenceCycle,
+    cycles,
+    recognize,
+)
+from tempoc.passes.lifting.recurrence_rewrite import with_recurrence
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components
@@ -43,7 +49,7 @@ NodeNames = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scans:
-    """Makes scans of recurrences."""
+    """Replaces recurrences by scans."""
 
     limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
 
@@ -53,56 +59,62 @@ class Scans:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with scans; a program whose lengths the data decide stays as it is."""
+        """The graph with scans; a program whose bounds end at run time stays as it is."""
         if graph.universe.lengths:
             return graph
-        found: dict[NodeNames, Recurring] = {}
+        recurrences: dict[NodeNames, RecurrenceCycle] = {}
         for dim in graph.universe.dims:
-            for cycle, recurring in self.along(graph, dim.name, context).items():
-                others = [r.dim for r in found.values() if {*r.states} & {*recurring.states}]
+            for cycle, recurrence in self.recurrences_along(graph, dim.name, context).items():
+                others = [r.dim for r in recurrences.values() if {*r.states} & {*recurrence.states}]
                 if others:
-                    _missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
+                    _remark_missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
                 else:
-                    found[cycle] = recurring
-        while found:
-            made, nodes = _made(graph, found, context)
-            found = {c: r for c, r in found.items() if c in nodes}
-            made, late = _checked(graph, made, found, nodes, context)
-            for cycle, why in late.items():
-                _missed(graph, found.pop(cycle).dim, cycle, why, context)
-            if not late:
+                    recurrences[cycle] = recurrence
+        while recurrences:
+            rewritten, nodes = _with_recurrences(graph, recurrences, context)
+            recurrences = {c: r for c, r in recurrences.items() if c in nodes}
+            rewritten, rejected = _vectorized(graph, rewritten, recurrences, nodes, context)
+            for cycle, why in rejected.items():
+                _remark_missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
+            if not rejected:
                 for cycle, node in nodes.items():
-                    _done(graph, found[cycle], node, context)
-                return made
+                    _remark_scan(graph, recurrences[cycle], node, context)
+                return rewritten
         return graph
 
-    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[NodeNames, Recurring]:
-        """The recurrences along a dimension, as far as one can see by looking at each alone."""
-        found: dict[NodeNames, Recurring] = {}
+    def recurrences_along(
+        self, graph: Graph, dim: str, context: PassContext
+    ) -> dict[NodeNames, RecurrenceCycle]:
+        """The recurrences along a dimension, each cycle judged by itself."""
+        recurrences: dict[NodeNames, RecurrenceCycle] = {}
         loops: set[str] = set()
         for cycle in cycles(graph, dim):
             try:
-                found[cycle] = self.fitting(graph, dim, cycle, context)
+                recurrences[cycle] = self.small_recurrence(graph, dim, cycle, context)
             except NotARecurrence as reason:
-                _missed(graph, dim, cycle, str(reason), context)
+                _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
-        numbers = _numbers(graph) if found else {}
-        for cycle, recurring in tuple(found.items()):
-            moving = [e.source for e in recurring.operands if recurring.varies(e)]
-            slow = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
-            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(recurring, numbers):
-                _missed(graph, dim, cycle, "what it reads needs it in turn", context)
-                del found[cycle]
-            elif slow:
-                _missed(graph, dim, cycle, _made_by_a_loop(slow[0]), context)
-                del found[cycle]
-        return found
+        numbers = _component_numbers(graph) if recurrences else {}
+        for cycle, recurrence in tuple(recurrences.items()):
+            moving = [e.source for e in recurrence.operands if recurrence.varies(e)]
+            from_loops = [s for s in moving if s in loops and not _is_read_in_slices(graph, s, dim)]
+            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _depends_on_states(
+                recurrence, numbers
+            ):
+                _remark_missed(graph, dim, cycle, "what it reads needs it in turn", context)
+                del recurrences[cycle]
+            elif from_loops:
+                _remark_missed(graph, dim, cycle, _made_by_a_loop(from_loops[0]), context)
+                del recurrences[cycle]
+        return recurrences
 
-    def fitting(self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext) -> Recurring:
-        """A recurrence with states that are not too large; raises ``NotARecurrence``."""
-        found = recognize(graph, dim, cycle, context.space)
+    def small_recurrence(
+        self, graph: Graph, dim: str, cycle: NodeNames, context: PassContext
+    ) -> RecurrenceCycle:
+        """The recurrence of a cycle whose states are not too large; raises ``NotARecurrence``."""
+        recurrence = recognize(graph, dim, cycle, context.space)
         size = 0
-        for state in found.states:
+        for state in recurrence.states:
             count = 1
             for e in graph.nodes[state].types[0].shape:
                 if not isinstance(e, Const):
@@ -111,98 +123,102 @@ class Scans:
             size += count
         if size > self.limit:
             raise NotARecurrence(f"a state has {size} elements")
-        return found
+        return recurrence
 
 
-def _numbers(graph: Graph) -> dict[str, int]:
-    """A number for each node, the same for those that need each other, at whichever point."""
+def _component_numbers(graph: Graph) -> dict[str, int]:
+    """The number of each node's strongly connected component, whatever the points read."""
     sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
     parts = components(list(graph.nodes), sources.__getitem__)
     return {name: k for k, part in enumerate(parts) for name in part}
 
 
-def _needs_itself(found: Recurring, numbers: Mapping[str, int]) -> bool:
-    """Whether an operand, which the states need, needs a state."""
-    states = {numbers[s] for s in found.states}
-    return any(numbers[e.source] in states for e in found.operands)
+def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) -> bool:
+    """Whether an operand of the recurrence depends on one of its states."""
+    states = {numbers[s] for s in recurrence.states}
+    return any(numbers[e.source] in states for e in recurrence.operands)
 
 
 def _made_by_a_loop(name: str) -> str:
     return f"`{name}`, which it reads, is made by a loop"
 
 
-def _made(
-    graph: Graph, found: Mapping[NodeNames, Recurring], context: PassContext
+def _with_recurrences(
+    graph: Graph, recurrences: Mapping[NodeNames, RecurrenceCycle], context: PassContext
 ) -> tuple[Graph, dict[NodeNames, Node]]:
-    """The graph with all recurrences for which nodes can be made and are read, and these."""
+    """The graph with all recurrences that can be built and have consumers, and their nodes."""
     nodes: dict[NodeNames, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
-    made = replace(graph, nodes=plain)
-    for cycle, recurring in found.items():
+    rewritten = replace(graph, nodes=plain)
+    for cycle, recurrence in recurrences.items():
         try:
-            made, nodes[cycle] = with_rows(made, recurring, context.space)
+            rewritten, nodes[cycle] = with_recurrence(rewritten, recurrence, context.space)
         except NotARecurrence as reason:
-            _missed(graph, recurring.dim, cycle, str(reason), context)
-    made = drop_dead(made)
-    return made, {cycle: node for cycle, node in nodes.items() if node.name in made.nodes}
+            _remark_missed(graph, recurrence.dim, cycle, str(reason), context)
+    rewritten = drop_dead(rewritten)
+    return rewritten, {cycle: node for cycle, node in nodes.items() if node.name in rewritten.nodes}
 
 
-def _checked(
+def _vectorized(
     graph: Graph,
-    made: Graph,
-    found: Mapping[NodeNames, Recurring],
+    rewritten: Graph,
+    recurrences: Mapping[NodeNames, RecurrenceCycle],
     nodes: Mapping[NodeNames, Node],
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
-    """The graph with stars for all that can be computed at once; cycles that must stay loops."""
-    left = held_up(made, context.space)
-    if left:
-        late = [c for c, node in nodes.items() if node.name in left] or list(nodes)
-        return made, dict.fromkeys(late, "what it reads needs it in turn")
+    """The graph, vectorized, and the cycles that must stay loops, each with the reason."""
+    unschedulable = held_up(rewritten, context.space)
+    if unschedulable:
+        rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
+        return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
-    starred = Vectorize().run(made, inside)
+    starred = Vectorize().run(rewritten, inside)
     context.starred += inside.starred
     reasons = {}
-    for cycle, recurring in found.items():
+    for cycle, recurrence in recurrences.items():
         node = starred.nodes[nodes[cycle].name]
-        slow = [
+        from_loops = [
             e.source
             for e in node.inputs
             if any(isinstance(x, Slice) for x in e.entries)
-            and not _is_at_once(graph, starred, e.source, recurring.dim)
+            and not _is_vectorized(graph, starred, e.source, recurrence.dim)
         ]
-        if slow:
-            reasons[cycle] = _made_by_a_loop(slow[0])
+        if from_loops:
+            reasons[cycle] = _made_by_a_loop(from_loops[0])
     return starred, reasons
 
 
-def _is_at_once(before: Graph, graph: Graph, name: str, dim: str) -> bool:
-    """Whether a tensor is there at all points anyway, or computed at all of them at once."""
+def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
+    """Whether a tensor is stored for all points anyway, or computed at all of them at once."""
     node = graph.nodes[name]
     if isinstance(node.op, Input | Param) or dim not in node.domain.dims or dim in node.vector:
         return True
     if isinstance(node.op, Merge):
-        return all(_is_at_once(before, graph, e.source, dim) for e in node.inputs)
-    return name in before.nodes and _is_whole(before, name, dim)
+        return all(_is_vectorized(before, graph, e.source, dim) for e in node.inputs)
+    return name in before.nodes and _is_read_in_slices(before, name, dim)
 
 
-def _is_whole(graph: Graph, name: str, dim: str) -> bool:
-    """Whether somebody reads a slice of a tensor along a dimension."""
+def _is_read_in_slices(graph: Graph, name: str, dim: str) -> bool:
+    """Whether some consumer reads a slice of a tensor along a dimension."""
     place = graph.nodes[name].domain.dims.index(dim)
     reads = [(o.source, o.entries) for o in graph.outputs]
     reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
     return any(source == name and isinstance(at[place], Slice) for source, at in reads)
 
 
-def _done(graph: Graph, found: Recurring, node: Node, context: PassContext) -> None:
-    states = ", ".join(f"`{s}`" for s in found.states)
-    way = found.dim if found.forward else f"{found.dim} backwards"
-    scan = "is a scan" if len(found.states) == 1 else "are one scan"
+def _remark_scan(
+    graph: Graph, recurrence: RecurrenceCycle, node: Node, context: PassContext
+) -> None:
+    states = ", ".join(f"`{s}`" for s in recurrence.states)
+    direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
+    scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"
     span = node.spans[0] if node.spans else None
-    context.remarks.add("scans", f"{states} {scan} along {way}", span)
+    context.remarks.add("scans", f"{states} {scan} along {direction}", span)
 
 
-def _missed(graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext) -> None:
+def _remark_missed(
+    graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext
+) -> None:
     state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
     spans = graph.nodes[state].spans
     message = f"`{state}` is no scan along {dim}: {why}"

@@ -5,8 +5,8 @@
                                           %y.run   = merge %y.first when t == 0,
                                                            %y.next when t >= 1 : [t]         f32
 
-The same with a factor: a sum whose weights are powers of one number, that of the nearest element
-being 1, is that element and the factor times the neighbour's sum.
+A sum whose weights are powers of one number (the nearest element has weight 1) is computed
+likewise: it is the nearest element plus the neighbour's sum times that number.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import Full
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
-from tempoc.passes.lifting.moving_range import MovingRange, Prefix, moving
-from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
+from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.range_reduction import STEPS, RangeReduction, neutral
-from tempoc.passes.lifting.scan_form import finished
+from tempoc.passes.lifting.scan_form import finish_reduction
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
@@ -50,9 +50,9 @@ from tempoc.symbolic.walk import substitute, symbols
 class RangeGrowth:
     """How a range grows by one element from point to point.
 
-    Points run from ``first`` on; there the range is ``single`` or empty. Those that have a
-    neighbour ``before`` them whose range lacks just the ``newest`` element are ``later``, of the
-    others ``early`` is true.
+    Points run from ``first`` on; there the range is ``single`` (one element) or empty. ``later``
+    are the points whose neighbour ``before`` them has the same range without the newest element;
+    ``early`` are all others.
     """
 
     dim: str
@@ -63,158 +63,167 @@ class RangeGrowth:
     single: bool
 
 
-def way(
+def range_growth(
     target: MovingRange, entry: Slice, dim: str, domain: Domain, space: Space
 ) -> RangeGrowth | None:
-    """How a range grows; ``None`` if it may grow by more than one element, or by none."""
+    """How a range grows; ``None`` unless it grows by exactly one element."""
     span = spans(domain, (dim,), space)
     end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
     shift = sub(end, Sym(dim))
-    known = (*symbols(shift), *symbols(fixed))
-    if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in known):
+    names = (*symbols(shift), *symbols(fixed))
+    if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in names):
         return None
-    here, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
+    point, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
     forward = isinstance(target, Prefix)
-    first, before = (low, sub(here, ONE)) if forward else (high, add(here, ONE))
+    first, before = (low, sub(point, ONE)) if forward else (high, add(point, ONE))
     count = sub(add(first, shift), fixed) if forward else sub(fixed, add(first, shift))
     if space.implies(Domain(()), compare("==", count, ONE)):
-        later = compare(">=", here, add(first, ONE)) if forward else compare("<", here, first)
+        later = compare(">=", point, add(first, ONE)) if forward else compare("<", point, first)
         return RangeGrowth(
             dim=dim, first=first, before=before, single=True,
-            early=compare("==", here, first), later=later,
+            early=compare("==", point, first), later=later,
         )  # fmt: skip
     if not space.implies(Domain(()), compare("<=", count, ZERO)):
         return None
     edge = sub(fixed, shift)  # the point at which the range has become empty, or still is
-    early = compare("<=", here, edge) if forward else compare(">=", here, edge)
-    later = compare(">", here, edge) if forward else compare("<", here, edge)
+    early = compare("<=", point, edge) if forward else compare(">=", point, edge)
+    later = compare(">", point, edge) if forward else compare("<", point, edge)
     return RangeGrowth(dim=dim, first=first, before=before, single=False, early=early, later=later)
 
 
 @dataclass(slots=True)
 class RunningReduction:
-    """Makes the running value of a range of ``entry``'s kind; ``decay`` multiplies what was."""
+    """Builds the running value of a reduction over ranges like ``range``.
 
-    maker: NodeBuilder
-    kind: MovingRange
+    ``decay`` multiplies the neighbour's value.
+    """
+
+    builder: NodeBuilder
+    range: MovingRange
     place: int
-    way: RangeGrowth
+    growth: RangeGrowth
     decay: Edge | None = None
 
     def nodes(
         self, combine: Op, empty: Op, element: Callable[[Rebuild], Edge | None]
     ) -> Node | None:
-        """The merge that holds the value of each point, all else being made.
+        """The merge with the value of each point, operands first; ``None`` where there is none.
 
-        ``element`` makes one element out of its parts; ``empty`` reduces nothing.
+        ``element`` builds the contribution of one element; ``combine`` adds it to the neighbour's
+        value; ``empty`` is the reduction whose neutral element starts the sum.
         """
-        maker, domain, way = self.maker, self.maker.whole.domain, self.way
-        early, later = (self._where(c) for c in (way.early, way.later))
-        if maker.space.is_empty(later) or maker.space.is_empty(early):
+        builder, domain, growth = self.builder, self.builder.whole.domain, self.growth
+        early, later = (self._where(c) for c in (growth.early, growth.later))
+        if builder.space.is_empty(later) or builder.space.is_empty(early):
             return None
-        rebuild = self._rebuild("new", lambda dims: maker.space.project(later, dims), {})
+        rebuild = self._rebuild("new", lambda dims: builder.space.project(later, dims), {})
         newest, decay = element(rebuild), self.decay and rebuild.edge(self.decay)
-        if newest is None or maker.type(newest).weak or (self.decay and not decay):
+        if newest is None or builder.type(newest).weak or (self.decay and not decay):
             return None
-        name, type_ = maker.free("run"), maker.type(newest)
-        held = replace(maker.whole, name=name, inputs=(), types=(type_,), vector=())
-        maker.nodes[name] = held
+        name, type_ = builder.free("run"), builder.type(newest)
+        placeholder = replace(builder.whole, name=name, inputs=(), types=(type_,), vector=())
+        builder.nodes[name] = placeholder
         first = self._first(element, empty, early)
-        if first is None or first.types != held.types:
+        if first is None or first.types != placeholder.types:
             return None
-        points = {way.dim: way.before}
+        points = {growth.dim: growth.before}
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
-            before = read(maker.put("faded", Multiply(), (decay, before), later))
+            before = read(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
-        added = maker.put("next", combine, both, later)
-        starts = {way.dim: way.first} if way.single else {}
+        added = builder.put("next", combine, both, later)
+        starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
-        inputs = (replace(read(first), guard=way.early), replace(read(added), guard=way.later))
-        del maker.nodes[name]
-        merge = replace(held, op=Merge(targets=targets), inputs=inputs)
-        maker.nodes[name] = merge
+        inputs = (
+            replace(read(first), guard=growth.early),
+            replace(read(added), guard=growth.later),
+        )
+        del builder.nodes[name]
+        merge = replace(placeholder, op=Merge(targets=targets), inputs=inputs)
+        builder.nodes[name] = merge
         return merge if added.types == merge.types else None
 
     def _first(
         self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
     ) -> Node | None:
-        """The value at the points where there is nothing yet, or one element."""
-        maker, way = self.maker, self.way
-        (type_,) = next(reversed(maker.nodes.values())).types
-        if not way.single:
+        """The value at the points whose range is empty, or has one element."""
+        builder, growth = self.builder, self.growth
+        (type_,) = next(reversed(builder.nodes.values())).types
+        if not growth.single:
             value = neutral(empty, type_.dtype)
             full = Full(shape=type_.shape, value=value, dtype=type_.dtype)
-            return maker.put("none", full, (), early)
+            return builder.put("none", full, (), early)
 
-        def home(dims: tuple[str, ...]) -> Domain:
-            return maker.space.project(early, tuple(d for d in dims if d != way.dim))
+        def domain_of(dims: tuple[str, ...]) -> Domain:
+            return builder.space.project(early, tuple(d for d in dims if d != growth.dim))
 
-        edge = element(self._rebuild("first", home, {way.dim: way.first}))
+        edge = element(self._rebuild("first", domain_of, {growth.dim: growth.first}))
         if edge is None:
             return None
-        return maker.put("first", Copy(), (edge,), home(maker.whole.domain.dims))
+        return builder.put("first", Copy(), (edge,), domain_of(builder.whole.domain.dims))
 
     def _where(self, condition: Expr) -> Domain:
-        domain = self.maker.whole.domain
+        domain = self.builder.whole.domain
         where = conjunction(domain.where, condition)
-        return Domain(domain.dims, self.maker.space.simplify(where, Domain(domain.dims)))
+        return Domain(domain.dims, self.builder.space.simplify(where, Domain(domain.dims)))
 
     def _rebuild(
-        self, part: str, home: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
+        self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
     ) -> Rebuild:
-        """What makes the element that a range gained last, at the points of ``home``."""
-        maker, domain, dim = self.maker, self.maker.whole.domain, self.way.dim
+        """The clone of the operand at the newest element of the range."""
+        builder, domain, dim = self.builder, self.builder.whole.domain, self.growth.dim
 
         def newest(entry: Slice) -> Expr | None:
-            other = moving(entry, dim, domain, maker.space)
-            if other is None or replace(other, slice=self.kind.slice) != self.kind:
+            other = classify_range(entry, dim, domain, builder.space)
+            if other is None or replace(other, slice=self.range.slice) != self.range:
                 return None
-            end = sub(entry.hi, ONE) if isinstance(self.kind, Prefix) else entry.lo
+            end = sub(entry.hi, ONE) if isinstance(self.range, Prefix) else entry.lo
             return substitute(end, at)
 
-        return Rebuild(maker, dim, self.place, part, False, newest, home)
+        return Rebuild(builder, dim, self.place, part, False, newest, domain_of)
 
 
-def stepped(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
-    """Nodes that compute the points of the target one after the other, the last has its name.
+def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
+    """Nodes that compute the points of the reduction in order; the last has its name.
 
     ``None`` where the range does not grow by one element from point to point.
     """
     node, dim = target.node, target.dim
-    entry = next(ranges(graph, target.edge, target.place))
-    found = way(target.range, entry, dim, node.domain, space)
-    if found is None or type(node.op) not in STEPS:
+    entry = next(operand_slices(graph, target.edge, target.place))
+    growth = range_growth(target.range, entry, dim, node.domain, space)
+    if growth is None or type(node.op) not in STEPS:
         return None
-    maker = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
-    running = RunningReduction(maker=maker, kind=target.range, place=target.place, way=found)
+    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    running = RunningReduction(
+        builder=builder, range=target.range, place=target.place, growth=growth
+    )
     step = STEPS[type(node.op)]
     try:
         merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
-        held = maker.put("held", Copy(), (read(merge),))
-        made = finished(maker, target, held)
+        held = builder.put("held", Copy(), (read(merge),))
+        result = finish_reduction(builder, target, held)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(made) else None
+    return tuple(builder.nodes.values()) if builder.last(result) else None
 
 
 def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
-    """The part of the reduction that one element of the range is."""
-    maker, op = rebuild.maker, target.node.op
+    """The contribution of one element of the range to the reduction."""
+    builder, op = rebuild.builder, target.node.op
     assert isinstance(op, Reduction)
-    found = rebuild.edge(target.edge)
-    if found is None:
+    element = rebuild.edge(target.edge)
+    if element is None:
         return None
-    home = rebuild.home(target.node.domain.dims)
+    home = rebuild.domain_of(target.node.domain.dims)
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
     if others:
-        found = read(maker.put(f"row.{rebuild.part}", type(op)(axes=others), (found,), home))
-    have, dtype = maker.type(found).dtype, target.node.types[0].dtype
+        element = read(builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home))
+    given, dtype = builder.type(element).dtype, target.node.types[0].dtype
     wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
-    if have != wide:
+    if given != wide:
         cast = Cast(dtype=wide)
-        found = read(maker.put(f"cast.{rebuild.part}", cast, (found,), home))
-    return found
+        element = read(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
+    return element

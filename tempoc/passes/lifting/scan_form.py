@@ -1,4 +1,4 @@
-"""Reductions over moving ranges, and the scans and windows that compute all points of them."""
+"""Reductions over moving ranges as scans or windows, which compute all points together."""
 
 from __future__ import annotations
 
@@ -16,83 +16,94 @@ from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read
 from tempoc.passes.lifting.moving_range import Sliding
-from tempoc.passes.lifting.range_reduction import SCANS, WINDOWS, RangeReduction, neutral, whole
+from tempoc.passes.lifting.range_reduction import (
+    SCANS,
+    WINDOWS,
+    RangeReduction,
+    full_range_operands,
+    neutral,
+)
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr
 
 
-def lifted(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
-    """Nodes in the place of the target that compute all its points at once; the last has its name.
+def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
+    """Nodes that compute all points of the reduction together; the last has its name.
 
-    ``None`` where that cannot be stated.
+    ``None`` where the reduction has no such form.
     """
-    maker = NodeBuilder(graph, space, target.node, target.node.vector)
+    builder = NodeBuilder(graph, space, target.node, target.node.vector)
     try:
-        found = _whole(maker, target)
-        if found is None:
+        values = _all_values(builder, target)
+        if values is None:
             return None
-        point = _point(maker, target, found)
+        point = _value_at_point(builder, target, values)
     except OperandError:
         return None
-    return tuple(maker.nodes.values()) if maker.last(point) else None
+    return tuple(builder.nodes.values()) if builder.last(point) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FullAxisValues:
-    """The values of all points, side by side along an axis of a node without the dimension."""
+    """The values of all points, along an axis of a node without the dimension."""
 
     node: Node
     axis: int
 
 
-def _whole(maker: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
-    """All partial reductions."""
-    node, found = target.node, target.range
+def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues | None:
+    """The scan of all partial reductions, or all windows."""
+    node, moving_range = target.node, target.range
     assert isinstance(node.op, Reduction)
-    rebuild = whole(maker, target.dim, target.place, found)
-    operand, domain = rebuild.edge(target.edge), rebuild.home(node.domain.dims)
+    rebuild = full_range_operands(builder, target.dim, target.place, moving_range)
+    operand, domain = rebuild.edge(target.edge), rebuild.domain_of(node.domain.dims)
     if operand is None:
         return None
-    edge, axis = _reduced(maker, target, operand, domain)
-    dtype = maker.type(edge).dtype
+    edge, axis = _reduce_other_axes(builder, target, operand, domain)
+    dtype = builder.type(edge).dtype
     if isinstance(node.op, Mean | LogSumExp):
-        wanted = node.types[0].dtype
-        wanted = DType.F32 if isinstance(node.op, Mean) and wanted in HALVES else wanted
-        if wanted != dtype:
-            edge, dtype = read(maker.put("cast", Cast(dtype=wanted), (edge,), domain)), wanted
-    if isinstance(found, Sliding):
-        return _windows(maker, target, found, edge, axis, domain)
-    scan = SCANS[type(node.op)](axis=axis, reverse=found.reverse)
-    made = maker.put("scan", scan, (edge,), domain)
-    if found.pad != ZERO:
-        around = (ZERO, found.pad) if found.reverse else (found.pad, ZERO)
-        ndim = made.types[0].ndim
+        result_dtype = node.types[0].dtype
+        result_dtype = (
+            DType.F32 if isinstance(node.op, Mean) and result_dtype in HALVES else result_dtype
+        )
+        if result_dtype != dtype:
+            edge, dtype = (
+                read(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
+                result_dtype,
+            )
+    if isinstance(moving_range, Sliding):
+        return _windows(builder, target, moving_range, edge, axis, domain)
+    scan = SCANS[type(node.op)](axis=axis, reverse=moving_range.reverse)
+    result = builder.put("scan", scan, (edge,), domain)
+    if moving_range.pad != ZERO:
+        around = (ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ZERO)
+        ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
-        value = neutral(node.op, made.types[0].dtype)
-        made = maker.put("padded", Pad(widths=widths, value=value), (read(made),), domain)
-    return _FullAxisValues(node=made, axis=axis)
+        value = neutral(node.op, result.types[0].dtype)
+        result = builder.put("padded", Pad(widths=widths, value=value), (read(result),), domain)
+    return _FullAxisValues(node=result, axis=axis)
 
 
-def _reduced(
-    maker: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
+def _reduce_other_axes(
+    builder: NodeBuilder, target: RangeReduction, edge: Edge, domain: Domain
 ) -> tuple[Edge, int]:
-    """What is left to scan when all other axes have been reduced, and along which axis."""
+    """The operand with all axes reduced but the range's, and the position of that."""
     op = target.node.op
     assert isinstance(op, Reduction)
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a for a in axes if a != target.axis)
     if not others:
         return edge, target.axis
-    rows = maker.put("rows", type(op)(axes=others), (edge,), domain)
+    rows = builder.put("rows", type(op)(axes=others), (edge,), domain)
     return read(rows), target.axis - sum(a < target.axis for a in others)
 
 
 def _windows(
-    maker: NodeBuilder,
+    builder: NodeBuilder,
     target: RangeReduction,
-    found: Sliding,
+    sliding: Sliding,
     edge: Edge,
     axis: int,
     domain: Domain,
@@ -101,31 +112,33 @@ def _windows(
     name = WINDOWS.get(type(target.node.op))
     if name is None:
         return None
-    op = Window(reduce=name, size=found.size, before=found.before, after=found.after, axis=axis)
-    return _FullAxisValues(node=maker.put("windows", op, (edge,), domain), axis=axis)
+    op = Window(
+        reduce=name, size=sliding.size, before=sliding.before, after=sliding.after, axis=axis
+    )
+    return _FullAxisValues(node=builder.put("windows", op, (edge,), domain), axis=axis)
 
 
-def _point(maker: NodeBuilder, target: RangeReduction, whole: _FullAxisValues) -> Node:
-    """The value of the point at hand, as the node has it."""
-    node, shape = target.node, whole.node.types[0].shape
+def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullAxisValues) -> Node:
+    """The reduction's value at the own point, of the node's type."""
+    node, shape = target.node, values.node.types[0].shape
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
-    parts[whole.axis] = target.range.position
-    made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(whole.node),))
-    return finished(maker, target, made)
+    parts[values.axis] = target.range.position
+    result = builder.put("at", SpatialIndex(entries=tuple(parts)), (read(values.node),))
+    return finish_reduction(builder, target, result)
 
 
-def finished(maker: NodeBuilder, target: RangeReduction, made: Node) -> Node:
-    """The value of the node, given the reduction of its range."""
+def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node) -> Node:
+    """The value of the node, given the reduction of its range: divided, cast, and with its axes."""
     node = target.node
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
-        count = maker.put("count", IndexValue(expr=target.range.count), ())
-        count = maker.put("number", Cast(dtype=made.types[0].dtype), (read(count),))
-        made = maker.put("mean", Divide(), (read(made), read(count)))
-    if made.types[0].dtype != node.types[0].dtype:
-        made = maker.put("cast", Cast(dtype=node.types[0].dtype), (read(made),))
+        count = builder.put("count", IndexValue(expr=target.range.count), ())
+        count = builder.put("number", Cast(dtype=result.types[0].dtype), (read(count),))
+        result = builder.put("mean", Divide(), (read(result), read(count)))
+    if result.types[0].dtype != node.types[0].dtype:
+        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (read(result),))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
-            made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
-    return made
+            result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
+    return result

@@ -1,4 +1,4 @@
-"""Sums over a whole dimension become running sums, where that saves keeping what is summed.
+"""Sums over all points of a dimension become running sums, where the summands need not be stored.
 
     %y = mul %x, %x     : [i, t] f32[8]          %s.none = full 0            : [i] f32[8]
     %s = sum %y[i, 0:T] : [i] f32[8]      ->     %s.past = merge %s.none when t == 0,
@@ -6,11 +6,12 @@
                                                  %s.now  = add %s.past, %y   : [i, t] f32[8]
                                                  %s      = copy %s.now[i, T-1]
 
-So does a contraction: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight,
-adds up one outer product in each step. The loop that makes the terms then adds them, and what they
-are made of need not live longer (``accumulate_benefit.py``). A sum over several dimensions runs
-through loops that go as the others must (``analysis/loop_direction.py``). Large results stay as
-they are: one contraction is faster than many small ones. Results are the same up to rounding.
+So do contractions: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight, adds
+one outer product in each step. The loop that computes the summands then adds them up, and their
+operands have short live ranges (``accumulate_benefit.py``). A sum over several dimensions runs in
+loops whose directions agree with the dependences (``analysis/loop_direction.py``). Sums with large
+results stay as they are: one contraction is faster than many small ones. Results agree up to
+rounding.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tempoc.passes.analysis.full_extent import kept_whole
 from tempoc.passes.analysis.loop_direction import Cycles, DirectedLoop
 from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, terms
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.accumulate_benefit import is_step_by_step, is_worth
+from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -56,7 +57,7 @@ from tempoc.symbolic.expr import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accumulate:
-    """Cuts sums over whole dimensions into steps."""
+    """Replaces sums over all points of a dimension by running sums."""
 
     limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
     piece: int = field(
@@ -72,111 +73,111 @@ class Accumulate:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
         lazy = together(graph)
-        whole = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
+        full_extent = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
         steps = {
-            n.name: found
+            n.name: summands
             for n in graph.nodes.values()
-            if n.name not in lazy and (found := self.steps(graph, n, whole))
+            if n.name not in lazy and (summands := self.steps(graph, n, full_extent))
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        beneficial = {n.name for n in sums if saves_memory(graph, n, names, uses)}
         large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
-        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
         if not chosen:
             return graph
         cycles = Cycles(dependences(graph, context.space), names)
-        made: dict[str, list[Node]] = {}
+        replacements: dict[str, list[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
             nest = cycles.loops(node, dims)
-            made[node.name] = _Cutter(graph).whole(node, nest)
+            replacements[node.name] = _RunningSumBuilder(graph).build(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             span = node.spans[0] if node.spans else None
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
-        nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
+        nodes = [n for old in graph.nodes.values() for n in replacements.get(old.name, [old])]
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
 
-    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Summand]:
-        """What a small sum adds up step by step; what is there at once is best added at once."""
+    def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:
+        """The summands of a small sum by dimension, of those that a loop computes."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        return [t for t in terms(graph, node) if is_step_by_step(graph, t, whole[t.dim])]
+        return [t for t in terms(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
 
 
 @dataclass(slots=True)
-class _Cutter:
-    """Makes the nodes that take the place of a sum, operands first; the last has its name."""
+class _RunningSumBuilder:
+    """Builds the nodes that replace a sum, operands first; the last has its name."""
 
     graph: Graph
-    made: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
 
-    def whole(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
-        """A sum, or a mean, over the dimensions of some loops."""
+    def build(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
+        """The nodes of a running sum, or mean, over the dimensions of some loops."""
         if not isinstance(node.op, Mean):
-            self.cut(node, nest)
-            return self.made
+            self.running_sum(node, nest)
+            return self.nodes
         (edge,) = node.inputs
         shape = operand_type(self.graph, edge).shape
         axes = axes_of(node.op.axes, len(shape))
         count = IndexValue(expr=product(shape[a] for a in axes))
-        total = replace(node, name=self.free(node, "total"), op=Sum(axes=axes))
-        self.cut(total, nest)
+        total = replace(node, name=self.fresh_name(node, "total"), op=Sum(axes=axes))
+        self.running_sum(total, nest)
         dtype = node.types[0].dtype
-        whole = self.put(node, "count", count, (), TensorType(DType.I32, ()))
-        number = self.put(node, "number", Cast(dtype=dtype), (whole,), TensorType(dtype, ()))
-        self.made.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
-        return self.made
+        count_node = self.put(node, "count", count, (), TensorType(DType.I32, ()))
+        number = self.put(node, "number", Cast(dtype=dtype), (count_node,), TensorType(dtype, ()))
+        self.nodes.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
+        return self.nodes
 
-    def cut(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
-        """One running sum through all loops: it goes on where the loop inside has ended."""
-        each = self.each(node, nest)
+    def running_sum(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
+        """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
+        each = self.summand(node, nest)
         dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0
         empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
-        ways = [_LoopEnds.along(self.graph, loop) for loop in nest]
-        now = replace(each, name=self.free(node, "now"))
-        start = {w.dim: w.first for w in ways}
+        ends = [_LoopEnds.along(self.graph, loop) for loop in nest]
+        now = replace(each, name=self.fresh_name(node, "now"))
+        start = {w.dim: w.first for w in ends}
         targets = [_at(dims, start)]
-        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ways)))]
-        for k, way in reversed([*enumerate(ways)]):
-            inner = ways[k + 1 :]
-            source = self.carried(node, now, way, inner) if inner else now
-            entries = _at(source.domain.dims, {way.dim: way.before})
-            guard = conjunction(way.is_later, *(w.is_first for w in inner))
+        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ends)))]
+        for k, end in reversed([*enumerate(ends)]):
+            inner = ends[k + 1 :]
+            source = self.carried(node, now, end, inner) if inner else now
+            entries = _at(source.domain.dims, {end.dim: end.before})
+            guard = conjunction(end.is_later, *(w.is_first for w in inner))
             inputs.append(Edge(source=source.name, entries=entries, guard=guard))
-            targets.append(_at(dims, {w.dim: w.first for w in inner} | {way.dim: way.after}))
+            targets.append(_at(dims, {w.dim: w.first for w in inner} | {end.dim: end.after}))
         merge = Merge(targets=tuple(targets))
-        past = replace(each, name=self.free(node, "past"), op=merge, inputs=tuple(inputs))
-        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ways}))
-        self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
-        self.made.append(replace(node, op=Copy(), inputs=(total,)))
+        past = replace(each, name=self.fresh_name(node, "past"), op=merge, inputs=tuple(inputs))
+        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ends}))
+        self.nodes += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
+        self.nodes.append(replace(node, op=Copy(), inputs=(total,)))
 
-    def each(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
-        """What is added at a point of all loops."""
-        found = replace(node, name=self.free(node, "each"))
+    def summand(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
+        """The node with the summand at a point of all loops."""
+        summand = replace(node, name=self.fresh_name(node, "each"))
         for loop in nest:
-            term = next(t for t in terms(self.graph, found) if t.dim == loop.dim)
-            dims = self.graph.universe.ordered((*found.domain.dims, loop.dim))
+            term = next(t for t in terms(self.graph, summand) if t.dim == loop.dim)
+            dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
             domain = Domain(dims, node.domain.where)
-            found = replace(found, op=term.op, inputs=term.inputs, domain=domain)
-        return found
+            summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)
+        return summand
 
-    def carried(self, node: Node, now: Node, way: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
-        """The sum after the loops inside, where the loop around them goes on."""
+    def carried(self, node: Node, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
+        """The sum after the inner loops, where loop ``end`` has a next point."""
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
             tuple(d for d in now.domain.dims if d not in inside),
-            conjunction(node.domain.where, way.goes_on),
+            conjunction(node.domain.where, end.has_next),
         )
         edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
-        name = self.free(node, f"over_{way.dim}")
-        found = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
-        self.made.append(found)
-        return found
+        name = self.fresh_name(node, f"over_{end.dim}")
+        carried = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
+        self.nodes.append(carried)
+        return carried
 
-    def free(self, node: Node, part: str) -> str:
+    def fresh_name(self, node: Node, part: str) -> str:
         """A name for a part of a node that no other node has."""
         name, number = f"{node.name}.{part}", 2
         while name in self.graph.nodes:
@@ -186,16 +187,16 @@ class _Cutter:
     def put(
         self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
     ) -> Node:
-        """One more node at the points of another."""
-        name = self.free(node, part)
-        found = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
-        self.made.append(found)
-        return found
+        """Add a node at the points of another."""
+        name = self.fresh_name(node, part)
+        added = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
+        self.nodes.append(added)
+        return added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LoopEnds:
-    """A loop as expressions: its first and last point, the ones before and after a point."""
+    """A loop as expressions: its first and last point, and the neighbours of a point."""
 
     dim: str
     first: Expr
@@ -205,26 +206,26 @@ class _LoopEnds:
 
     @classmethod
     def along(cls, graph: Graph, loop: DirectedLoop) -> _LoopEnds:
-        """The way of a loop."""
-        end, here = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
-        down, up = sub(here, ONE), add(here, ONE)
+        """The ends of a loop in its direction."""
+        end, point = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
+        down, up = sub(point, ONE), add(point, ONE)
         if loop.forward:
             return cls(dim=loop.dim, first=ZERO, last=end, before=down, after=up)
         return cls(dim=loop.dim, first=end, last=ZERO, before=up, after=down)
 
     @property
     def is_first(self) -> Expr:
-        """Whether a point is the first."""
+        """The condition for a point to be the first."""
         return compare("==", Sym(self.dim), self.first)
 
     @property
     def is_later(self) -> Expr:
-        """Whether there is a point before."""
+        """The condition for a point to have a predecessor."""
         return self._inside(self.first)
 
     @property
-    def goes_on(self) -> Expr:
-        """Whether there is a point after."""
+    def has_next(self) -> Expr:
+        """The condition for a point to have a successor."""
         return self._inside(self.last)
 
     def _inside(self, end: Expr) -> Expr:
@@ -234,7 +235,7 @@ class _LoopEnds:
 
 
 def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """An access at some points, elsewhere at the reader's own."""
+    """A read at some points, otherwise at the reader's own."""
     return tuple(points.get(d, Sym(d)) for d in dims)
 
 

@@ -1,6 +1,6 @@
-"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it.
+"""Whether a running sum saves memory: whether its summands are stored only for the sum.
 
-What all points of a dimension make at once is kept whole along it.
+A vectorized tensor is always stored at its full extent.
 """
 
 from __future__ import annotations
@@ -16,39 +16,40 @@ from tempoc.symbolic.expr import Entry, Slice, interval
 from tempoc.symbolic.walk import extent
 
 
-def is_worth(
+def saves_memory(
     graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
-    """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
-    return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
+    """Whether some operand has no consumer but ``sums`` for which it is stored at full extent."""
+    return any(not _is_stored_anyway(graph, edge, sums, uses) for edge in node.inputs)
 
 
-def is_step_by_step(graph: Graph, term: Summand, whole: Container[str]) -> bool:
-    """Whether a loop over the term's dimension makes some of what is added, and forgets it.
+def is_made_in_loop(graph: Graph, term: Summand, full_extent: Container[str]) -> bool:
+    """Whether a loop over the summand's dimension computes some operand, and need not store it.
 
-    ``whole``: what is kept whole along the dimension.
+    ``full_extent``: the tensors that are stored at full extent along the dimension.
     """
-    made = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
-    return any(name not in whole for name in made)
+    in_loop = [e.source for e in term.inputs if term.dim not in vectorized_dims(graph, e.source)]
+    return any(name not in full_extent for name in in_loop)
 
 
-def at_once(graph: Graph, name: str) -> tuple[str, ...]:
-    """The dimensions along which somebody writes all points of a tensor at once."""
+def vectorized_dims(graph: Graph, name: str) -> tuple[str, ...]:
+    """The dimensions along which a tensor is written for all points at once."""
     node = graph.nodes[name]
     if not isinstance(node.op, Merge):
         return node.vector
     return tuple(d for e in node.inputs for d in graph.nodes[e.source].vector)
 
 
-def _is_kept(
+def _is_stored_anyway(
     graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> bool:
+    """Whether an operand is stored at full extent for a consumer other than ``sums``."""
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
-    dims -= {*at_once(graph, edge.source)}
+    dims -= {*vectorized_dims(graph, edge.source)}
     if not dims:
         return True
-    for name in _stored_with(graph, edge.source, uses):
+    for name in _merge_closure(graph, edge.source, uses):
         node = graph.nodes[name]
         if not is_computed(node) and not isinstance(node.op, Merge):
             return True
@@ -63,23 +64,23 @@ def _is_kept(
     return False
 
 
-def _stored_with(
+def _merge_closure(
     graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
 ) -> Iterator[str]:
-    """A node and the merges that it is a branch of, directly or through others."""
-    found = {name: None}
-    waiting = [name]
-    while waiting:
-        here = waiting.pop()
-        yield here
-        for use in uses[here]:
-            if use.reader not in found and isinstance(graph.nodes[use.reader].op, Merge):
-                found[use.reader] = None
-                waiting.append(use.reader)
+    """A node and the merges that it is a branch of, directly or through other merges."""
+    stored = {name: None}
+    worklist = [name]
+    while worklist:
+        current = worklist.pop()
+        yield current
+        for use in uses[current]:
+            if use.reader not in stored and isinstance(graph.nodes[use.reader].op, Merge):
+                stored[use.reader] = None
+                worklist.append(use.reader)
 
 
 def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
-    """Whether a read takes a slice along some dimensions whose length has no fixed limit."""
+    """Whether a read takes a slice of unbounded length along some dimensions."""
     return any(
         isinstance(entry, Slice) and dim in dims and interval(extent(entry))[1] is None
         for dim, entry in zip(node.domain.dims, entries, strict=True)

@@ -1,11 +1,11 @@
-"""Where a program turns around, and the segments of what comes before that.
+"""The memory peaks of a program, and the checkpointing segments of the computation before one.
 
-Nodes are put into one sequence; along it some number of bytes is kept for who comes later. The
-program *turns* where these are most: what is made before and read after that is what the peak
-consists of. In a derivative the sequence turns behind the loss. What stands before is cut into
-segments, at places that few bytes cross (the stream between two layers), so that what is kept at
-the cuts together with what one segment makes is least (Chen et al., Training deep nets with
-sublinear memory cost, 2016, where layers have equal sizes and there are sqrt(n) segments).
+Nodes are put into a sequence; at each position some bytes are live. At a *peak* the live bytes are
+most: they consist of tensors that are computed before it and read after it. In a derivative the
+peak is behind the loss. The nodes before the peak are cut into segments, at positions that few
+bytes cross (the stream between two layers), such that the bytes kept at the cuts together with
+those of one recomputed segment are least (Chen et al., Training deep nets with sublinear memory
+cost, 2016, where layers have equal sizes and there are sqrt(n) segments).
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from tempoc.sdg.graph.query import topological, users
 from tempoc.sdg.statements.build import is_computed
 
 SMALL = 256
-"""Tensors so many times smaller than the largest do not count: they are kept."""
+"""Tensors so many times smaller than the largest are ignored: they are kept."""
 COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 """How many segments are tried."""
 PEAKS = 16
-"""At how many places the program may turn."""
+"""How many peaks are tried."""
 HIGH = 2
-"""By how much less than at the highest peak may be kept where it turns."""
+"""Peaks lower than the highest one by this factor are not tried."""
 NEARLY = 1.1
-"""By how much more may be kept than necessary if less is made again for that."""
+"""The factor over the least memory that is accepted in exchange for less recomputation."""
 
 
 @dataclass(slots=True)
-class Course:
-    """The nodes of one nest of loops in a sequence, as far as they have bytes.
+class NodeSequence:
+    """The nodes of one loop nest in an order of execution, as far as their sizes are known.
 
-    ``place`` has where each node of the graph stands, ``every`` the sizes of those of the nest, at
-    all points that are computed at once, ``bytes`` those of large ones; ``results`` are kept to the
-    end in any case. ``turns`` are the last places before peaks, ``turn`` is one of them, ``ends``
-    the last place before it from which each of these is read.
+    ``position`` has the position of each node of the graph; ``every`` the sizes of the nest's
+    results, at all points that are vectorized; ``bytes`` those of the large ones; ``results`` are
+    live to the end. ``peaks`` are the last positions before peaks; ``peak`` is the chosen one, and
+    ``ends`` has the last position up to it at which each large tensor is read.
     """
 
     graph: Graph
@@ -51,111 +51,110 @@ class Course:
     every: dict[str, int]
     bytes: dict[str, int]
     results: frozenset[str]
-    place: dict[str, int] = field(default_factory=dict)
-    turns: list[int] = field(default_factory=list)
-    turn: int = 0
+    position: dict[str, int] = field(default_factory=dict)
+    peaks: list[int] = field(default_factory=list)
+    peak: int = 0
     ends: dict[str, int] = field(default_factory=dict)
-    readers: dict[str, list[str]] = field(default_factory=dict)
+    consumers: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graph: Graph, context: PassContext) -> Course | None:
-        """The course of the nest that makes the largest tensors; ``None`` if there is none."""
+    def of(cls, graph: Graph, context: PassContext) -> NodeSequence | None:
+        """The sequence of the nest with the largest tensors; ``None`` if there is none."""
         at = usual(graph.universe, 1, context.sizes)
         every = {n.name: _bytes(n, context, at) for n in graph.nodes.values() if is_computed(n)}
         if not every:
             return None
         sums: dict[tuple[str, ...], int] = {}
         for name, size in every.items():
-            nest = outside(graph.nodes[name])
+            nest = outer_loops(graph.nodes[name])
             sums[nest] = sums.get(nest, 0) + size
         nest = max(sums, key=sums.__getitem__)
-        own = {n: b for n, b in every.items() if outside(graph.nodes[n]) == nest}
-        least = max(own.values()) // SMALL
-        large = {n: b for n, b in own.items() if b > least}
-        found = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
-        found.arrange()
-        return found
+        nest_bytes = {n: b for n, b in every.items() if outer_loops(graph.nodes[n]) == nest}
+        least = max(nest_bytes.values()) // SMALL
+        large = {n: b for n, b in nest_bytes.items() if b > least}
+        sequence = cls(graph, nest, nest_bytes, large, frozenset(o.source for o in graph.outputs))
+        sequence.arrange()
+        return sequence
 
     def arrange(self) -> None:
-        """Find the places and the peaks.
+        """Determine positions, consumers and peaks.
 
-        What makes something small of large tensors stands right behind these: they are kept no
-        longer for it.
+        A node that reduces large tensors to a small one stands right behind them, so that they are
+        live no longer for it.
         """
         for k, name in enumerate(topological(self.graph)):
-            self.place[name] = k
+            self.position[name] = k
             if self.is_sum(name):
                 given = (e.source for e in self.graph.nodes[name].inputs)
                 computed = (s for s in given if is_computed(self.graph.nodes[s]))
-                places = (self.place[s] for s in computed if s in self.place)
-                self.place[name] = max(places, default=k)
-        self.readers = {
+                places = (self.position[s] for s in computed if s in self.position)
+                self.position[name] = max(places, default=k)
+        self.consumers = {
             name: [u.reader for u in uses if is_computed(self.graph.nodes[u.reader])]
             for name, uses in users(self.graph).items()
         }
-        kept = self.crossing(self.bytes, len(self.place))
-        self.turns = _peaks(kept)
+        live_bytes = self.crossing(self.bytes, len(self.position))
+        self.peaks = _peaks(live_bytes)
 
-    def turning(self, turn: int) -> Course:
-        """The same with a turn."""
-        found = replace(self, turn=turn)
-        found.ends = {n: found.last(n, turn) for n in self.bytes}
-        return found
+    def at_peak(self, peak: int) -> NodeSequence:
+        """The same sequence with a chosen peak."""
+        sequence = replace(self, peak=peak)
+        sequence.ends = {n: sequence.last_read(n, peak) for n in self.bytes}
+        return sequence
 
     def is_sum(self, name: str) -> bool:
-        """Whether a node makes much less of what it is made of, as gradients of weights are."""
+        """Whether a node's result is much smaller than its operands, like a weight's gradient."""
         node = self.graph.nodes[name]
         most = max((self.every.get(e.source, 0) for e in node.inputs), default=0)
         return name in self.every and 2 * self.every[name] <= most and not node.vector
 
     def is_early(self, name: str) -> bool:
-        """Whether a node stands before the turn."""
-        return self.place[name] <= self.turn
+        """Whether a node stands before the peak."""
+        return self.position[name] <= self.peak
 
-    def last(self, name: str, end: int) -> int:
-        """The last place up to ``end`` from which a tensor is read; results are read at last."""
+    def last_read(self, name: str, end: int) -> int:
+        """The last position up to ``end`` at which a tensor is read; ``end`` for results."""
         if name in self.results:
             return end
-        found = (self.place[r] for r in self.readers[name])
-        return max([self.place[name], *(p for p in found if p <= end)])
+        places = (self.position[r] for r in self.consumers[name])
+        return max([self.position[name], *(p for p in places if p <= end)])
 
     def crossing(self, names: Collection[str], end: int, again: Collection[str] = ()) -> list[int]:
-        """How many bytes are kept behind each place, for readers up to ``end``.
+        """The live bytes behind each position, for consumers up to ``end``.
 
-        What is made ``again`` is there before the turn, and where it is read after it.
+        Tensors that are recomputed (``again``) have two live ranges: before the peak and after it.
         """
-        steps = [0] * (len(self.place) + 1)
+        steps = [0] * (len(self.position) + 1)
         for name in names:
-            ends = [self.place[name], self.last(name, end)]
+            ends = [self.position[name], self.last_read(name, end)]
             if name in again:
-                late = [p for r in self.readers[name] if (p := self.place[r]) > self.turn]
-                ends = [self.place[name], self.ends[name], min(late), max(late)]
+                late = [p for r in self.consumers[name] if (p := self.position[r]) > self.peak]
+                ends = [self.position[name], self.ends[name], min(late), max(late)]
             for k, place in enumerate(ends):
                 steps[place] += self.bytes[name] * (-1) ** k
         return list(accumulate(steps))
 
-    def kept(self) -> list[str]:
-        """What is made before the turn and read after it, but is no result, in order."""
-        found = [
+    def crossing_peak(self) -> list[str]:
+        """The tensors that are live across the peak, except results, in order."""
+        names = [
             n for n in self.bytes
-            if self.is_early(n) and any(not self.is_early(r) for r in self.readers[n])
+            if self.is_early(n) and any(not self.is_early(r) for r in self.consumers[n])
             and n not in self.results
         ]  # fmt: skip
-        return sorted(found, key=self.place.__getitem__)
+        return sorted(names, key=self.position.__getitem__)
 
     def early(self) -> list[str]:
-        """The large tensors made before the turn, in order."""
-        return sorted(filter(self.is_early, self.bytes), key=self.place.__getitem__)
+        """The large tensors computed before the peak, in order."""
+        return sorted(filter(self.is_early, self.bytes), key=self.position.__getitem__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments:
-    """Early large tensors by segments: the number of each one's, and what is ``held`` anyway.
+    """The segment number of each large tensor before the peak, and which tensors are ``held``.
 
-    A segment ends with the place at which it is cut off.
-
-    ``before`` and ``after``: the most bytes that are kept at any place without and with them;
-    ``again``: the bytes of large tensors that are made again, at most.
+    Each segment ends at one of the positions ``cuts``. ``before`` and ``after`` are the most live
+    bytes at any position, without and with recomputation; ``again`` is an upper bound of the bytes
+    that are recomputed.
     """
 
     number: Mapping[str, int]
@@ -171,120 +170,133 @@ class Segments:
         return len(self.cuts) + 1
 
 
-def segmented(course: Course, *, work: bool, count: int = 0) -> tuple[Course, Segments] | None:
-    """The best turn and segments of a course, or so many of them; ``None`` if nothing is gained.
+def segmented(
+    sequence: NodeSequence, *, work: bool, count: int = 0
+) -> tuple[NodeSequence, Segments] | None:
+    """The best peak and segments of a sequence; ``None`` if nothing is gained.
 
-    Without ``work`` results of products and reductions are held, too: what is left costs little.
+    With a ``count`` there are that many segments, or nearly. Without ``work`` results of products
+    and reductions are held too, so that what is recomputed is cheap.
     """
-    tried: list[tuple[Course, Segments]] = []
-    for turn in course.turns:
-        turned = course.turning(turn)
-        kept = turned.kept()
-        found = [_cut(turned, kept, cuts, work) for cuts in _cuts(turned, kept)]
-        tried += [(turned, s) for s in found if s.again]
+    all_candidates: list[tuple[NodeSequence, Segments]] = []
+    for peak in sequence.peaks:
+        at_peak = sequence.at_peak(peak)
+        crossing = at_peak.crossing_peak()
+        candidates = [
+            _segments_between(at_peak, crossing, cuts, work)
+            for cuts in _candidate_cuts(at_peak, crossing)
+        ]
+        all_candidates += [(at_peak, s) for s in candidates if s.again]
     if count:
-        most = max((s.count for _, s in tried if s.count <= count), default=0)
-        tried = [(c, s) for c, s in tried if s.count == most]
+        most = max((s.count for _, s in all_candidates if s.count <= count), default=0)
+        all_candidates = [(c, s) for c, s in all_candidates if s.count == most]
     else:
-        tried = [(c, s) for c, s in tried if s.after < s.before]
-    least = min((s.after for _, s in tried), default=0)
-    good = [(c, s) for c, s in tried if s.after <= least * NEARLY]
-    return min(good, key=lambda x: (x[1].again, x[1].count), default=None)
+        all_candidates = [(c, s) for c, s in all_candidates if s.after < s.before]
+    least = min((s.after for _, s in all_candidates), default=0)
+    near_best = [(c, s) for c, s in all_candidates if s.after <= least * NEARLY]
+    return min(near_best, key=lambda x: (x[1].again, x[1].count), default=None)
 
 
-def _peaks(kept: Sequence[int]) -> list[int]:
-    """The last places of the highest stretches of which more is kept than before and after."""
-    last = {p: v for p, (v, after) in enumerate(pairwise(kept)) if v != after}
-    steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(kept))]
+def _peaks(live_bytes: Sequence[int]) -> list[int]:
+    """The last positions of the highest plateaus of the live bytes."""
+    last = {p: v for p, (v, after) in enumerate(pairwise(live_bytes)) if v != after}
+    steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(live_bytes))]
     around = zip(steps, steps[1:], steps[2:], strict=False)
-    tops = [top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(kept)]
+    tops = [
+        top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(live_bytes)
+    ]
     return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[:PEAKS]]
 
 
-def _cuts(course: Course, kept: list[str]) -> Iterator[list[int]]:
-    """Places where to cut into 2, 3, ... segments that keep about the same."""
-    early = course.early()
-    crossing = course.crossing(early, course.turn)
-    places = [course.place[n] for n in kept]
-    sums = list(accumulate(course.bytes[n] for n in kept))
+def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterator[list[int]]:
+    """Cuts into 2, 3, ... segments that keep about the same number of bytes."""
+    early = sequence.early()
+    crossing = sequence.crossing(early, sequence.peak)
+    places = [sequence.position[n] for n in crossing_names]
+    sums = list(accumulate(sequence.bytes[n] for n in crossing_names))
     seen: list[list[int]] = []
-    for count in COUNTS if kept else ():
+    for count in COUNTS if crossing_names else ():
         cuts: dict[int, None] = {}
         for k in range(1, count):
             ends = (sums[-1] * (2 * k + side) / (2 * count) for side in (-1, 1))
             low, high = (places[min(bisect_left(sums, e), len(places) - 1)] for e in ends)
             cuts[min(range(low, max(low, high - 1) + 1), key=lambda p: (crossing[p], p))] = None
-        found = sorted(cuts)
-        if found not in seen:
-            seen.append(found)
-            yield found
+        points = sorted(cuts)
+        if points not in seen:
+            seen.append(points)
+            yield points
 
 
-def _cut(course: Course, kept: list[str], cuts: list[int], work: bool) -> Segments:
-    """The segments between some places."""
-    early = course.early()
+def _segments_between(
+    sequence: NodeSequence, crossing: list[str], cuts: list[int], work: bool
+) -> Segments:
+    """The segments between some cuts."""
+    early = sequence.early()
     held = {
         n for n in early
-        if any(course.place[n] <= p < course.ends[n] for p in cuts)
+        if any(sequence.position[n] <= p < sequence.ends[n] for p in cuts)
     }  # fmt: skip
     if not work:
-        held |= _dear(course, kept, held)
-    number = {n: bisect_left(cuts, course.place[n]) for n in early}
+        held |= _held_to_avoid_work(sequence, crossing, held)
+    number = {n: bisect_left(cuts, sequence.position[n]) for n in early}
     count = len(cuts) + 1
     repeated = [n for n in early if n not in held and number[n] + 1 < count]
-    again = {*kept} & {*repeated}
+    recomputed = {*crossing} & {*repeated}
     return Segments(
         number=number,
         held=frozenset(held),
         cuts=(*cuts,),
-        before=max(course.crossing(course.bytes, len(course.place))),
-        after=max(course.crossing(course.bytes, len(course.place), again)),
-        again=sum(course.bytes[n] for n in repeated) if again else 0,
+        before=max(sequence.crossing(sequence.bytes, len(sequence.position))),
+        after=max(sequence.crossing(sequence.bytes, len(sequence.position), recomputed)),
+        again=sum(sequence.bytes[n] for n in repeated) if recomputed else 0,
     )
 
 
-def _dear(course: Course, kept: list[str], held: Collection[str]) -> set[str]:
-    """What else must be held so that no product or reduction is made again.
+def _held_to_avoid_work(
+    sequence: NodeSequence, crossing: list[str], held: Collection[str]
+) -> set[str]:
+    """The tensors to hold so that no product or reduction is recomputed.
 
-    Either what others are made of, or these, whatever is less.
+    These are either the crossing tensors or the ones from which they are computed, whichever are
+    smaller.
     """
-    ops = {n: course.graph.nodes[n].op for n in course.early()}
-    found = {n for n in kept if is_work(ops[n])}
-    made: dict[str, set[str]] = {}
-    for name in kept:
-        if name not in found and name not in held:
+    ops = {n: sequence.graph.nodes[n].op for n in sequence.early()}
+    at_work = {n for n in crossing if is_work(ops[n])}
+    root_sets: dict[str, set[str]] = {}
+    for name in crossing:
+        if name not in at_work and name not in held:
             # What comes late, around a cycle, is never made again.
-            roots = {r for r in _roots(course, name, held) if r in ops and is_work(ops[r])}
-            if more := roots - found - {*held}:
-                made[name] = more
-    needed = {n for more in made.values() for n in more}
-    sizes = (sum(course.bytes[n] for n in names) for names in (needed, made))
-    return found | (needed if next(sizes) < next(sizes) else {*made})
+            roots = {r for r in _roots(sequence, name, held) if r in ops and is_work(ops[r])}
+            if more := roots - at_work - {*held}:
+                root_sets[name] = more
+    needed = {n for more in root_sets.values() for n in more}
+    sizes = (sum(sequence.bytes[n] for n in names) for names in (needed, root_sets))
+    return at_work | (needed if next(sizes) < next(sizes) else {*root_sets})
 
 
-def _roots(course: Course, name: str, held: Collection[str]) -> set[str]:
-    """The early large tensors, held or made by work, from which one is made without work."""
-    waiting, seen = [name], {name}
-    found: set[str] = set()
-    while waiting:
-        here = waiting.pop()
-        if here in held or is_work(course.graph.nodes[here].op):
-            found.add(here)
+def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:
+    """The tensors, held or results of work, from which one is computed without work."""
+    worklist, seen = [name], {name}
+    roots: set[str] = set()
+    while worklist:
+        current = worklist.pop()
+        if current in held or is_work(sequence.graph.nodes[current].op):
+            roots.add(current)
             continue
-        for edge in course.graph.nodes[here].inputs:
-            if edge.source in course.bytes and edge.source not in seen:
+        for edge in sequence.graph.nodes[current].inputs:
+            if edge.source in sequence.bytes and edge.source not in seen:
                 seen.add(edge.source)
-                waiting.append(edge.source)
-    return found
+                worklist.append(edge.source)
+    return roots
 
 
-def outside(node: Node) -> tuple[str, ...]:
-    """The loops in which a node stands."""
+def outer_loops(node: Node) -> tuple[str, ...]:
+    """The loops around a node."""
     return loops(node.domain.dims, node.vector)
 
 
 def _bytes(node: Node, context: PassContext, at: Mapping[str, int]) -> int:
-    """The bytes of a node's results at all points that are computed at once."""
+    """The bytes of a node's results at all points that are vectorized."""
     total = 0
     for type_ in node.types:
         shape = tuple(context.space.upper_bound(e, node.domain) for e in type_.shape)

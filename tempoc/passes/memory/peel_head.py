@@ -1,13 +1,13 @@
-"""The first points of a loop that all later steps read are kept apart; the rest goes in turn.
+"""Stores the first points of a loop that all later steps read apart, so that the rest fits a ring.
 
     %k = exp %h                  : [t] f32[8]        %k.first = copy %k : [t | t < 4] f32[8]
     %a = sum %k[0:min(4, t+1)]   : [t] f32[8]   ->   %a = sum %k.first[0:min(4, t+1)] : [t] f32[8]
     %b = sum %k[max(0, t-9):t+1] : [t] f32[8]        %b = sum %k[max(0, t-9):t+1]     : [t] f32[8]
 
-Attention to a window and to the first few positions (attention sinks), or a difference to where a
-loop began, would keep all of ``k`` otherwise, since a slot that is used in turn has no place for
-what stays. That is done where all else that is read of ``k`` is a few points away, and the loop
-goes on after the first points; what computes all points at once has them anyway.
+Attention to a window and to the first few positions (attention sinks), or a difference to the start
+of a loop, would otherwise store all of ``k``, since the slots of a ring buffer are reused. The pass
+applies if all other reads of ``k`` have a small dependence distance and the loop goes on after the
+first points. Vectorized nodes store all points anyway.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import kept_whole
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.serialize import walked
+from tempoc.passes.memory.serialize import loop_dims
 from tempoc.passes.simplify.rules.pattern import fresh
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -44,7 +44,7 @@ FEW = 1024
 """More points than that are not few."""
 
 
-class _Read(NamedTuple):
+class _DimRead(NamedTuple):
     """Operand ``slot`` of a node, and how it reads along the dimension at hand."""
 
     reader: Node
@@ -55,7 +55,7 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """Keeps the first points of what goes in turn apart."""
+    """Peels the first points off tensors that a ring buffer can hold without them."""
 
     few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
 
@@ -66,32 +66,32 @@ class Pin:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
-        loops, lazy, uses = walked(graph, context.space), together(graph), users(graph)
+        loops, lazy, uses = loop_dims(graph, context.space), together(graph), users(graph)
         for name, node in tuple(graph.nodes.items()):
             if name in lazy or not _may_copy(node):
                 continue
             for dim in node.domain.dims:
                 if dim in loops and dim not in node.vector:
-                    found = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
-                    uses = uses if found is graph else users(found)
-                    graph = found
+                    peeled = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
+                    uses = uses if peeled is graph else users(peeled)
+                    graph = peeled
         return graph
 
     def pinned(
         self, graph: Graph, node: Node, dim: str, uses: tuple[OperandUse, ...], context: PassContext
     ) -> Graph:
-        """The graph with the first points of a node apart, if the others go in turn then."""
+        """The graph with the first points of a node apart, if a ring can hold the others then."""
         space, place = context.space, node.domain.dims.index(dim)
         results = [o.entries[place] for o in graph.outputs if o.source == node.name]
         if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
             return graph
-        early: list[_Read] = []
+        early: list[_DimRead] = []
         sizes: list[Expr] = []
         lasting = False
         for use in uses:
             reader = graph.nodes[use.reader]
             edge = reader.inputs[use.slot]
-            read = _Read(reader, use.slot, edge, edge.entries[place])
+            read = _DimRead(reader, use.slot, edge, edge.entries[place])
             count = None if isinstance(reader.op, Merge) else self.count(read, space)
             if count is not None and self.lasts(read, dim, space):
                 early.append(read)
@@ -102,59 +102,59 @@ class Pin:
         if not lasting:
             return graph
         size = maximum(*sizes)
-        found = _with_first(graph, node, dim, size, early)
-        if node.name in kept_whole(found, dim, ranges=False):
+        peeled = _with_first(graph, node, dim, size, early)
+        if node.name in kept_whole(peeled, dim, ranges=False):
             return graph
         span = node.spans[0] if node.spans else None
         message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
         context.remarks.add(self.name, message, span)
-        return found
+        return peeled
 
-    def count(self, read: _Read, space: Space) -> Expr | None:
-        """Of how many first points a read reads some, if these are few."""
+    def count(self, read: _DimRead, space: Space) -> Expr | None:
+        """The number of first points of which a read takes some; ``None`` if these are not few."""
         end = read.entry.hi if isinstance(read.entry, Slice) else read.entry + 1
-        most = space.upper_bound(end, _where(read, space))
+        most = space.upper_bound(end, _read_domain(read, space))
         return most if self.is_few(most, space) else None
 
     def is_few(self, e: Expr, space: Space) -> bool:
-        """Whether a number has a small limit, for all bounds and points."""
+        """Whether a number has a small upper bound, for all bounds and points."""
         if any(space.universe.is_dim(n) for n in symbols(e)):
             return False
         most = interval(e)[1]
         return most is not None and most <= self.few
 
-    def lasts(self, read: _Read, dim: str, space: Space) -> bool:
-        """Whether the loop goes on for long after what is read."""
+    def lasts(self, read: _DimRead, dim: str, space: Space) -> bool:
+        """Whether the loop goes on for long after the points that are read."""
         if dim not in read.reader.domain.dims:
             return False
-        last = space.upper_bound(Sym(dim), _where(read, space))
+        last = space.upper_bound(Sym(dim), _read_domain(read, space))
         return not self.is_few(last, space)
 
-    def is_near(self, read: _Read, dim: str, space: Space) -> bool:
-        """Whether a reader looks a few points away, however long the loop is."""
+    def is_near(self, read: _DimRead, dim: str, space: Space) -> bool:
+        """Whether a read has a small dependence distance, however long the loop is."""
         if dim not in read.reader.domain.dims or dim in read.reader.vector:
             return False
-        entry, where = read.entry, _where(read, space)
+        entry, where = read.entry, _read_domain(read, space)
         low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, entry)
-        ways = sub(Sym(dim), low), sub(high, Sym(dim))
-        return all(self.is_few(space.upper_bound(way, where), space) for way in ways)
+        distances = sub(Sym(dim), low), sub(high, Sym(dim))
+        return all(self.is_few(space.upper_bound(way, where), space) for way in distances)
 
 
 def _may_copy(node: Node) -> bool:
-    """Whether a node computes something point by point, of the same type at each."""
+    """Whether a node computes its points one by one, all of the same type."""
     dims = {*node.domain.dims}
     fixed = not any(n in dims for type_ in node.types for e in type_.shape for n in symbols(e))
     return fixed and (is_computed(node) or isinstance(node.op, Merge))
 
 
-def _where(read: _Read, space: Space) -> Domain:
+def _read_domain(read: _DimRead, space: Space) -> Domain:
     """The points at which something is read."""
     domain = read.reader.domain
     return space.intersect(domain, Domain(domain.dims, read.edge.guard))
 
 
-def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Read]) -> Graph:
-    """The graph in which these reads read copies of first points, which stand behind the node."""
+def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_DimRead]) -> Graph:
+    """The graph in which the ``early`` reads read copies of the node's first points."""
     where = conjunction(node.domain.where, compare("<", Sym(dim), size))
     names: dict[int, str] = {}
     for out in (read.edge.out for read in early):
@@ -187,8 +187,8 @@ def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Rea
 
 
 def _vector(graph: Graph, node: Node) -> tuple[str, ...]:
-    """The dimensions of which all points are there at once."""
+    """The dimensions along which a node, or all branches of a merge, are vectorized."""
     if not isinstance(node.op, Merge):
         return node.vector
     stars = [graph.nodes[e.source].vector for e in node.inputs]
-    return tuple(d for d in node.domain.dims if all(d in found for found in stars))
+    return tuple(d for d in node.domain.dims if all(d in vector for vector in stars))

@@ -1,4 +1,4 @@
-"""What is read again after the peak is made again for that, instead of being kept across it.
+"""Rematerialization: tensors that are live across the memory peak are computed a second time.
 
     %z2 = matmul %w, %a1                                   : [b*] f32[4]      layers, forward
     %a2 = tanh %z2                                         : [b*] f32[4]
@@ -16,20 +16,21 @@ becomes
     %a2.again = tanh %z2.again                             : [b*] f32[4]
     %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2.again[0:B] : [] f32[4, 4]
 
-and all else stays. What is made before the peak is cut into segments (``checkpoint_segments.py``).
-At the cuts tensors are held, like ``%a1``. What else was kept across the peak gets a clone, which
-all readers behind it share, with clones of what it is made of, up to what is held; not so in the
-last segment, which is read at once.
+and all else stays. The computation before the peak is cut into segments
+(``checkpoint_segments.py``). Tensors that cross a cut are held, like ``%a1``. Every other tensor
+that is live across the peak gets a clone, shared by all its consumers after the peak, with clones
+of its operands up to held tensors. The last segment gets none: it is consumed at once.
 
-Clones wait: ``after`` is its first operand, but not before the others are there. These are the
-small results of the segment behind (gradients of weights), for which all that was made again there
-has been used; or, where there are none, what the first reader needs besides. So the order of
-execution follows from what reads what, as everywhere, and kernels do not grow over the borders of
-segments. Equal code is not looked for afterwards; a kernel that waits is called by itself, since
-XLA would find that the same was computed before.
+Clones are delayed: ``after`` returns its first operand once the others are there. These are the
+small results (gradients of weights) of the segment behind, the last consumers of its clones; where
+there are none, another operand of the first consumer. So dependences alone determine the order of
+execution, and fusion stops at the borders of segments. No pass after this one may merge equal
+nodes; a kernel that contains ``after`` is a call of its own, since XLA would merge the clones with
+the originals.
 
-Nothing is made again that calls functions of the user, is seen outside, or is needed only in a
-branch. Draws give the same numbers again. Sizes are estimates (``analysis/size_estimate.py``).
+Nodes that call functions of the user, have effects, or are needed only in a branch are never
+cloned. Random draws give the same numbers again. Sizes are estimates
+(``analysis/size_estimate.py``).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, held_up
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.checkpoint_segments import Course, Segments, outside, segmented
+from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
 from tempoc.passes.simplify.rules.pattern import fresh
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import turn
@@ -58,7 +59,7 @@ from tempoc.symbolic.expr import Slice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recompute:
-    """Clones what would be kept across the peak."""
+    """Clones tensors that would be live across the peak."""
 
     work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
     segments: int = field(
@@ -76,12 +77,12 @@ class Recompute:
             why = "how long it runs is found out while it does"
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
-        course = Course.of(graph, context)
-        found = None if course is None else self.cut(course)
-        if found is None:
+        sequence = NodeSequence.of(graph, context)
+        segmentation = None if sequence is None else self.segmentation(sequence)
+        if segmentation is None:
             context.remarks.add(self.name, "nothing is made again: that would keep no less")
             return graph
-        cloner = _Cloner(graph, context.space, *found)
+        cloner = _Cloner(graph, context.space, *segmentation)
         cloned = cloner.run()
         if cloned is graph or held_up(cloned, context.space):
             why = "there is nothing that it could wait for"
@@ -94,18 +95,20 @@ class Recompute:
             context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
         return drop_dead(cloned)
 
-    def cut(self, course: Course) -> tuple[Course, Segments] | None:
-        """The turn and the segments that are wanted of a course."""
-        return segmented(course, work=self.work, count=self.segments)
+    def segmentation(self, sequence: NodeSequence) -> tuple[NodeSequence, Segments] | None:
+        """The peak and the segments of a sequence; ``None`` if they save nothing."""
+        return segmented(sequence, work=self.work, count=self.segments)
 
 
 class _Cloner:
-    """Makes the clones, last segment first; ``nodes`` grows."""
+    """Builds the clones, last segment first; ``nodes`` are those of the resulting graph."""
 
-    def __init__(self, graph: Graph, space: Space, course: Course, segments: Segments) -> None:
+    def __init__(
+        self, graph: Graph, space: Space, sequence: NodeSequence, segments: Segments
+    ) -> None:
         self.graph = graph
         self.space = space
-        self.course = course
+        self.sequence = sequence
         self.segments = segments
         self.nodes: dict[str, Node] = dict(graph.nodes)
         self.lazy = needs(graph)
@@ -115,140 +118,149 @@ class _Cloner:
 
     def run(self) -> Graph:
         """The graph with clones for all segments but the last."""
-        kept = self.course.kept()
+        crossing = self.sequence.crossing_peak()
         for number in reversed(range(self.segments.count - 1)):
-            own = [n for n in kept if self.segments.number[n] == number]
-            wanted = [n for n in own if n not in self.segments.held]
-            if gates := self.sums(number) or self.beside(number, wanted):
-                self.segment(number, wanted, gates)
+            of_segment = [n for n in crossing if self.segments.number[n] == number]
+            recomputed = [n for n in of_segment if n not in self.segments.held]
+            if gates := self.small_sums(number) or self.other_operand(number, recomputed):
+                self.clone_segment(number, recomputed, gates)
         if not self.again:
             return self.graph
         return replace(self.graph, nodes=self.nodes)
 
-    # ------------------------------------------------------------ what waits for what
+    # ------------------------------------------------------------ when clones may run
 
     def depths(self) -> Mapping[str, int]:
-        """For each node the first segment of which it needs something that is made again.
+        """For each node the first segment of whose clones it needs one, directly or not.
 
-        Whatever needs nothing of that kind has the last one. What other turns of the loops around
-        give does not count.
+        Nodes that need no clone have the last segment. Dependences that outer loops carry are
+        ignored.
         """
         last = self.segments.count - 1
-        found = dict.fromkeys(self.nodes, last)
+        depths = dict.fromkeys(self.nodes, last)
         for name, node in self.graph.nodes.items():
-            if not self.course.is_early(name):
-                found[name] = min((self.reads(e.source) for e in node.inputs), default=last)
+            if not self.sequence.is_early(name):
+                depths[name] = min(
+                    (self.segment_needed(e.source) for e in node.inputs), default=last
+                )
         sinks: dict[str, list[str]] = {}
         for d in dependences(self.graph, self.space):
             if not self.is_carried(d):
                 sinks.setdefault(d.source, []).append(d.sink)
-        waiting = sorted(self.nodes, key=found.__getitem__)
-        while waiting:
-            name = waiting.pop(0)
+        worklist = sorted(self.nodes, key=depths.__getitem__)
+        while worklist:
+            name = worklist.pop(0)
             for sink in sinks.get(name, ()):
-                if found[sink] > found[name]:
-                    found[sink] = found[name]
-                    waiting.append(sink)
-        return found
+                if depths[sink] > depths[name]:
+                    depths[sink] = depths[name]
+                    worklist.append(sink)
+        return depths
 
-    def reads(self, source: str) -> int:
-        """The segment that somebody after the turn needs who reads this."""
+    def segment_needed(self, source: str) -> int:
+        """The segment whose clones a consumer after the peak needs to read this tensor."""
         last = self.segments.count - 1
         held = int(source in self.segments.held)
         return min(last, self.segments.number.get(source, last) + held)
 
     def is_carried(self, d: Dependence) -> bool:
-        """Whether a loop around carries the dependence."""
-        return any(s == {1} for dim, s in d.signs if dim in self.course.outer)
+        """Whether an outer loop carries the dependence."""
+        return any(s == {1} for dim, s in d.signs if dim in self.sequence.outer)
 
-    def sums(self, number: int) -> list[str]:
-        """The small results of the segments behind one, of the nearest that has any."""
-        found: dict[int, list[str]] = {}
+    def small_sums(self, number: int) -> list[str]:
+        """The small results of the nearest segment behind one that has any."""
+        by_depth: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
             depth = self.depth[name]
-            here = node.domain.dims == self.course.outer and self.course.is_sum(name)
-            if here and depth > number and self.is_behind(name) and self.may_repeat(node):
-                found.setdefault(depth, []).append(name)
-        return found[min(found)] if found else []
+            is_small_sum = node.domain.dims == self.sequence.outer and self.sequence.is_sum(name)
+            if is_small_sum and depth > number and self.is_behind(name) and self.may_repeat(node):
+                by_depth.setdefault(depth, []).append(name)
+        return by_depth[min(by_depth)] if by_depth else []
 
-    def beside(self, number: int, wanted: Sequence[str]) -> list[str]:
-        """What else the first reader of a segment needs, which is there no sooner."""
-        course = self.course
-        late = {r for n in wanted for r in course.readers[n] if not course.is_early(r)}
-        for reader in sorted(late, key=course.place.__getitem__):
+    def other_operand(self, number: int, recomputed: Sequence[str]) -> list[str]:
+        """Another operand of a segment's first consumer that is computed no sooner."""
+        sequence = self.sequence
+        late = {r for n in recomputed for r in sequence.consumers[n] if not sequence.is_early(r)}
+        for reader in sorted(late, key=sequence.position.__getitem__):
             for edge in self.graph.nodes[reader].inputs:
                 name = edge.source
-                behind = name in course.bytes and self.is_behind(name)
+                behind = name in sequence.bytes and self.is_behind(name)
                 if behind and self.depth[name] > number and self.may_repeat(self.nodes[name]):
                     return [name]
         return []
 
     def is_behind(self, name: str) -> bool:
-        """Whether a node stands behind the last cut, or is a sum of what is made right there."""
-        return self.course.place[name] >= self.segments.cuts[-1] + (name in self.course.bytes)
+        """Whether a node stands behind the last cut; small sums, also right at it."""
+        return self.sequence.position[name] >= self.segments.cuts[-1] + (
+            name in self.sequence.bytes
+        )
 
     # ------------------------------------------------------------ clones
 
-    def segment(self, number: int, wanted: Sequence[str], gates: Sequence[str]) -> None:
-        """Clone what is wanted of a segment, and let its readers after the turn read that."""
+    def clone_segment(self, number: int, recomputed: Sequence[str], gates: Sequence[str]) -> None:
+        """Clone the recomputed tensors of a segment for their consumers after the peak."""
         clones: dict[str, str] = {}
-        inside = self.cone(number, wanted)
-        for name in sorted(inside, key=self.course.place.__getitem__):
-            made = self.clone(self.graph.nodes[name], clones, gates)
-            if made is not None:
-                clones[name] = made.name
-        for name in wanted:
+        inside = self.cone(number, recomputed)
+        for name in sorted(inside, key=self.sequence.position.__getitem__):
+            clone = self.clone(self.graph.nodes[name], clones, gates)
+            if clone is not None:
+                clones[name] = clone.name
+        for name in recomputed:
             if name in clones:
                 self.again[name] = len(self.cone(number, [name]) & {*clones})
         every = users(self.graph)
         for name in clones:
             for use in every[name]:
                 reader = self.nodes[use.reader]
-                if is_computed(reader) and not self.course.is_early(use.reader):
+                if is_computed(reader) and not self.sequence.is_early(use.reader):
                     self.nodes[use.reader] = _reading(reader, {name: clones[name]})
-        self.delay(number, gates)
+        self.delay_consumers(number, gates)
 
-    def cone(self, number: int, wanted: Sequence[str]) -> set[str]:
-        """What is made again of a segment: the large tensors from which others are made."""
-        found: set[str] = set()
-        waiting = [*wanted]
-        while waiting:
-            name = waiting.pop()
+    def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
+        """The nodes of a segment to clone for some tensors: these and all operands not held."""
+        cone: set[str] = set()
+        worklist = [*recomputed]
+        while worklist:
+            name = worklist.pop()
             number_of = self.segments.number.get(name)
-            if name in found or name in self.segments.held or number_of != number:
+            if name in cone or name in self.segments.held or number_of != number:
                 continue
             if self.may_repeat(self.graph.nodes[name]):
-                found.add(name)
-                waiting += [e.source for e in self.graph.nodes[name].inputs]
-        return found
+                cone.add(name)
+                worklist += [e.source for e in self.graph.nodes[name].inputs]
+        return cone
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
-        given = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
-        return is_computed(node) and not (given or self.lazy[node.name] or turn(node) is not None)
+        external = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
+        return is_computed(node) and not (
+            external or self.lazy[node.name] or turn(node) is not None
+        )
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
-        """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
-        made = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
-        if not any(e.source in clones for e in node.inputs):
-            waiting = self.waiting(made, gates)
-            if waiting is None:
-                return None
-            made = waiting
-        self.nodes[made.name] = made
-        return made
+        """The clone of a node, delayed if it reads no other clone.
 
-    def waiting(self, node: Node, gates: Sequence[str]) -> Node | None:
-        """The node, its largest operand coming later; ``None`` if it reads nothing at a point."""
+        ``None`` if it cannot be delayed.
+        """
+        clone = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
+        if not any(e.source in clones for e in node.inputs):
+            delayed = self.delayed(clone, gates)
+            if delayed is None:
+                return None
+            clone = delayed
+        self.nodes[clone.name] = clone
+        return clone
+
+    def delayed(self, node: Node, gates: Sequence[str]) -> Node | None:
+        """The node with its largest operand delayed; ``None`` if it reads nothing at a point."""
         slots = [
             k for k, e in enumerate(node.inputs)
             if not any(isinstance(x, Slice) for x in e.entries)
             and not is_cheap(self.nodes[e.source].op)
         ]  # fmt: skip
-        edges = self.waited(node, gates)
+        edges = self.gate_edges(node, gates)
         if not slots or not edges:
             return None
-        slot = max(slots, key=lambda k: (self.course.bytes.get(node.inputs[k].source, 0), -k))
+        slot = max(slots, key=lambda k: (self.sequence.bytes.get(node.inputs[k].source, 0), -k))
         edge = node.inputs[slot]
         key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
         if key not in self.late:
@@ -262,40 +274,41 @@ class _Cloner:
         inputs = (*node.inputs[:slot], read, *node.inputs[slot + 1 :])
         return replace(node, inputs=inputs)
 
-    def waited(self, node: Node, gates: Sequence[str]) -> list[Edge]:
-        """Reads of the gates that are there wherever the node is."""
+    def gate_edges(self, node: Node, gates: Sequence[str]) -> list[Edge]:
+        """Reads of the gates that are available wherever the node is."""
         edges = []
         for gate in gates:
             domain = self.graph.nodes[gate].domain
-            here = identity(domain)
-            known = {*domain.dims} <= {*node.domain.dims}
-            if known and not self.space.outside(node.domain, here, domain):
-                edges.append(Edge(source=gate, entries=here))
+            entries = identity(domain)
+            has_dims = {*domain.dims} <= {*node.domain.dims}
+            if has_dims and not self.space.outside(node.domain, entries, domain):
+                edges.append(Edge(source=gate, entries=entries))
         return edges
 
-    def delay(self, number: int, gates: Sequence[str]) -> None:
-        """Let what is made after the turn of nothing but held tensors wait for its segment, too.
+    def delay_consumers(self, number: int, gates: Sequence[str]) -> None:
+        """Delay nodes after the peak that read only held tensors until their segment's clones run.
 
-        It would be made at once, and kept until then.
+        They would be computed at once, and stay live until then.
         """
-        for name in self.course.bytes:
+        for name in self.sequence.bytes:
             node = self.nodes[name]
-            if self.depth[name] != number or self.course.is_early(name):
+            if self.depth[name] != number or self.sequence.is_early(name):
                 continue
             early = all(
-                e.source in self.graph.nodes and self.course.is_early(e.source) for e in node.inputs
+                e.source in self.graph.nodes and self.sequence.is_early(e.source)
+                for e in node.inputs
             )
-            if early and self.may_repeat(node) and outside(node) == self.course.outer:
-                self.nodes[name] = self.waiting(node, gates) or node
+            if early and self.may_repeat(node) and outer_loops(node) == self.sequence.outer:
+                self.nodes[name] = self.delayed(node, gates) or node
 
 
 def waits(graph: Graph) -> bool:
-    """Whether anything is made again in a graph."""
+    """Whether a graph has rematerialized nodes."""
     return any(isinstance(node.op, After) for node in graph.nodes.values())
 
 
 def _reading(node: Node, clones: Mapping[str, str]) -> Node:
-    """The node with clones for operands."""
+    """The node with clones in place of its operands."""
     inputs = tuple(
         replace(e, source=clones[e.source]) if e.source in clones else e for e in node.inputs
     )

@@ -1,4 +1,4 @@
-"""Large points are computed one after the other, where a loop runs anyway.
+"""Nodes with large points are computed one point at a time, where a loop runs anyway.
 
     %h = step %h[t-1], ...     : [b*, t]  f32[64]     (a loop over t)
     %d = where %h, ...         : [b*, t*] f32[64]
@@ -7,13 +7,13 @@
     %d = where %h, ...         : [b*, t]  f32[64]
     %v = sum %h                : [b*, t]  f32
 
-A node loses its star along a dimension along which others loop, where what it makes at a point, or
-reads of a tensor that varies with the point, takes at least ``piece`` bytes. Then nobody needs all
-points at once: they may live with the host, or be forgotten. What is small keeps its star, and so
-does a dimension that is nobody's loop. What a node means does not change.
+A node loses its star along a dimension over which other nodes loop, if its result at a point, or an
+operand that varies with the point, takes at least ``piece`` bytes. Then not all points need to be
+on the device at once: they may be offloaded to the host, or their buffer be reused. Small nodes
+keep their star, and so do dimensions without a loop. The meaning of a node does not change.
 
-`accumulate` adds up, step by step, what is summed over such a dimension. Sizes are estimates
-(``analysis/size_estimate.py``); pieces count all points that other stars compute at once.
+`accumulate` turns sums over such a dimension into running sums. Sizes are estimates
+(``analysis/size_estimate.py``) and count all points of the other vectorized dimensions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import ClassVar
 from tempoc.passes.analysis.size_estimate import bytes_of, usual
 from tempoc.passes.analysis.summands import Summand, terms
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.accumulate_benefit import at_once
+from tempoc.passes.memory.accumulate_benefit import vectorized_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
@@ -41,7 +41,7 @@ PIECE = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serialize:
-    """Takes the stars of large points, where others loop."""
+    """Removes the stars of nodes with large points, where others loop."""
 
     piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
 
@@ -53,11 +53,13 @@ class Serialize:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
         at = usual(graph.universe, told=context.sizes)
-        loops = walked(graph, context.space)
+        loops = loop_dims(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
             large = [
-                d for d in node.vector if d in loops and piece(graph, node, d, at) >= self.piece
+                d
+                for d in node.vector
+                if d in loops and bytes_at_point(graph, node, d, at) >= self.piece
             ]
             if large:
                 vector = tuple(d for d in node.vector if d not in large)
@@ -67,14 +69,14 @@ class Serialize:
         return replace(graph, nodes=nodes)
 
 
-def walked(graph: Graph, space: Space) -> frozenset[str]:
-    """The dimensions along which some node loops that has more points than one."""
-    found: set[str] = set()
+def loop_dims(graph: Graph, space: Space) -> frozenset[str]:
+    """The dimensions over which some node loops, with more points than one."""
+    dims: set[str] = set()
     for node in graph.nodes.values():
         for dim in node.domain.dims if is_computed(node) else ():
-            if dim not in found and dim not in node.vector and not _is_point(node, dim, space):
-                found.add(dim)
-    return frozenset(found)
+            if dim not in dims and dim not in node.vector and not _is_point(node, dim, space):
+                dims.add(dim)
+    return frozenset(dims)
 
 
 def _is_point(node: Node, dim: str, space: Space) -> bool:
@@ -85,12 +87,12 @@ def _is_point(node: Node, dim: str, space: Space) -> bool:
     return space.implies(node.domain, compare("==", Sym(dim), first))
 
 
-def piece(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
-    """The most bytes that a node makes or reads at a point along a dimension, if they vary."""
-    return max(_pieces(graph, node, dim, at), default=0)
+def bytes_at_point(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
+    """The bytes of the largest result, or varying operand, of a node at a point of a dimension."""
+    return max(_operand_bytes(graph, node, dim, at), default=0)
 
 
-def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterator[int]:
+def _operand_bytes(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterator[int]:
     others = [d for d in node.vector if d != dim]
     points = prod(at[d] + 1 for d in others)
     yield from (points * bytes_of(t, at) for t in node.types)
@@ -101,22 +103,22 @@ def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterat
 
 
 def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Summand]]:
-    """Sums along dimensions that somebody loops over, of terms that take at least so much.
+    """Sums over dimensions with a loop whose summands take at least ``least`` bytes.
 
-    If they are added up on the way, not all of them are needed at once.
+    As running sums they need only one summand at a time.
     """
-    at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
+    at, loops = usual(graph.universe, told=context.sizes), loop_dims(graph, context.space)
     lazy = together(graph)
-    found: dict[str, list[Summand]] = {}
+    large: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in terms(graph, node) if t.dim in loops]
-            large = [t for t in along if _term(graph, node, t, at) >= least]
-            found |= {node.name: large} if large else {}
-    return found
+            large_terms = [t for t in along if _term_bytes(graph, node, t, at) >= least]
+            large |= {node.name: large_terms} if large_terms else {}
+    return large
 
 
-def _term(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
-    """The most bytes of what is added at a point, unless all points are made at once."""
-    made = tuple(e for e in term.inputs if term.dim not in at_once(graph, e.source))
-    return piece(graph, replace(node, inputs=made, types=()), term.dim, at)
+def _term_bytes(graph: Graph, node: Node, term: Summand, at: Mapping[str, int]) -> int:
+    """The bytes of a summand at a point, not counting operands that are vectorized."""
+    looping = tuple(e for e in term.inputs if term.dim not in vectorized_dims(graph, e.source))
+    return bytes_at_point(graph, replace(node, inputs=looping, types=()), term.dim, at)

@@ -1,7 +1,7 @@
-"""Axes on their way from node to node: those of tensors, and starred dimensions.
+"""Axis flow: follows the axis of a tensor, or a vectorized dimension, from node to node.
 
-An axis of an operand that a slice of the whole of a starred dimension introduced goes on, in the
-node that is read, as that dimension; and the dimension goes on as that axis where a slice is read.
+Where an operand is a slice of all points of a vectorized dimension, the slice's axis in the
+consumer is that dimension in the source, and vice versa.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True)
 class VectorDim:
-    """A dimension of which a node computes all points at once."""
+    """A dimension that a node computes at all points at once."""
 
     dim: str
 
     @property
     def is_reduced(self) -> bool:
-        """It never ends within a node."""
+        """Always false: no node reduces a dimension."""
         return False
 
 
@@ -42,92 +42,92 @@ AxisFlow = Link | VectorDim
 
 
 class Column(NamedTuple):
-    """That of each point along a dimension, of an axis of an operand: ``x[t:T][:, t]``."""
+    """A read of column ``dim`` of an axis of an operand, like ``x[t:T][:, t]``."""
 
     dim: str
     axis: int
 
 
 class AxisToDim(NamedTuple):
-    """An axis that goes on as a dimension, where each point reads a column of it."""
+    """An axis that becomes a dimension in the consumers, each point of which reads a column."""
 
     link: Link
     dim: str
 
 
 def column(node: Node) -> Column | None:
-    """The column that each point of a node reads of its operand, if it does nothing else."""
+    """The column that each point of a node reads of its operand, if that is all it does."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers:
         return None
     points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
     ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
-    own = isinstance(entry, Sym) and entry.name in node.vector
-    return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
+    is_own_point = isinstance(entry, Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, Sym) and is_own_point else None
 
 
 class AxisAt(NamedTuple):
-    """A node, and the axis on its way through it."""
+    """An axis or vectorized dimension at a node."""
 
     node: str
-    way: AxisFlow
+    flow: AxisFlow
 
 
 def slices(edge: Edge) -> int:
-    """How many axes of an operand come from the access."""
+    """The number of an operand's axes that come from slices in the read."""
     return sum(isinstance(e, Slice) for e in edge.entries)
 
 
-class Ways:
-    """The axes of a graph, followed from node to node."""
+class AxisFlows:
+    """The flows of all axes of a graph, computed on demand."""
 
     def __init__(self, graph: Graph, space: Space) -> None:
-        """Nothing is followed yet."""
+        """No flow is computed yet."""
         self.graph = graph
         self.space = space
-        self._ways: dict[str, tuple[AxisFlow, ...]] = {}
-        self._turns: dict[str, AxisToDim | None] = {}
+        self._flows: dict[str, tuple[AxisFlow, ...]] = {}
+        self._axis_to_dims: dict[str, AxisToDim | None] = {}
         self._sources: dict[AxisAt, tuple[AxisAt, ...]] = {}
         self._readers: dict[AxisAt, tuple[AxisAt | None, ...]] = {}
 
     @cached_property
     def lazy(self) -> Mapping[str, str]:
-        """What only a branch of a `cond` needs."""
+        """The nodes that only a branch of a `cond` needs."""
         return together(self.graph)
 
     @cached_property
     def order(self) -> Mapping[str, int]:
-        """The place of each node, operands first."""
+        """The position of each node in topological order, operands first."""
         return {name: k for k, name in enumerate(topological(self.graph))}
 
     @cached_property
     def needs(self) -> tuple[Dependence, ...]:
-        """Who may need whom at the same point of all loops."""
+        """The dependences that may hold at the same point of all loops."""
         return tuple(d for d in dependences(self.graph, self.space) if d.may_stay)
 
     @cached_property
     def uses(self) -> Mapping[str, tuple[OperandUse, ...]]:
-        """Who reads whom."""
+        """The consumers of each node."""
         return users(self.graph)
 
     @cached_property
     def summed(self) -> frozenset[str]:
-        """The dimensions of which somebody reads a slice of all points, to reduce it."""
-        found = []
+        """The dimensions of which some consumer reduces a slice of all points."""
+        dims = []
         for node in self.graph.nodes.values():
             for slot, edge in enumerate(node.inputs):
                 for dim in (d for d, e in self.at(edge).items() if isinstance(e, Slice)):
                     place = self.slice_of(edge, dim)
-                    ways = (w for w in self.through(node.name) if isinstance(w, Link))
-                    if any(w.is_reduced and w.operands[slot] == place for w in ways):
-                        found.append(dim)
-        return frozenset(found)
+                    axes = (w for w in self.through(node.name) if isinstance(w, Link))
+                    if any(w.is_reduced and w.operands[slot] == place for w in axes):
+                        dims.append(dim)
+        return frozenset(dims)
 
     def through(self, name: str) -> tuple[AxisFlow, ...]:
-        """The axes of a node that can be followed, or reduced part by part."""
-        found = self._ways.get(name)
-        if found is None:
-            found = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
-        return found
+        """The axes and dimensions that flow through a node, or that it can reduce in parts."""
+        axes = self._flows.get(name)
+        if axes is None:
+            axes = self._flows[name] = tuple(self._followed(self.graph.nodes[name]))
+        return axes
 
     def _followed(self, node: Node) -> Iterator[AxisFlow]:
         if not is_computed(node) or node.name in self.lazy:
@@ -137,7 +137,7 @@ class Ways:
         for link in links(node.op, args, node.types, facts.equal):
             if not link.is_reduced or combination(node.op, args, node.types[0].dtype):
                 yield link
-        turn = self.turn(node.name)
+        turn = self.axis_to_dim(node.name)
         if turn is not None:
             yield turn.link
         yield from self._stars(node)
@@ -147,104 +147,108 @@ class Ways:
             if dim not in symbols(node.domain.where):
                 yield VectorDim(dim)
 
-    def turn(self, name: str) -> AxisToDim | None:
-        """How a padded axis goes on as a dimension, if all who read the node read it so."""
-        if name not in self._turns:
-            self._turns[name] = self._turned(self.graph.nodes[name])
-        return self._turns[name]
+    def axis_to_dim(self, name: str) -> AxisToDim | None:
+        """The padded axis of a node that becomes a dimension in all its consumers, if any."""
+        if name not in self._axis_to_dims:
+            self._axis_to_dims[name] = self._find_axis_to_dim(self.graph.nodes[name])
+        return self._axis_to_dims[name]
 
-    def _turned(self, node: Node) -> AxisToDim | None:
+    def _find_axis_to_dim(self, node: Node) -> AxisToDim | None:
         if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
             return None
         padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
         readers = [self.graph.nodes[use.reader] for use in self.uses[node.name]]
-        found = {column(reader) for reader in readers}
-        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(found) != 1:
+        columns = {column(reader) for reader in readers}
+        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(columns) != 1:
             return None
-        read = found.pop()
+        read = columns.pop()
         if read is None or not any(w == VectorDim(read.dim) for w in self._stars(readers[0])):
             return None
         extent = node.types[0].shape[padded[0]]
-        whole = extent == Sym(self.graph.universe.dim(read.dim).bound)
+        is_full = extent == Sym(self.graph.universe.dim(read.dim).bound)
         same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
         link = Link((padded[0],), (padded[0],))
-        return AxisToDim(link, read.dim) if whole and same else None
+        return AxisToDim(link, read.dim) if is_full and same else None
 
     def extent(self, at: AxisAt) -> Expr:
-        """The extent of an axis, of a node that has it still."""
+        """The extent of an axis in the result of a node."""
         node = self.graph.nodes[at.node]
-        if isinstance(at.way, VectorDim):
-            return Sym(self.graph.universe.dim(at.way.dim).bound)
-        out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
+        if isinstance(at.flow, VectorDim):
+            return Sym(self.graph.universe.dim(at.flow.dim).bound)
+        out, axis = next((k, a) for k, a in enumerate(at.flow.results) if a is not None)
         return node.types[out].shape[axis]
 
     def length(self, at: AxisAt) -> Expr:
-        """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
-        turn = self.turn(at.node)
-        padded = turn is not None and turn.link == at.way
-        if isinstance(at.way, VectorDim) or not (at.way.is_reduced or padded):
+        """The extent of an axis before the node pads or reduces it."""
+        turn = self.axis_to_dim(at.node)
+        padded = turn is not None and turn.link == at.flow
+        if isinstance(at.flow, VectorDim) or not (at.flow.is_reduced or padded):
             return self.extent(at)
-        slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
+        slot, axis = next((k, a) for k, a in enumerate(at.flow.operands) if a is not None)
         return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
     def places(self, at: AxisAt) -> tuple[int | None, ...]:
-        """In which axis of each operand a node has its axis from."""
-        if isinstance(at.way, VectorDim):
+        """For each operand the axis that becomes the node's axis."""
+        if isinstance(at.flow, VectorDim):
             return (None,) * len(self.graph.nodes[at.node].inputs)
-        return at.way.operands
+        return at.flow.operands
 
     def sources(self, at: AxisAt) -> tuple[AxisAt, ...]:
-        """Where a node's operands have the axis from, as far as that can be followed."""
+        """The axes of a node's operands that become its axis, as far as they can be followed."""
         if at not in self._sources:
             pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
-            found = (self.source(at, edge, axis) for edge, axis in pairs)
-            self._sources[at] = tuple(m for m in found if m is not None)
+            origins = (self.source(at, edge, axis) for edge, axis in pairs)
+            self._sources[at] = tuple(m for m in origins if m is not None)
         return self._sources[at]
 
     def source(self, at: AxisAt, edge: Edge, axis: int | None) -> AxisAt | None:
-        """Where an operand has the axis from."""
-        if isinstance(at.way, VectorDim):
-            turn = self.turn(edge.source)
-            if turn is not None and turn.dim == at.way.dim:
+        """The axis of an operand's source from which the axis comes."""
+        if isinstance(at.flow, VectorDim):
+            turn = self.axis_to_dim(edge.source)
+            if turn is not None and turn.dim == at.flow.dim:
                 return AxisAt(edge.source, turn.link)
-            same = at.way in self.through(edge.source) and self.is_own(edge, at.way.dim)
-            return AxisAt(edge.source, at.way) if same else None
+            same = at.flow in self.through(edge.source) and self.is_own(edge, at.flow.dim)
+            return AxisAt(edge.source, at.flow) if same else None
         if axis is None:
             return None
-        own = axis - slices(edge)
-        if own >= 0:
-            found = (k for k in self.through(edge.source) if isinstance(k, Link))
-            link = next((k for k in found if k.results[edge.out] == own), None)
+        result_axis = axis - slices(edge)
+        if result_axis >= 0:
+            candidates = (k for k in self.through(edge.source) if isinstance(k, Link))
+            link = next((k for k in candidates if k.results[edge.out] == result_axis), None)
             return None if link is None else AxisAt(edge.source, link)
         dim = self.sliced(edge, axis)
         star = VectorDim(dim)
-        whole = self.is_whole(edge, dim) and star in self.through(edge.source)
-        return AxisAt(edge.source, star) if whole else None
+        is_full = self.is_whole(edge, dim) and star in self.through(edge.source)
+        return AxisAt(edge.source, star) if is_full else None
 
     def readers(self, at: AxisAt) -> tuple[AxisAt | None, ...]:
-        """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
+        """The axis in each consumer that a node's axis becomes; ``None`` where it ends."""
         if at not in self._readers:
             uses = self.uses[at.node]
             edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
-            found = (self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True))
-            self._readers[at] = tuple(found)
+            continuations = (
+                self._onward(at.flow, e, use) for e, use in zip(edges, uses, strict=True)
+            )
+            self._readers[at] = tuple(continuations)
         return self._readers[at]
 
-    def _onward(self, way: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
-        if isinstance(way, VectorDim):
-            if way in self.through(use.reader) and self.is_own(edge, way.dim):
-                return AxisAt(use.reader, way)
-            if not self.is_whole(edge, way.dim):
+    def _onward(self, flow: AxisFlow, edge: Edge, use: OperandUse) -> AxisAt | None:
+        if isinstance(flow, VectorDim):
+            if flow in self.through(use.reader) and self.is_own(edge, flow.dim):
+                return AxisAt(use.reader, flow)
+            if not self.is_whole(edge, flow.dim):
                 return None
-            place: int | None = self.slice_of(edge, way.dim)
+            place: int | None = self.slice_of(edge, flow.dim)
         else:
-            turn = self.turn(edge.source)
-            if turn is not None and turn.link == way:
+            turn = self.axis_to_dim(edge.source)
+            if turn is not None and turn.link == flow:
                 return AxisAt(use.reader, VectorDim(turn.dim))
-            axis = way.results[edge.out]
+            axis = flow.results[edge.out]
             place = None if axis is None else axis + slices(edge)
-        found = (k for k in self.through(use.reader) if isinstance(k, Link))
-        link = next((k for k in found if place is not None and k.operands[use.slot] == place), None)
+        candidates = (k for k in self.through(use.reader) if isinstance(k, Link))
+        link = next(
+            (k for k in candidates if place is not None and k.operands[use.slot] == place), None
+        )
         return None if link is None else AxisAt(use.reader, link)
 
     # ------------------------------------------------------------ accesses
@@ -254,7 +258,7 @@ class Ways:
         return dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
 
     def is_own(self, edge: Edge, dim: str) -> bool:
-        """Whether a read is at the reader's own point of a dimension, and nowhere else by it."""
+        """Whether a read depends on a dimension by the reader's own point alone."""
         at = self.at(edge)
         others = (e for d, e in at.items() if d != dim)
         return at.get(dim) == Sym(dim) and not any(dim in symbols(e) for e in others)
@@ -265,9 +269,9 @@ class Ways:
         return self.at(edge).get(dim) == Slice(ZERO, bound, 1)
 
     def sliced(self, edge: Edge, axis: int) -> str:
-        """The dimension of which a slice is an axis of an operand."""
+        """The dimension whose slice is an axis of an operand."""
         return [d for d, e in self.at(edge).items() if isinstance(e, Slice)][axis]
 
     def slice_of(self, edge: Edge, dim: str) -> int:
-        """The axis of an operand that a slice of a dimension is."""
+        """The axis of an operand that is the slice of a dimension."""
         return [d for d, e in self.at(edge).items() if isinstance(e, Slice)].index(dim)

@@ -1,11 +1,11 @@
-"""Sums that run along with the maximum from which their terms are measured.
+"""Online softmax: sums of exponentials run along with the maximum that is subtracted in them.
 
-In ``sum(exp(x - max(x)))`` the sum waits for the maximum, and all tiles of ``x`` are needed twice.
-But ``exp(x - m) = exp(x - r) * exp(r - m)``, so a sum of such terms may be measured from the
-greatest element ``r`` *so far*, and what was summed before is multiplied by ``exp(r.past - r.now)``
-whenever that grows. It goes for whatever is linear in the terms: their sum, or a contraction with
-other tensors. A factor that does not vary along the axis, such as one divided by the sum itself,
-is left out and applied to the result.
+In ``sum(exp(x - max(x)))`` the sum waits for the maximum, so that all tiles of ``x`` are needed
+twice. But ``exp(x - m) = exp(x - r) * exp(r - m)``, so the sum may use the maximum ``r`` of the
+elements *so far*, if the previous partial sum is multiplied by ``exp(r.past - r.now)`` whenever
+that grows. The same holds for everything that is linear in the terms: their sum, or a contraction
+with other tensors. A factor that does not vary along the axis, such as a division by the sum
+itself, is deferred: it is applied to the result.
 
     max(x);  e = exp(x - max(x));  sum(e);  (e / sum(e)) @ v        three ends, one loop over tiles
 
@@ -29,25 +29,25 @@ from tempoc.ops.tensor.elementwise import Cast, Exp, Negative
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Max, Sum
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.tiling.axis_flow import AxisAt, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.partial_results import combination
-from tempoc.passes.tiling.region import OperandAxes, TileRegion, phases
+from tempoc.passes.tiling.region import PhasedOperands, TileRegion, phases
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.expr import ONE
 
 Axes = tuple[int | None, ...]
-"""For each axis of an operand the one of a result where it belongs; ``None``: it has one element"""
+"""The result's axis for each axis of an operand; ``None`` for an axis with one element."""
 
 _MOVES = (ExpandDims, Squeeze, Copy, StopGradient, Reshape)
-"""How a maximum may come to have the axes of what it is subtracted from."""
+"""The operators that may give a maximum the axes of the terms from which it is subtracted."""
 _LINEAR = (Cast, Copy, StopGradient, Negative, ExpandDims, Squeeze, Transpose, Sum)
-"""What is linear in its only operand."""
+"""The operators that are linear in their only operand."""
 
 
 class SoftmaxTerm(NamedTuple):
-    """A node, and the operand by which the terms come in."""
+    """A node, and the operand that depends on the terms."""
 
     node: str
     slot: int
@@ -55,23 +55,23 @@ class SoftmaxTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factor:
-    """What terms are multiplied or divided by at a step: its other operand, with these axes."""
+    """A factor or divisor of the terms at ``step``, and the result's axes for its own."""
 
     step: SoftmaxTerm
     axes: Axes
 
     @property
     def slot(self) -> int:
-        """Which operand the factor is."""
+        """The operand of the step that is the factor."""
         return 1 - self.step.slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningEnd:
-    """An end that runs along with the maximum ``top``.
+    """A reduction that runs along with the maximum ``top``.
 
-    ``steps`` lead from where ``top`` is subtracted to the end, ``moves`` from ``top`` to there.
-    ``axes`` are those of the maximum in the result. ``factors`` are left out on the way.
+    ``moves`` lead from ``top`` to its subtraction, ``steps`` from there to the reduction. ``axes``
+    are the result's axes for those of the maximum. ``factors`` are deferred to the result.
     """
 
     top: str
@@ -82,68 +82,68 @@ class RunningEnd:
 
 
 @dataclass(slots=True, kw_only=True)
-class Runners:
-    """Finds the ends of a region that may run along with a maximum.
+class RunningEndFinder:
+    """Finds the reductions of a region that may run along with a maximum.
 
-    ``needs`` tells what each node waits for, ``phases`` after how many loops over tiles it is there
+    ``needs`` are the operands of each node and ``phases`` the number of loops over tiles before it
     (``region.py``).
     """
 
-    ways: Ways
+    flows: AxisFlows
     region: TileRegion
-    needs: OperandAxes
+    needs: PhasedOperands
     phases: Mapping[str, int]
 
-    def found(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
-        """Those ends, and the phases with them: each is in that of its maximum."""
+    def find(self) -> tuple[dict[str, RunningEnd], Mapping[str, int]]:
+        """The running ends, and the phases of all nodes, where each end is in its maximum's."""
         every = {name: self.running(name) for name in self.region.ends}
-        found = {name: running for name, running in every.items() if running is not None}
-        while found:
-            needs = {**self.needs, **{name: self.before(r) for name, r in found.items()}}
-            order = phases(self.ways, self.region, needs)
-            fine = {n: r for n, r in found.items() if order and self.is_soon(n, r, order)}
-            if order and len(fine) == len(found):
-                return found, order
-            found = fine
+        ends = {name: running for name, running in every.items() if running is not None}
+        while ends:
+            needs = {**self.needs, **{name: self.awaited_operands(r) for name, r in ends.items()}}
+            order = phases(self.flows, self.region, needs)
+            valid = {n: r for n, r in ends.items() if order and self.is_in_time(n, r, order)}
+            if order and len(valid) == len(ends):
+                return ends, order
+            ends = valid
         return {}, self.phases
 
-    def before(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
-        """What an end waits for that runs along with its maximum."""
+    def awaited_operands(self, running: RunningEnd) -> Sequence[tuple[str, int]]:
+        """The dependences of an end that runs along with its maximum."""
         left_out = {f.step for f in running.factors}
-        found = [(running.top, 0)]
+        operands = [(running.top, 0)]
         for before, step in pairwise(running.steps):
             if step not in left_out:
-                found += self.beside(step, before)
-        return found
+                operands += self.other_operands(step, before)
+        return operands
 
-    def beside(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
-        """What a step waits for besides the terms."""
+    def other_operands(self, step: SoftmaxTerm, before: SoftmaxTerm) -> list[tuple[str, int]]:
+        """The dependences of a step on nodes other than its terms."""
         return [(s, later) for s, later in self.needs.get(step.node, ()) if s != before.node]
 
-    def is_soon(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
-        """Whether an end is in the loop of its maximum, and its factors are there after that."""
+    def is_in_time(self, name: str, running: RunningEnd, order: Mapping[str, int]) -> bool:
+        """Whether an end shares its maximum's loop, and its factors are ready right after that."""
         left_out = {f.step for f in running.factors}
         pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
-        waits = [need for pair in pairs for need in self.beside(*pair)]
+        waits = [need for pair in pairs for need in self.other_operands(*pair)]
         late = max((order[source] + later for source, later in waits), default=0)
         return order[name] == order[running.top] and late <= order[name] + 1
 
     def running(self, name: str) -> RunningEnd | None:
-        """How an end runs along with a maximum, if it can."""
-        node = self.ways.graph.nodes[name]
-        how = combination(node.op, operand_types(self.ways.graph, node), node.types[0].dtype)
+        """The running form of an end; ``None`` if it has none."""
+        node = self.flows.graph.nodes[name]
+        how = combination(node.op, operand_types(self.flows.graph, node), node.types[0].dtype)
         if how is None or not isinstance(how.more, Add):
             return None
-        every = (self.along(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
+        every = (self.running_end(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
         return next((running for running in every if running is not None), None)
 
     # ------------------------------------------------------------ from an end to its terms
 
     def chains(self, at: AxisAt) -> Iterator[tuple[SoftmaxTerm, ...]]:
-        """The ways from a difference of which the exponential is taken, all linear after that."""
-        node = self.ways.graph.nodes[at.node]
-        for slot, source in self.kept(at):
-            below = self.ways.graph.nodes[source.node]
+        """The chains of linear steps from the exponential of a difference to a node."""
+        node = self.flows.graph.nodes[at.node]
+        for slot, source in self.tile_operands(at):
+            below = self.flows.graph.nodes[source.node]
             if isinstance(node.op, Exp):
                 if isinstance(below.op, Subtract):
                     yield SoftmaxTerm(source.node, 0), SoftmaxTerm(at.node, slot)
@@ -151,22 +151,22 @@ class Runners:
                 for steps in self.chains(source):
                     yield *steps, SoftmaxTerm(at.node, slot)
 
-    def kept(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
-        """The operands of a node that are tiles at its own point, each read once."""
-        node = self.ways.graph.nodes[at.node]
-        for slot, (edge, axis) in enumerate(zip(node.inputs, self.ways.places(at), strict=True)):
-            source = self.ways.source(at, edge, axis)
+    def tile_operands(self, at: AxisAt) -> Iterator[tuple[int, AxisAt]]:
+        """The operands of a node that are tiles at its own point, if each is read once."""
+        node = self.flows.graph.nodes[at.node]
+        for slot, (edge, axis) in enumerate(zip(node.inputs, self.flows.places(at), strict=True)):
+            source = self.flows.source(at, edge, axis)
             once = sum(e.source == edge.source for e in node.inputs) == 1
-            kept = source is not None and self.region.kept.get(source.node) == source.way
-            if source is not None and kept and once and self.is_here(edge):
+            is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
+            if source is not None and is_tile and once and self.is_pointwise(edge):
                 yield slot, source
 
-    def is_here(self, edge: Edge) -> bool:
+    def is_pointwise(self, edge: Edge) -> bool:
         """Whether a read is at the reader's own point."""
-        return edge.entries == identity(self.ways.graph.nodes[edge.source].domain)
+        return edge.entries == identity(self.flows.graph.nodes[edge.source].domain)
 
     def is_linear(self, node: Node, slot: int) -> bool:
-        """Whether a node is linear in an operand, as long as no other depends on that."""
+        """Whether a node is linear in an operand, provided that no other depends on that one."""
         if not node.types[0].dtype.is_float:
             return False
         if isinstance(node.op, Divide):
@@ -175,20 +175,20 @@ class Runners:
 
     # ------------------------------------------------------------ along with a maximum
 
-    def along(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
-        """The end of these steps, if the first one subtracts the maximum of its operand."""
-        first = self.ways.graph.nodes[steps[0].node]
+    def running_end(self, steps: tuple[SoftmaxTerm, ...]) -> RunningEnd | None:
+        """The end of these steps, if the first subtracts the maximum of its operand."""
+        first = self.flows.graph.nodes[steps[0].node]
         top, moves = self.origin(first.inputs[1])
         if top is None or top.inputs[0] != first.inputs[0]:
             return None
-        terms, maximum = (operand_type(self.ways.graph, e).shape for e in first.inputs)
-        axes = self.carried(maximum, len(terms), steps[1:])
+        terms, maximum = (operand_type(self.flows.graph, e).shape for e in first.inputs)
+        axes = self.result_axes(maximum, len(terms), steps[1:])
         if axes is None or first.types[0].shape != terms:
             return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
-            there = (self.phases[s] + later for s, later in self.beside(step, before))
-            if max(there, default=0) > self.phases[top.name]:
+            needed = (self.phases[s] + later for s, later in self.other_operands(step, before))
+            if max(needed, default=0) > self.phases[top.name]:
                 factor = self.factor(step, steps[k:])
                 if factor is None:
                     return None
@@ -196,51 +196,51 @@ class Runners:
         return RunningEnd(top=top.name, moves=moves, steps=steps, axes=axes, factors=tuple(factors))
 
     def origin(self, edge: Edge) -> tuple[Node | None, tuple[str, ...]]:
-        """The maximum that an operand is, and what gives it its axes."""
+        """The maximum that an operand comes from, and the moves that give it its axes."""
         moves: list[str] = []
-        while self.is_here(edge):
-            node = self.ways.graph.nodes[edge.source]
+        while self.is_pointwise(edge):
+            node = self.flows.graph.nodes[edge.source]
             if isinstance(node.op, Max) and node.name in self.region.ends:
                 if not node.types[0].dtype.is_float:
                     break
                 return node, tuple(reversed(moves))
-            if not isinstance(node.op, _MOVES) or node.name in self.region.kept:
+            if not isinstance(node.op, _MOVES) or node.name in self.region.carriers:
                 break
             moves.append(node.name)
             (edge,) = node.inputs
         return None, ()
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
-        """What a node multiplies or divides its terms by, if that is the same along the axis."""
-        node = self.ways.graph.nodes[step.node]
+        """The factor of a node's terms, if it is constant along the axis."""
+        node = self.flows.graph.nodes[step.node]
         if not onward or not isinstance(node.op, Multiply | Divide):
             return None
-        places = self.ways.places(AxisAt(step.node, self.region.kept[step.node]))
+        places = self.flows.places(AxisAt(step.node, self.region.carriers[step.node]))
         terms, factor = (
-            operand_type(self.ways.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
+            operand_type(self.flows.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
         )
         same = (terms.dtype, terms.shape) == (node.types[0].dtype, node.types[0].shape)
         if places[1 - step.slot] is not None or not same:
             return None
-        axes = self.carried(factor.shape, terms.ndim, onward)
+        axes = self.result_axes(factor.shape, terms.ndim, onward)
         return None if axes is None else Factor(step=step, axes=axes)
 
-    def carried(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
-        """Where the axes of what meets a tensor of this rank are after some steps.
+    def result_axes(self, shape: Shape, rank: int, steps: tuple[SoftmaxTerm, ...]) -> Axes | None:
+        """The result's axes, after some steps, for an operand that is broadcast to a rank.
 
-        ``None`` if one of them ends on the way.
+        ``None`` if a step reduces one of them.
         """
-        found: list[int | None] = []
+        places: list[int | None] = []
         for axis, extent in enumerate(shape, rank - len(shape)):
             place: int | None = None if extent == ONE else axis
             for step in steps if place is not None else ():
-                place = self.onward(step, place)
+                place = self.result_axis(step, place)
                 if place is None:
                     return None
-            found.append(place)
-        return tuple(found)
+            places.append(place)
+        return tuple(places)
 
-    def onward(self, step: SoftmaxTerm, axis: int | None) -> int | None:
+    def result_axis(self, step: SoftmaxTerm, axis: int | None) -> int | None:
         """The axis of a node's result that an axis of its operand becomes."""
-        links = (w for w in self.ways.through(step.node) if isinstance(w, Link))
+        links = (w for w in self.flows.through(step.node) if isinstance(w, Link))
         return next((w.results[0] for w in links if w.operands[step.slot] == axis), None)

@@ -1,4 +1,4 @@
-"""Tiles whose terms are measured from the greatest element so far (``online_softmax.py``).
+"""Builds tiles from whose terms the maximum so far is subtracted (``online_softmax.py``).
 
     %e = sum(exp(x - max(x)))         %m.past, %m.now   the maximum before and after a tile
                                       %m.base = maximum %m.now, -3.4e38
@@ -7,9 +7,9 @@
                                       %e.now = %e.past * %m.scale + %e.each
                                       %e = %e.now[tiles-1] + (%m - %m)
 
-Where all elements so far are ``-inf`` their distance from the maximum is no number, so the base is
-finite there and the terms are 0. In the end ``m - m`` is 0, or no number where the maximum of all
-is infinite or none: so are the terms then.
+Where all elements so far are ``-inf``, ``x - max`` is NaN; the base is finite there, so that the
+terms are 0. Adding ``m - m`` in the end makes the result NaN, as the terms are, where the maximum
+of all elements is infinite or NaN; otherwise it adds 0.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from tempoc.symbolic.domain import Domain
 
 
 @dataclass(slots=True, kw_only=True)
-class RunningCutter(Tiler):
-    """Makes tiles; ends that are ``running`` are summed along with a maximum."""
+class OnlineTiler(Tiler):
+    """Builds tiles; the ends in ``running`` are summed along with a maximum."""
 
     running: Mapping[str, RunningEnd]
     bases: dict[str, Node] = field(default_factory=dict)
     gaps: dict[str, Node] = field(default_factory=dict)
     scales: dict[tuple[str, DType], Node] = field(default_factory=dict)
 
-    def own(self, name: str) -> Version:
-        """A running end is in the phase of its maximum, and so are its terms."""
-        found = Tiler.own(self, name)
-        return found._replace(top=self.running[name].top) if name in self.running else found
+    def own_version(self, name: str) -> Version:
+        """The version of a node's own tiles; a running end refers to its maximum."""
+        version = Tiler.own_version(self, name)
+        return version._replace(top=self.running[name].top) if name in self.running else version
 
     def version(self, name: str, reader: Version, source: str) -> Version:
-        """The terms of a running end are measured from the maximum so far, nothing else is."""
+        """The version of a source's tiles; only terms of a running end refer to the maximum."""
         if reader.top and source in self.terms(reader.top):
             node = self.old.nodes[name]
             outer = [d for d in reader.dims if d not in node.vector]
@@ -61,36 +61,36 @@ class RunningCutter(Tiler):
         return [r for r in self.running.values() if r.top == top]
 
     def terms(self, top: str) -> set[str]:
-        """The nodes whose tiles are measured from a maximum."""
+        """The nodes from whose tiles a maximum is subtracted."""
         return {step.node for r in self.along(top) for step in r.steps[:-1]}
 
     # ------------------------------------------------------------ terms
 
     def tile(self, at: AxisAt, version: Version) -> Node:
-        """Factors that are left out add nothing to what they are applied to."""
+        """The tile of a node; a step with a deferred factor is the tile of its terms."""
         for running in self.along(version.top):
             for step in (f.step for f in running.factors if f.step.node == at.node):
                 edge = self.old.nodes[at.node].inputs[step.slot]
-                source = self.ways.source(at, edge, self.ways.places(at)[step.slot])
+                source = self.flows.source(at, edge, self.flows.places(at)[step.slot])
                 assert source is not None
                 return self.tile(source, self.version(at.node, version, source.node))
         return Tiler.tile(self, at, version)
 
     def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
-        """The operands of a node; where a maximum is subtracted, the one so far."""
+        """The operands of a node; the maximum so far takes the place of the maximum."""
         for running in self.along(version.top):
             if running.steps[0].node == at.node:
-                terms, _ = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+                terms, _ = zip(self.old.nodes[at.node].inputs, self.flows.places(at), strict=True)
                 base = self.base(running.top)
                 moved = self.moved(running, read_of(base), base.domain)
                 return [self.read(at, version, *terms), moved]
         return Tiler.inputs(self, at, version)
 
     def base(self, top: str) -> Node:
-        """What the terms of a tile are measured from."""
+        """The maximum so far, made finite, which is subtracted from the terms of a tile."""
         if top not in self.bases:
             node = self.old.nodes[top]
-            self.end(node)
+            self.reduce(node)
             now = self.nodes[self.sums[top]]
             least = Literal(value=lowest(now.types[0].dtype), dtype=now.types[0].dtype)
             none = self.put(node, "least", least, (), Domain(()))
@@ -100,13 +100,13 @@ class RunningCutter(Tiler):
 
     # ------------------------------------------------------------ sums
 
-    def end(self, node: Node) -> None:
-        """A reduction; a maximum is there already if its terms are."""
+    def reduce(self, node: Node) -> None:
+        """Build a reduction, unless its running terms have built the maximum already."""
         if node.name not in self.sums:
-            Tiler.end(self, node)
+            Tiler.reduce(self, node)
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
-        """How much less a sum so far is when measured from the maximum with this tile."""
+        """The factor that converts the previous sum to the maximum with this tile."""
         if node.name not in self.running:
             return None
         running = self.running[node.name]
@@ -123,8 +123,8 @@ class RunningCutter(Tiler):
         edge = self.placed(node, edge, running.axes, base.domain)
         return self.cast(node, edge, dtype, base.domain)
 
-    def finished(self, node: Node, total: Edge) -> Edge:
-        """The sum with the factors that were left out; no number where the terms are none."""
+    def finish(self, node: Node, total: Edge) -> Edge:
+        """The sum with its deferred factors; NaN where the terms are NaN."""
         if node.name not in self.running:
             return total
         running, domain = self.running[node.name], node.domain
@@ -140,14 +140,14 @@ class RunningCutter(Tiler):
         return total
 
     def gap(self, top: Node) -> Node:
-        """0 for each maximum that is a number."""
+        """``max - max``: 0, or NaN where the maximum is infinite or NaN."""
         if top.name not in self.gaps:
             both = read_of(top), read_of(top)
             self.gaps[top.name] = self.put(top, "gap", Subtract(), both, top.domain)
         return self.gaps[top.name]
 
     def applied(self, node: Node, factor: Factor, total: Edge, dtype: DType) -> Edge:
-        """A sum times a factor of its terms, or divided by it."""
+        """A sum multiplied by a factor of its terms, or divided by it."""
         step = self.old.nodes[factor.step.node]
         edge = self.placed(node, step.inputs[factor.slot], factor.axes, node.domain)
         edge = self.cast(node, edge, dtype, node.domain)
@@ -157,24 +157,24 @@ class RunningCutter(Tiler):
     # ------------------------------------------------------------ axes
 
     def moved(self, running: RunningEnd, edge: Edge, domain: Domain) -> Edge:
-        """What has the axes of a maximum, with those of what that is subtracted from."""
+        """A value with the axes of a maximum, reshaped like the operand of the subtraction."""
         for name in running.moves:
             key = ("moved", edge, name)
-            if key not in self.made:
+            if key not in self.memo:
                 node = self.old.nodes[name]
-                self.made[key] = self.put(node, "moved", node.op, (edge,), domain).name
-            edge = read_of(self.nodes[self.made[key]])
+                self.memo[key] = self.put(node, "moved", node.op, (edge,), domain).name
+            edge = read_of(self.nodes[self.memo[key]])
         return edge
 
     def placed(self, node: Node, edge: Edge, axes: Axes, domain: Domain) -> Edge:
-        """An operand of a node's terms so that it meets the node's result."""
+        """An operand with ``axes`` of the result, reshaped so that it broadcasts to the result."""
         rank = len(node.types[0].shape)
         if all(p in (None, k) for k, p in enumerate(axes, rank - len(axes))) and len(axes) <= rank:
             return edge
-        gone = tuple(k for k, place in enumerate(axes) if place is None)
+        dropped = tuple(k for k, place in enumerate(axes) if place is None)
         places = [place for place in axes if place is not None]
-        if gone:
-            edge = self.changed(node, Squeeze(axes=gone), edge, domain)
+        if dropped:
+            edge = self.changed(node, Squeeze(axes=dropped), edge, domain)
         if places != sorted(places):
             order = tuple(sorted(range(len(places)), key=places.__getitem__))
             edge = self.changed(node, Transpose(axes=order), edge, domain)
@@ -191,7 +191,7 @@ class RunningCutter(Tiler):
         return read_of(self.put(node, "placed", op, (edge,), domain))
 
     def cast(self, node: Node, edge: Edge, dtype: DType, domain: Domain) -> Edge:
-        """An operand of another dtype."""
+        """An operand with another dtype."""
         if operand_type(self.view(), edge).dtype is dtype:
             return edge
         return read_of(self.put(node, "wide", Cast(dtype=dtype), (edge,), domain))

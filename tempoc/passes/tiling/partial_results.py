@@ -1,8 +1,9 @@
-"""How the results of an operator on the parts of an axis make its result on the whole axis.
+"""How an operator's results on the parts of an axis combine to its result on the whole axis.
 
-A sum of sums, a maximum of maxima, a `logsumexp` of `logsumexp`: what is found for a part, a
-neutral element to start from, and the operator that takes in one part more. Sums of halves are kept
-in ``f32`` on the way. A mean is a sum that is divided in the end (``Combination.count``).
+A sum of sums, a maximum of maxima, a `logsumexp` of `logsumexp`: the operator on a part, a neutral
+element to start from, and the operator that combines the running value with one more part. Sums of
+half precision accumulate in ``f32``. A mean is a sum that is divided in the end
+(``Combination.divided``).
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from tempoc.ops.tensor.reduction import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """``part`` on each part of the axis; from ``start`` on, ``more`` takes in one after another.
+    """``part`` runs on each part of the axis; from ``start`` on, ``more`` combines the results.
 
-    ``more`` takes two operands; with ``stacked`` one, of which they are the two rows. Values on the
-    way are of ``dtype``. ``divided``: by the number of elements, in the end.
+    ``more`` takes two operands; with ``stacked``, one operand with them as its two rows. Running
+    values are of ``dtype``. ``divided``: the total is divided by the number of elements.
     """
 
     part: Op
@@ -46,7 +47,7 @@ class Combination:
 
 
 def combination(op: Op, args: tuple[TensorType, ...], dtype: DType) -> Combination | None:
-    """How an operator that reduces an axis, with results of a dtype, is computed part by part."""
+    """How an operator that reduces an axis is computed part by part; ``None`` if it cannot be."""
     wide = DType.F32 if dtype in HALVES else dtype
     match op:
         case Mean(axes=axes, keepdims=kept) if args[0].dtype.is_float:

@@ -1,14 +1,13 @@
-"""Which nodes are computed tile by tile together: what is large along an axis, and what it feeds.
+"""The region that one loop over tiles computes: large tensors along an axis, and their consumers.
 
-From one large tensor the axis is followed (``axis_flow.py``), up to operands and down to
-readers. All large tensors that are met belong to the region, and what leads from one to another.
-Where the axis is reduced, the reduction is done tile by tile too: an *end*. Small tensors that come
-out of the region with the axis are ends of another kind: they are put together again (``whole``),
-unless all that is read of them is reduced, without a product in between, in which case the region
-goes on to there.
+The axis is followed from one large tensor (``axis_flow.py``) to its operands and consumers. All
+large tensors on that axis belong to the region, and so do the nodes on paths between them. A node
+that reduces the axis is reduced tile by tile too: an *end*. Small results that keep the axis are
+reassembled from their tiles (``materialized``), unless all their consumers reduce the axis without
+a product in between; then the region extends to those.
 
-What needs an end, in the same iteration of all loops, comes after the loop over tiles that made it.
-Nodes that come after have a later *phase*; what they read of large tensors is computed again.
+A node that depends on an end, in the same iteration of all loops, runs after the loop over tiles of
+that end. Such nodes have a later *phase*; large tensors that they read are computed again.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tempoc.ops.axis_links import Link
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.passes.analysis.dependence import Dependence
-from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, VectorDim, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, AxisFlows, VectorDim
 from tempoc.sdg.graph.query import components
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
@@ -28,202 +27,224 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileRegion:
-    """Nodes along an axis of this extent, each with its way.
+    """Nodes along an axis of this extent, each with the axis at that node.
 
-    ``kept`` keep the axis, ``ends`` reduce it; both in topological order. ``whole`` are those of
-    ``kept`` that others read.
+    ``carriers`` keep the axis, ``ends`` reduce it; both in topological order. ``materialized`` are
+    the carriers that nodes outside of the region read.
     """
 
     extent: Expr
-    kept: Mapping[str, AxisFlow]
+    carriers: Mapping[str, AxisFlow]
     ends: Mapping[str, AxisFlow]
-    whole: tuple[str, ...]
+    materialized: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
-class Finder:
-    """Finds the region of a large tensor; ``is_large`` tells which are."""
+class RegionFinder:
+    """Finds the region of a large tensor; ``is_large`` decides which tensors are large.
 
-    ways: Ways
+    ``reachable`` are the nodes to which the axis flows from the carriers; ``along_dim`` the nodes
+    at which it has become a dimension.
+    """
+
+    flows: AxisFlows
     is_large: Callable[[str], bool]
-    kept: dict[str, AxisFlow] = field(default_factory=dict)
-    passed: dict[str, AxisFlow] = field(default_factory=dict)
-    turned: set[str] = field(default_factory=set)
+    carriers: dict[str, AxisFlow] = field(default_factory=dict)
+    reachable: dict[str, AxisFlow] = field(default_factory=dict)
+    along_dim: set[str] = field(default_factory=set)
 
     def region(self, start: AxisAt) -> TileRegion:
         """The region of a node's axis."""
-        self.kept = {start.node: start.way}
+        self.carriers = {start.node: start.flow}
         while self.add_large() or self.add_between():
             pass
         self.add_results()
-        ends = {m.node: m.way for m in self.reached() if m.way.is_reduced}
-        kept = self.sorted(self.kept)
-        whole = tuple(n for n in kept if self.is_read_whole(n, ends))
-        extent = self.ways.extent(start)
-        return TileRegion(extent=extent, kept=kept, ends=self.sorted(ends), whole=whole)
+        ends = {m.node: m.flow for m in self.reached() if m.flow.is_reduced}
+        carriers = self.sorted(self.carriers)
+        materialized = tuple(n for n in carriers if self.is_read_outside(n, ends))
+        extent = self.flows.extent(start)
+        return TileRegion(
+            extent=extent, carriers=carriers, ends=self.sorted(ends), materialized=materialized
+        )
 
-    def sorted(self, found: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
-        """Operands first."""
-        return {n: found[n] for n in sorted(found, key=self.ways.order.__getitem__)}
+    def sorted(self, flows: Mapping[str, AxisFlow]) -> dict[str, AxisFlow]:
+        """The nodes in topological order, operands first."""
+        return {n: flows[n] for n in sorted(flows, key=self.flows.order.__getitem__)}
 
     def reached(self, *, turned: bool = True) -> list[AxisAt]:
-        """Who reads the kept nodes along the axis and is none of them."""
-        kept = (AxisAt(n, k) for n, k in self.kept.items() if turned or n not in self.turned)
-        every = (m for at in kept for m in self.ways.readers(at))
-        return [m for m in every if m is not None and m.node not in self.kept]
+        """The consumers of carriers along the axis, except carriers."""
+        starts = (
+            AxisAt(n, k) for n, k in self.carriers.items() if turned or n not in self.along_dim
+        )
+        every = (m for at in starts for m in self.flows.readers(at))
+        return [m for m in every if m is not None and m.node not in self.carriers]
 
     def add_large(self) -> bool:
-        """Add the large tensors next to those that are there."""
-        count = len(self.kept)
-        waiting = list(self.kept.items())
-        while waiting:
-            at = AxisAt(*waiting.pop())
-            for name, way in self.near(at):
-                if name not in self.kept and not way.is_reduced and self.is_large(name):
-                    self.kept[name] = way
-                    waiting.append((name, way))
-        return len(self.kept) > count
+        """Add the large neighbours of carriers; whether there were any."""
+        count = len(self.carriers)
+        worklist = list(self.carriers.items())
+        while worklist:
+            at = AxisAt(*worklist.pop())
+            for name, flow in self.neighbours(at):
+                if name not in self.carriers and not flow.is_reduced and self.is_large(name):
+                    self.carriers[name] = flow
+                    worklist.append((name, flow))
+        return len(self.carriers) > count
 
-    def near(self, at: AxisAt) -> list[AxisAt]:
-        """Where the axis of a node comes from and goes to; as a dimension, only in columns."""
-        readers = [m for m in self.ways.readers(at) if m is not None]
-        if at.node in self.turned:
-            readers = [m for m in readers if m.way == at.way and self.has_columns(m)]
-        turns = self.ways.turn(at.node) is not None and isinstance(at.way, Link)
-        if turns or at.node in self.turned:
-            self.turned |= {m.node for m in readers if isinstance(m.way, VectorDim)}
-        return readers if at.node in self.turned else [*self.ways.sources(at), *readers]
+    def neighbours(self, at: AxisAt) -> list[AxisAt]:
+        """The axis in the operands and consumers of a node; as a dimension, only in columns."""
+        readers = [m for m in self.flows.readers(at) if m is not None]
+        if at.node in self.along_dim:
+            readers = [m for m in readers if m.flow == at.flow and self.has_columns(m)]
+        turns = self.flows.axis_to_dim(at.node) is not None and isinstance(at.flow, Link)
+        if turns or at.node in self.along_dim:
+            self.along_dim |= {m.node for m in readers if isinstance(m.flow, VectorDim)}
+        return readers if at.node in self.along_dim else [*self.flows.sources(at), *readers]
 
     def has_columns(self, at: AxisAt) -> bool:
-        """Whether what a node makes at a point of a dimension is as long as that."""
-        assert isinstance(at.way, VectorDim)
-        long = {at.way.dim, self.ways.graph.universe.dim(at.way.dim).bound}
-        shapes = (t.shape for t in self.ways.graph.nodes[at.node].types)
+        """Whether a node's result at a point of a dimension is as long as that dimension."""
+        assert isinstance(at.flow, VectorDim)
+        long = {at.flow.dim, self.flows.graph.universe.dim(at.flow.dim).bound}
+        shapes = (t.shape for t in self.flows.graph.nodes[at.node].types)
         return any(long & {*symbols(e)} for shape in shapes for e in shape)
 
     def add_between(self) -> bool:
-        """Add what leads from the kept nodes to a large one, or back to a kept one."""
-        self.passed = {m.node: m.way for m in self.reached(turned=False)}
-        self.passed = {n: way for n, way in self.passed.items() if not way.is_reduced}
-        waiting = list(self.passed.items())
-        while waiting:
-            for m in self.ways.readers(AxisAt(*waiting.pop())):
-                if m is None or m.way.is_reduced or m.node in self.kept or m.node in self.passed:
+        """Add the nodes on paths from carriers to large nodes or back to carriers."""
+        self.reachable = {m.node: m.flow for m in self.reached(turned=False)}
+        self.reachable = {n: flow for n, flow in self.reachable.items() if not flow.is_reduced}
+        worklist = list(self.reachable.items())
+        while worklist:
+            for m in self.flows.readers(AxisAt(*worklist.pop())):
+                if (
+                    m is None
+                    or m.flow.is_reduced
+                    or m.node in self.carriers
+                    or m.node in self.reachable
+                ):
                     continue
-                self.passed[m.node] = m.way
-                waiting.append((m.node, m.way))
-        back = [n for n in self.passed if self.is_large(n)]
-        wanted = {m.node for n, k in self.kept.items() for m in self.ways.sources(AxisAt(n, k))}
-        back += [n for n in self.passed if n in wanted and n not in back]
-        while back:
-            name = back.pop()
-            if name not in self.kept:
-                self.kept[name] = self.passed[name]
-                sources = self.ways.sources(AxisAt(name, self.passed[name]))
-                back += [m.node for m in sources if self.passed.get(m.node) == m.way]
-        return any(n in self.kept for n in self.passed)
+                self.reachable[m.node] = m.flow
+                worklist.append((m.node, m.flow))
+        backward = [n for n in self.reachable if self.is_large(n)]
+        operands = {
+            m.node for n, k in self.carriers.items() for m in self.flows.sources(AxisAt(n, k))
+        }
+        backward += [n for n in self.reachable if n in operands and n not in backward]
+        while backward:
+            name = backward.pop()
+            if name not in self.carriers:
+                self.carriers[name] = self.reachable[name]
+                sources = self.flows.sources(AxisAt(name, self.reachable[name]))
+                backward += [m.node for m in sources if self.reachable.get(m.node) == m.flow]
+        return any(n in self.carriers for n in self.reachable)
 
     def add_results(self) -> None:
-        """Add small results, and what is made of them where it comes to an end soon."""
-        first = [m for m in self.reached() if not m.way.is_reduced]
+        """Add small consumers of large carriers, and the small nodes from there to ends."""
+        first = [m for m in self.reached() if not m.flow.is_reduced]
         soon = self.ending()
-        large = [AxisAt(n, k) for n, k in self.kept.items() if self.is_large(n)]
-        near = {m.node for at in large for m in self.ways.readers(at) if m is not None}
-        waiting = [m for m in first if m.node in near or m.node in soon]
-        while waiting:
-            at = waiting.pop()
-            if at.node not in self.kept:
-                self.kept[at.node] = at.way
-                onward = (m for m in self.ways.readers(at) if m is not None)
-                waiting += [m for m in onward if m.node in soon and not m.way.is_reduced]
+        large = [AxisAt(n, k) for n, k in self.carriers.items() if self.is_large(n)]
+        near = {m.node for at in large for m in self.flows.readers(at) if m is not None}
+        worklist = [m for m in first if m.node in near or m.node in soon]
+        while worklist:
+            at = worklist.pop()
+            if at.node not in self.carriers:
+                self.carriers[at.node] = at.flow
+                onward = (m for m in self.flows.readers(at) if m is not None)
+                worklist += [m for m in onward if m.node in soon and not m.flow.is_reduced]
 
     def ending(self) -> set[str]:
-        """The small nodes of which all that is read is reduced without a product before."""
-        found: set[str] = set()
-        given = {o.source for o in self.ways.graph.outputs}
-        for name in sorted(self.passed, key=self.ways.order.__getitem__, reverse=True):
-            readers = list(self.ways.readers(AxisAt(name, self.passed[name])))
-            product = isinstance(self.ways.graph.nodes[name].op, MatMul | Einsum | Conv)
-            if product or name in given or not readers or None in readers:
+        """The small nodes all of whose consumers reduce the axis, without a product before."""
+        ending: set[str] = set()
+        outputs = {o.source for o in self.flows.graph.outputs}
+        for name in sorted(self.reachable, key=self.flows.order.__getitem__, reverse=True):
+            readers = list(self.flows.readers(AxisAt(name, self.reachable[name])))
+            product = isinstance(self.flows.graph.nodes[name].op, MatMul | Einsum | Conv)
+            if product or name in outputs or not readers or None in readers:
                 continue
             ends = (
-                m.way.is_reduced
-                or (m.node in found and self.passed[m.node] == m.way)
-                or self.kept.get(m.node) == m.way
+                m.flow.is_reduced
+                or (m.node in ending and self.reachable[m.node] == m.flow)
+                or self.carriers.get(m.node) == m.flow
                 for m in readers
                 if m is not None
             )
             if all(ends):
-                found.add(name)
-        return found
+                ending.add(name)
+        return ending
 
-    def is_read_whole(self, name: str, ends: Mapping[str, AxisFlow]) -> bool:
-        """Whether somebody reads all of a kept node, not its tiles."""
-        if any(o.source == name for o in self.ways.graph.outputs):
+    def is_read_outside(self, name: str, ends: Mapping[str, AxisFlow]) -> bool:
+        """Whether some node outside of the region reads a carrier."""
+        if any(o.source == name for o in self.flows.graph.outputs):
             return True
-        known = {**self.kept, **ends}
-        readers = self.ways.readers(AxisAt(name, self.kept[name]))
-        return any(m is None or known.get(m.node) != m.way for m in readers)
+        inside = {**self.carriers, **ends}
+        readers = self.flows.readers(AxisAt(name, self.carriers[name]))
+        return any(m is None or inside.get(m.node) != m.flow for m in readers)
 
 
-OperandAxes = Mapping[str, Sequence[tuple[str, int]]]
-"""For each node what it needs, and whether it waits for a loop over tiles to end (1, or 0)."""
+PhasedOperands = Mapping[str, Sequence[tuple[str, int]]]
+"""For each node its operands, each with the number of loops over tiles (1 or 0) to wait for."""
 
 
-def needs(ways: Ways, region: TileRegion) -> OperandAxes:
-    """What each node needs if the region is computed tile by tile."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for need in ways.needs:
-        made = need.source in region.kept or need.source in region.ends
-        later = made and not _is_aligned(ways, region, need)
-        found.setdefault(need.sink, []).append((need.source, int(later)))
-    return found
+def phased_operands(flows: AxisFlows, region: TileRegion) -> PhasedOperands:
+    """The operands of each node if the region is computed tile by tile."""
+    operands: dict[str, list[tuple[str, int]]] = {}
+    for need in flows.needs:
+        in_region = need.source in region.carriers or need.source in region.ends
+        later = in_region and not _is_aligned(flows, region, need)
+        operands.setdefault(need.sink, []).append((need.source, int(later)))
+    return operands
 
 
-def side_by_side(ways: Ways, region: TileRegion, needs: OperandAxes) -> OperandAxes:
-    """The same, and what points read columns of is made in one loop: it is large, and kept there.
+def operands_in_one_loop(
+    flows: AxisFlows, region: TileRegion, needs: PhasedOperands
+) -> PhasedOperands:
+    """The same operands, but all tensors of which columns are read are computed in one loop.
 
-    Else readers that are put into one kernel may have to wait for each other's loops.
+    They are large and stored in that loop. In different loops, consumers that are fused into one
+    kernel might have to wait for each other's loop.
     """
-    turned = [name for name in region.kept if ways.turn(name) is not None]
+    turned = [name for name in region.carriers if flows.axis_to_dim(name) is not None]
     every = [need for name in turned for need in needs.get(name, ())]
     return {**needs, **dict.fromkeys(turned, every)}
 
 
-def phases(ways: Ways, region: TileRegion, needs: OperandAxes) -> dict[str, int] | None:
-    """For each node after how many loops over tiles it can be computed.
+def phases(flows: AxisFlows, region: TileRegion, needs: PhasedOperands) -> dict[str, int] | None:
+    """For each node the number of loops over tiles that must run before it.
 
-    ``None`` if nodes of the region wait for themselves, or if their tiles are made of earlier ones
-    of their own: of a recurrence no tile can be computed alone.
+    ``None`` if nodes of the region depend on themselves, or if tiles depend on earlier tiles: no
+    tile of a recurrence can be computed alone.
     """
-    if _is_recurrent(ways, region):
+    if _is_recurrent(flows, region):
         return None
-    found: dict[str, int] = {}
-    for part in components(list(ways.order), lambda n: [s for s, _ in needs.get(n, ())]):
-        if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
+    order: dict[str, int] = {}
+    for part in components(list(flows.order), lambda n: [s for s, _ in needs.get(n, ())]):
+        if len(part) > 1 and any(n in region.carriers or n in region.ends for n in part):
             return None
         for name in part:
-            before = (found.get(s, 0) + later for s, later in needs.get(name, ()))
-            found[name] = max(before, default=0)
-    return found
+            before = (order.get(s, 0) + later for s, later in needs.get(name, ()))
+            order[name] = max(before, default=0)
+    return order
 
 
-def _is_recurrent(ways: Ways, region: TileRegion) -> bool:
-    """Whether the way of the axis leads back to where it was."""
+def _is_recurrent(flows: AxisFlows, region: TileRegion) -> bool:
+    """Whether the axis flows in a cycle."""
     sources = {
-        name: [m.node for m in ways.sources(AxisAt(name, way)) if region.kept.get(m.node) == m.way]
-        for name, way in region.kept.items()
+        name: [
+            m.node
+            for m in flows.sources(AxisAt(name, flow))
+            if region.carriers.get(m.node) == m.flow
+        ]
+        for name, flow in region.carriers.items()
     }
     parts = components(list(sources), sources.__getitem__)
     return any(len(part) > 1 or part[0] in sources[part[0]] for part in parts)
 
 
-def _is_aligned(ways: Ways, region: TileRegion, need: Dependence) -> bool:
-    """Whether all that a node of the region reads of another is the tile at hand."""
-    way = region.kept.get(need.sink) or region.ends.get(need.sink)
-    if way is None or need.source not in region.kept:
+def _is_aligned(flows: AxisFlows, region: TileRegion, need: Dependence) -> bool:
+    """Whether a node of the region reads only the tile at hand of another."""
+    flow = region.carriers.get(need.sink) or region.ends.get(need.sink)
+    if flow is None or need.source not in region.carriers:
         return False
-    at, same = AxisAt(need.sink, way), AxisAt(need.source, region.kept[need.source])
-    pairs = zip(ways.graph.nodes[need.sink].inputs, ways.places(at), strict=True)
-    found = [ways.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
-    return bool(found) and all(found)
+    at, same = AxisAt(need.sink, flow), AxisAt(need.source, region.carriers[need.source])
+    pairs = zip(flows.graph.nodes[need.sink].inputs, flows.places(at), strict=True)
+    aligned = [flows.source(at, e, axis) == same for e, axis in pairs if e.source == need.source]
+    return bool(aligned) and all(aligned)

@@ -1,4 +1,4 @@
-"""What is too large is computed tile by tile, along an axis that a temporal slice introduced.
+"""Strip-mines large tensors into tiles, along an axis that a temporal slice introduced.
 
     %z = matmul %h[0:T], %W : [] f32[T, 32000]
     %e = logsumexp{axes=(-1,)} %z : [] f32[T]
@@ -14,15 +14,15 @@ becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
     %l.now  = add %l.past, %l.each : [tile] f32
     %l      = %l.now[tiles-1] / T : [] f32
 
-so that no more than 512 rows of ``%z`` are there at any time. The axis is followed through the
-operators that keep it (``axes.py``, ``axis_flow.py``, ``region.py``); where it is reduced, what is
-found for the tiles is combined (``partial_results.py``); what others need with the axis is put
-together again (``tiler.py``). A batch that comes from a slice is cut into microbatches that way,
-and gradients are accumulated.
+so that at most 512 rows of ``%z`` are live at any time. The axis is followed through the operators
+that keep it (``ops/axis_links.py``, ``axis_flow.py``, ``region.py``). Where it is reduced, the
+partial results of the tiles are combined (``partial_results.py``); where nodes outside need all of
+it, the tiles are reassembled (``tiler.py``). So a batch that comes from a slice is cut into
+microbatches, and gradients are accumulated.
 
-A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becomes
-``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
-beyond the last one are cut off where the tile is read as a slice.
+A vectorized dimension is an axis too: ``%z : [t*]``, whose points are summed, becomes
+``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; rows
+beyond the last point are dropped where the tile is read as a slice.
 
 An axis may vary with the point, like the scores of one step with all steps so far:
 
@@ -32,18 +32,19 @@ becomes, with ``tiles`` enough for the longest one,
 
     %s.tile = matmul %k[512*tile:min(512*tile+512, t+1)], %q : [t*, tile] f32[max(0, min(...))]
 
-and has no elements where the tile begins beyond its end. Points of a loop have only the tiles that
-they need. What is summed of ``exp(s - max(s))`` is summed in the loop that finds the maximum, from
-the greatest element so far (``online_softmax.py``, ``online_tiler.py``): a softmax and what it
-weighs take one loop. Derivatives take others, in which tiles of the scores are made again; they
-read columns of what is padded, ``%p[t:T]`` at ``[:, t]``, and the axis goes on as the dimension
-``t`` (``Turn`` in ``axis_flow.py``).
+and is empty where the tile begins beyond the axis' end. Points of a loop have only the tiles that
+they need. Sums of ``exp(s - max(s))`` run in the same loop as the maximum, relative to the maximum
+so far (``online_softmax.py``, ``online_tiler.py``), so that a softmax and its weighted sum take one
+loop. Derivatives take further loops, in which tiles of the scores are computed again; they read
+columns of padded tensors, ``%p[t:T]`` at ``[:, t]``, where the axis becomes the dimension ``t``
+(``AxisToDim`` in ``axis_flow.py``).
 
-What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
+Operands of two loops over tiles are computed in both, so value numbering must not run after this
+pass.
 
-Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
-smaller, nor below ``least`` rows, nor what one kernel makes for some points at a time. Sizes are
-estimates (``analysis/size_estimate.py``).
+Tensors that fit into ``limit`` bytes are not cut, nor is a region whose largest tensor would not
+become smaller, nor one that a single kernel computes for some points at a time. Tiles have at least
+``least`` rows. Sizes are estimates (``analysis/size_estimate.py``).
 """
 
 from __future__ import annotations
@@ -57,10 +58,17 @@ from tempoc.base.source import Span
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import bytes_of, formula, unknown, usual
 from tempoc.passes.context import PassContext
-from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, Ways, slices
-from tempoc.passes.tiling.online_softmax import Runners
-from tempoc.passes.tiling.online_tiler import RunningCutter
-from tempoc.passes.tiling.region import Finder, OperandAxes, TileRegion, needs, phases, side_by_side
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
+from tempoc.passes.tiling.online_softmax import RunningEndFinder
+from tempoc.passes.tiling.online_tiler import OnlineTiler
+from tempoc.passes.tiling.region import (
+    PhasedOperands,
+    RegionFinder,
+    TileRegion,
+    operands_in_one_loop,
+    phased_operands,
+    phases,
+)
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
@@ -99,15 +107,15 @@ class Tile:
         tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(ROUNDS):
-            found = _TensorSearch(graph, context, self, tried, own).cut()
-            if found is None:
+            tiled = _TensorSearch(graph, context, self, tried, own).cut()
+            if tiled is None:
                 break
-            graph = drop_dead(found)
+            graph = drop_dead(tiled)
         return graph
 
 
 class _TensorSearch:
-    """Looks for something to cut, the largest tensor first; no ``own`` dimension is of tiles."""
+    """Searches for a region to cut, largest tensor first; ``own`` dimensions are not of tiles."""
 
     def __init__(
         self,
@@ -124,41 +132,41 @@ class _TensorSearch:
         self.own = own
         self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
-        self.ways = Ways(graph, context.space)
+        self.flows = AxisFlows(graph, context.space)
 
     def cut(self) -> Graph | None:
-        """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
+        """The graph with one more loop over tiles; ``None`` if no region is left to cut."""
         sized = [(self.bytes(n), n) for n in self.graph.nodes if self.is_large(n)]
         starts = [m for _, n in sorted(sized, key=lambda x: -x[0]) for m in self.axes(n)]
         for start in starts:
             first = not any(m.node == start.node for m in self.tried)
             self.tried.add(start)
-            region = Finder(ways=self.ways, is_large=self.is_large).region(start)
-            self.tried |= {AxisAt(n, way) for n, way in region.kept.items()}
+            region = RegionFinder(flows=self.flows, is_large=self.is_large).region(start)
+            self.tried |= {AxisAt(n, flow) for n, flow in region.carriers.items()}
             size = self.size(region)
-            why = self.against(region, size)
+            why = self.objection(region, size)
             if not why:
-                plain = needs(self.ways, region)
-                for waits in (side_by_side(self.ways, region, plain), plain):
-                    order = phases(self.ways, region, waits)
+                plain = phased_operands(self.flows, region)
+                for waits in (operands_in_one_loop(self.flows, region, plain), plain):
+                    order = phases(self.flows, region, waits)
                     if order is not None:
                         return self.tiled(start.node, region, waits, order, size)
                 why = "what it is made of needs what is made of it"
-            self.missed(start.node, why, first)
+            self.remark_missed(start.node, why, first)
         return None
 
-    # ------------------------------------------------------------ where to begin
+    # ------------------------------------------------------------ candidates
 
     def bytes(self, name: str) -> int:
-        """The bytes of the largest result of a node, at all points that are computed at once."""
+        """The bytes of a node's largest result, at all points that are vectorized."""
         return self.weight(name)[1]
 
     def each(self, name: str) -> int:
-        """The bytes of the largest result of a node at one point."""
+        """The bytes of a node's largest result at one point."""
         return self.weight(name)[0]
 
     def weight(self, name: str) -> tuple[int, int]:
-        """Both; they are asked for again and again."""
+        """The bytes at one point and at all vectorized points, memoized."""
         if name not in self.weighed:
             node, at = self.graph.nodes[name], self.at(name)
             each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
@@ -166,22 +174,22 @@ class _TensorSearch:
         return self.weighed[name]
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
-        """A type with the greatest extents that it has at any point of a node."""
+        """A type with the greatest extents at any point of a node."""
         shape = (self.context.space.upper_bound(e, node.domain) for e in type_.shape)
         return replace(type_, shape=tuple(shape))
 
     def at(self, name: str) -> Mapping[str, int]:
-        """What bounds and dimensions are taken for where a node is judged."""
+        """The assumed values of bounds and dimensions for the size of a node."""
         if name not in self.usual:
-            node, told = self.graph.nodes[name], self.context.sizes
-            found = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            node, sizes = self.graph.nodes[name], self.context.sizes
+            names = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*names, *node.vector), sizes))
+            at = self.usual.get(count) or usual(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]
 
     def is_large(self, name: str) -> bool:
-        """Whether a tensor shall not be there as a whole."""
+        """Whether a tensor exceeds the limit."""
         node = self.graph.nodes[name]
         if not is_computed(node):
             return False
@@ -189,18 +197,19 @@ class _TensorSearch:
         return self.bytes(name) > (0 if self.options.size else limit)
 
     def axes(self, name: str) -> Iterator[AxisAt]:
-        """The axes of a node along which it may be cut, and which were not tried."""
-        for at in (AxisAt(name, way) for way in self.ways.through(name)):
-            if not at.way.is_reduced and at not in self.tried:
-                extent = self.ways.extent(at)
-                summed = not isinstance(at.way, VectorDim) or at.way.dim in self.ways.summed
+        """The axes of a node along which it may be cut and that were not tried."""
+        for at in (AxisAt(name, flow) for flow in self.flows.through(name)):
+            if not at.flow.is_reduced and at not in self.tried:
+                extent = self.flows.extent(at)
+                summed = not isinstance(at.flow, VectorDim) or at.flow.dim in self.flows.summed
                 if self.is_simple(extent) and summed:
                     yield at
 
     def is_simple(self, extent: Expr) -> bool:
-        """Whether a length varies, with one dimension at most, and is known before the run.
+        """Whether an extent varies, with one dimension at most, and is known before the run.
 
-        What varies with tiles has been cut; order is hard to prove where several dimensions decide.
+        An extent that varies with tiles has been cut already; with several dimensions proofs are
+        hard.
         """
         names, universe = symbols(extent), self.graph.universe
         dims = [s for s in names if universe.is_dim(s)]
@@ -208,63 +217,63 @@ class _TensorSearch:
             return False
         return len(dims) <= 1 and self.own.issuperset(dims)
 
-    # ------------------------------------------------------------ whether it is worth it
+    # ------------------------------------------------------------ profitability
 
     def size(self, region: TileRegion) -> int:
-        """How many rows a tile has: a power of two, so that several of its tensors fit."""
+        """The rows of a tile: a power of two, so that several of its tensors fit the limit."""
         if self.options.size:
             return self.options.size
-        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
+        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
         fitting = max(1, self.options.limit // TENSORS // row)
         least = LONG if self.is_ragged(region) else self.options.least
         return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: TileRegion, name: str) -> int:
-        """How long the axis of a region is taken to be, at one of its nodes."""
-        extent = self.ways.extent(AxisAt(name, region.kept[name]))
+        """The assumed length of the region's axis at one of its nodes."""
+        extent = self.flows.extent(AxisAt(name, region.carriers[name]))
         most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
         return max(1, evaluate(most, self.at(name)))
 
-    def against(self, region: TileRegion, size: int) -> str:
-        """Why a region stays as it is; empty if it is worth cutting."""
-        if not any(self.is_temporal(AxisAt(*item)) for item in region.kept.items()):
+    def objection(self, region: TileRegion, size: int) -> str:
+        """Why a region is not cut; empty if cutting it pays."""
+        if not any(self.is_temporal(AxisAt(*item)) for item in region.carriers.items()):
             return "the axis comes from no temporal slice"
-        turned = any(self.ways.turn(n) is not None for n in region.kept)
-        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
+        turned = any(self.flows.axis_to_dim(n) is not None for n in region.carriers)
+        stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
         if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
         if why := self.in_batches(region):
             return why
-        rows = max(self.rows(region, n) for n in region.kept)
+        rows = max(self.rows(region, n) for n in region.carriers)
         if rows <= size:
             return f"{rows} rows are a small tile already"
-        if name := self.at_each(region):
+        if name := self.full_reader(region):
             return f"`{name}` reads all of it at each point"
-        if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
-            return f"`{region.whole[0]}` is needed as a whole"
-        before = {n: self.bytes(n) for n in region.kept}
-        left = {
-            n: b if n in region.whole else b * size // self.rows(region, n)
+        if any(len(self.graph.nodes[n].types) > 1 for n in region.materialized):
+            return f"`{region.materialized[0]}` is needed as a whole"
+        before = {n: self.bytes(n) for n in region.carriers}
+        remaining = {
+            n: b if n in region.materialized else b * size // self.rows(region, n)
             for n, b in before.items()
         }
-        left |= {n: self.bytes(n) for n in self.outside(region)}
-        if max(left.values()) >= max(before.values()):
-            most = max(left, key=left.__getitem__)
+        remaining |= {n: self.bytes(n) for n in self.outside(region)}
+        if max(remaining.values()) >= max(before.values()):
+            most = max(remaining, key=remaining.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
         return ""
 
     def in_batches(self, region: TileRegion) -> str:
-        """Why ranges of points that are computed at once need no tiles; empty if they do.
+        """Why a region with vectorized ranges needs no tiles; empty if it does.
 
-        What one kernel makes for itself is made for some points at a time, if there are many
-        (``codegen/kernels/vmap_batches.py``): only columns that another one reads are kept for all
-        points.
+        A kernel computes its intermediate arrays for some points at a time if they are many
+        (``codegen/kernels/vmap_batches.py``): only columns that another kernel reads are stored for
+        all points.
         """
         if self.options.size or not self.is_ragged(region):
             return ""
-        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        turned = any(self.flows.axis_to_dim(n) is not None for n in region.carriers)
         named, most = self.lengths(region), 0
-        for name in region.kept:
+        for name in region.carriers:
             along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
             most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
         if most > self.options.limit * (PATIENCE if turned else 1):
@@ -272,52 +281,54 @@ class _TensorSearch:
         return "of each sequence it is small" if turned else "some points at a time are small"
 
     def is_ragged(self, region: TileRegion) -> bool:
-        """Whether points that are computed at once have axes of different lengths."""
+        """Whether the axis has different lengths at vectorized points."""
         named = self.lengths(region)
         return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
 
     def lengths(self, region: TileRegion) -> dict[str, tuple[str, ...]]:
-        """What the lengths of the axis depend on, at each node."""
-        every = {**region.kept, **region.ends}
-        return {n: symbols(self.ways.length(AxisAt(n, way))) for n, way in every.items()}
+        """The symbols on which the axis' length depends, at each node."""
+        every = {**region.carriers, **region.ends}
+        return {n: symbols(self.flows.length(AxisAt(n, flow))) for n, flow in every.items()}
 
-    def at_each(self, region: TileRegion) -> str:
-        """A node that reads all points of a dimension, which are cut, at each of its own points."""
-        for name, way in {**region.kept, **region.ends}.items():
+    def full_reader(self, region: TileRegion) -> str:
+        """A node that reads all points of a dimension that is cut, at each of its own points."""
+        for name, flow in {**region.carriers, **region.ends}.items():
             node = self.graph.nodes[name]
-            for edge in node.inputs if not isinstance(way, VectorDim) else ():
-                star = region.kept.get(edge.source)
+            for edge in node.inputs if not isinstance(flow, VectorDim) else ():
+                star = region.carriers.get(edge.source)
                 if isinstance(star, VectorDim) and star.dim in node.domain.dims:
                     return name
         return ""
 
     def is_temporal(self, at: AxisAt) -> bool:
-        """Whether a node has its axis from time."""
-        if isinstance(at.way, VectorDim):
+        """Whether the axis of a node comes from a temporal slice."""
+        if isinstance(at.flow, VectorDim):
             return True
-        pairs = zip(self.graph.nodes[at.node].inputs, at.way.operands, strict=True)
+        pairs = zip(self.graph.nodes[at.node].inputs, at.flow.operands, strict=True)
         return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
 
     def outside(self, region: TileRegion) -> Iterator[str]:
-        """The large tensors from which tiles are cut out, which must be there."""
-        for name, way in region.kept.items():
-            at = AxisAt(name, way)
-            for edge, axis in zip(self.graph.nodes[name].inputs, self.ways.places(at), strict=True):
-                star = isinstance(way, VectorDim) and any(
-                    way.dim in symbols(e) for e in edge.entries
+        """The large operands outside of the region from which tiles are cut."""
+        for name, flow in region.carriers.items():
+            at = AxisAt(name, flow)
+            for edge, axis in zip(
+                self.graph.nodes[name].inputs, self.flows.places(at), strict=True
+            ):
+                star = isinstance(flow, VectorDim) and any(
+                    flow.dim in symbols(e) for e in edge.entries
                 )
-                inside = region.kept.get(edge.source) is not None
+                inside = region.carriers.get(edge.source) is not None
                 if (axis is not None or star) and not inside and self.is_large(edge.source):
                     yield edge.source
 
-    def missed(self, name: str, why: str, first: bool) -> None:
-        """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
+    def remark_missed(self, name: str, why: str, first: bool) -> None:
+        """Remark why the first axis of a tensor is not cut, unless a tile size was requested."""
         if first and not self.options.size and not self.graph.nodes[name].vector:
             text = f"`{name}` takes {self.formula(name)} bytes: {why}"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
 
     def formula(self, name: str) -> str:
-        """The bytes of a node's result as text."""
+        """The bytes of a node's result, as text."""
         node = self.graph.nodes[name]
         bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
         return formula(self.longest(node.types[0], node), bounds)
@@ -325,24 +336,29 @@ class _TensorSearch:
     # ------------------------------------------------------------ cutting
 
     def tiled(
-        self, name: str, region: TileRegion, waits: OperandAxes, order: Mapping[str, int], size: int
+        self,
+        name: str,
+        region: TileRegion,
+        waits: PhasedOperands,
+        order: Mapping[str, int],
+        size: int,
     ) -> Graph:
         """The graph with the region in tiles."""
-        finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
-        running, order = finder.found()
+        finder = RunningEndFinder(flows=self.flows, region=region, needs=waits, phases=order)
+        running, order = finder.find()
         count = self.count(region, size)
-        stars = any(isinstance(way, VectorDim) for way in region.kept.values())
-        nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
-        own = {d for n in nodes for d in n.domain.dims}
-        universe, tiles = _declared(self.graph, "tile", count, own)
+        stars = any(isinstance(flow, VectorDim) for flow in region.carriers.values())
+        nodes = (self.graph.nodes[n] for n in (*region.carriers, *region.ends))
+        region_dims = {d for n in nodes for d in n.domain.dims}
+        universe, tiles = _declared(self.graph, "tile", count, region_dims)
         rows = ""
         if stars:
             graph = replace(self.graph, universe=universe)
-            universe, rows = _declared(graph, "row", Const(size), own)
+            universe, rows = _declared(graph, "row", Const(size), region_dims)
         self.context.declare(universe)
-        cutter = RunningCutter(
+        tiler = OnlineTiler(
             old=self.graph,
-            ways=self.ways,
+            flows=self.flows,
             region=region,
             phases=order,
             running=running,
@@ -358,15 +374,15 @@ class _TensorSearch:
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
-        return cutter.cut()
+        return tiler.build()
 
     def count(self, region: TileRegion, size: int) -> Expr:
-        """The most tiles that an axis of the region takes, at least one."""
+        """The number of tiles of the region's longest axis, at least one."""
         space = self.context.space
-        every = {**region.kept, **region.ends}
+        every = {**region.carriers, **region.ends}
         longest = dict.fromkeys(
-            space.upper_bound(self.ways.length(AxisAt(n, way)), self.graph.nodes[n].domain)
-            for n, way in every.items()
+            space.upper_bound(self.flows.length(AxisAt(n, flow)), self.graph.nodes[n].domain)
+            for n, flow in every.items()
         )
         extent = maximum(*longest)
         count = ceildiv(extent, size)
@@ -375,7 +391,10 @@ class _TensorSearch:
         return count
 
     def is_partial(self, region: TileRegion) -> bool:
-        """Whether points of loops have axes of different lengths, and none is computed at once."""
+        """Whether a tile count per point is needed: the axis varies at points of loops.
+
+        No such dimension is vectorized.
+        """
         named = self.lengths(region)
         stars = {d for n in named for d in self.graph.nodes[n].vector}
         dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
@@ -383,7 +402,10 @@ class _TensorSearch:
 
 
 def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:
-    """The dimensions of the graph with one of so many points; none of ``own``, but maybe old."""
+    """A universe with a dimension of ``count`` points, and the dimension's name.
+
+    An existing dimension of that size is reused, unless it is one of ``own``.
+    """
     universe = graph.universe
     for dim in universe.dims:
         bound = next(b for b in universe.bounds if b.name == dim.bound)

@@ -1,4 +1,4 @@
-"""Where tiles of an axis begin, how long they are, and at which points they are made."""
+"""The position and length of tiles along an axis, and the points at which they are computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.axis_links import AxisPart, Link, narrowed
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad
-from tempoc.passes.tiling.axis_flow import AxisAt, Ways
+from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.tile_nodes import TileNodeBuilder
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -33,54 +33,54 @@ from tempoc.symbolic.walk import extent
 
 @dataclass(slots=True, kw_only=True)
 class Tiling(TileNodeBuilder):
-    """Tiles of ``size``, one at each point of ``dim``, which ``space`` knows.
+    """Tiles of ``size``, one at each point of ``dim``, a dimension that ``space`` declares.
 
-    ``partial``: a point has only as many tiles as its own axis takes, at least one.
+    ``partial``: a point has only the tiles that its own axis takes, at least one.
     """
 
-    ways: Ways
+    flows: AxisFlows
     size: int
     partial: bool
 
     @property
     def start(self) -> Expr:
-        """Where the tile at hand begins."""
+        """The position at which the tile at hand begins."""
         return mul(Sym(self.dim), Const(self.size))
 
     def part(self, at: AxisAt) -> AxisPart:
-        """The tile at hand: where it begins and how long it is; the last one may be shorter."""
-        stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
+        """The position and length of the tile at hand; the last one may be shorter."""
+        stop = minimum(add(self.start, Const(self.size)), self.flows.length(at))
         return AxisPart(self.start, extent(Slice(self.start, stop)))
 
     def domain(self, at: AxisAt, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
-        """The points at which tiles of a node are made, of these dimensions and that of tiles.
+        """The domain of a node's tiles, over ``dims`` and the dimension of tiles.
 
-        ``needed``: only there.
+        ``needed`` is a further condition.
         """
         where = conjunction(self.old.nodes[at.node].domain.where, needed)
         if self.partial:
-            begun = compare("<", self.start, self.ways.length(at))
+            begun = compare("<", self.start, self.flows.length(at))
             where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
         return self.tiled(Domain(dims, where))
 
     def last(self, at: AxisAt) -> Expr:
-        """The number of the last tile of a node's axis."""
+        """The index of the last tile of a node's axis."""
         if not self.partial:
             return sub(self.bound, ONE)
-        return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
+        return floordiv(maximum(ZERO, sub(self.flows.length(at), ONE)), self.size)
 
     def narrowed(self, op: Op, at: AxisAt) -> Op:
-        """An operator on a tile; what is padded becomes a full one."""
-        turn = self.ways.turn(at.node)
-        if turn is None or turn.link != at.way:
-            assert isinstance(at.way, Link)
-            return narrowed(op, at.way, self.part(at))
+        """The operator on a tile; a padded axis is padded to a full tile."""
+        turn = self.flows.axis_to_dim(at.node)
+        if turn is None or turn.link != at.flow:
+            assert isinstance(at.flow, Link)
+            return narrowed(op, at.flow, self.part(at))
         assert isinstance(op, Pad)
         (axis,) = turn.link.operands
         assert axis is not None
         return replace(op, widths=self.up_to_size(axis, len(op.widths), self.part(at).count))
 
     def up_to_size(self, axis: int, rank: int, count: Expr) -> tuple[tuple[Expr, Expr], ...]:
-        """The widths by which a tile with so many elements along an axis becomes a full one."""
+        """The pad widths that make a tile of ``count`` elements along an axis a full one."""
         after = (ZERO, sub(Const(self.size), count))
         return tuple(after if k == axis else (ZERO, ZERO) for k in range(rank))

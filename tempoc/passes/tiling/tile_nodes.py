@@ -1,4 +1,4 @@
-"""Nodes in the making: named, typed, and put in the place of others."""
+"""Builds the nodes of tiles: fresh names, inferred types, an order with operands first."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from tempoc.symbolic.expr import ONE, ZERO, Expr, Sym, add, compare, product, su
 
 @dataclass(slots=True, kw_only=True)
 class TileNodeBuilder:
-    """Adds nodes to those of a graph, some of them at each point of a new dimension too.
+    """Adds nodes to those of a graph, some of them at each point of the new dimension ``dim``.
 
-    ``space`` knows that dimension. ``places`` has for each old node those that stand before it.
+    ``space`` declares that dimension. ``places`` has for each old node the new ones to insert
+    before it.
     """
 
     old: Graph
@@ -47,33 +48,33 @@ class TileNodeBuilder:
         return Sym(self.space.universe.dim(dim).bound)
 
     def tiled(self, domain: Domain) -> Domain:
-        """The points of a domain, each for every tile."""
+        """The domain with the dimension of tiles."""
         return Domain(self.space.universe.ordered((*domain.dims, self.dim)), domain.where)
 
     def view(self) -> Graph:
-        """The graph as it is now."""
+        """The graph with the nodes built so far."""
         return replace(self.old, universe=self.space.universe, nodes=self.nodes)
 
     def put(self, node: Node, part: str, op: Op, inputs: Iterable[Edge], domain: Domain) -> Node:
-        """One more node, of the type that its operator infers."""
+        """Add a node with the type that its operator infers."""
         edges = tuple(inputs)
         args = tuple(operand_type(self.view(), e) for e in edges)
         types = op.infer(args, DomainFacts(self.space, domain))
-        name = self.free(node, part)
+        name = self.fresh_name(node, part)
         vector = tuple(d for d in node.vector if d in domain.dims)
-        found = replace(
+        added = replace(
             node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
         )
-        self.add(node, found)
-        return found
+        self.add(node, added)
+        return added
 
-    def add(self, node: Node, found: Node) -> None:
-        """A node that stands before another one."""
-        self.nodes[found.name] = found
-        self.places.setdefault(node.name, []).append(found.name)
+    def add(self, node: Node, added: Node) -> None:
+        """Insert a node before another one."""
+        self.nodes[added.name] = added
+        self.places.setdefault(node.name, []).append(added.name)
 
-    def free(self, node: Node, part: str) -> str:
-        """A name for a part of a node that no other node has."""
+    def fresh_name(self, node: Node, part: str) -> str:
+        """A free name for a part of a node."""
         name, number = f"{node.name}.{part}", 2
         while name in self.nodes:
             name, number = f"{node.name}.{part}{number}", number + 1
@@ -81,7 +82,7 @@ class TileNodeBuilder:
 
     # ------------------------------------------------------------ recurrences
 
-    def added(
+    def running_recurrence(
         self,
         node: Node,
         each: Node,
@@ -89,21 +90,21 @@ class TileNodeBuilder:
         type_: TensorType,
         scale: Edge | None = None,
     ) -> Node:
-        """The recurrence over the tiles; its value at the last tile is the result.
+        """The recurrence that combines the tiles; its value at the last tile is the result.
 
-        What was found before is multiplied by ``scale`` each time.
+        The previous value is multiplied by ``scale`` at each tile.
         """
         empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), node.domain)
-        here, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
-        past_name, now_name = self.free(node, "past"), self.free(node, "now")
+        tile, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
+        past_name, now_name = self.fresh_name(node, "past"), self.fresh_name(node, "now")
         dims = each.domain
         inputs = (
-            replace(read_of(none), guard=compare("==", here, ZERO)),
+            replace(read_of(none), guard=compare("==", tile, ZERO)),
             Edge(
                 source=now_name,
                 entries=at_point(dims, self.dim, down),
-                guard=compare(">=", here, ONE),
+                guard=compare(">=", tile, ONE),
             ),
         )
         targets = (at_point(dims, self.dim, ZERO), at_point(dims, self.dim, up))
@@ -121,7 +122,7 @@ class TileNodeBuilder:
         return now
 
     def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
-        """The number of elements over which a node takes the mean."""
+        """The number of elements of which a node takes the mean."""
         assert isinstance(node.op, Reduction)
         expr = product(shape[a] for a in axes_of(node.op.axes, len(shape)))
         count = self.put(node, "count", IndexValue(expr=expr), (), node.domain)
@@ -129,7 +130,7 @@ class TileNodeBuilder:
 
 
 def at_point(domain: Domain, dim: str, point: Expr) -> tuple[Expr, ...]:
-    """An access at a point of a dimension, elsewhere at the reader's own."""
+    """A read at a point of a dimension, otherwise at the reader's own."""
     return tuple(point if d == dim else Sym(d) for d in domain.dims)
 
 

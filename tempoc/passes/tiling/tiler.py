@@ -1,4 +1,4 @@
-"""Nodes that compute a region tile by tile, in the place of those that compute it at once."""
+"""Builds the nodes that compute a region tile by tile, in place of its original nodes."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
-"""What only moves or makes values is done for each tile rather than cut out of a whole."""
+"""Operators that only move or create values are repeated for each tile, not sliced."""
 
 
 class Version(NamedTuple):
-    """Tiles that are made in a phase, at the points of these dimensions.
+    """The tiles of a node that are computed in a phase, at the points of these dimensions.
 
-    ``top``: they are measured from the maximum of that name as far as it is known. ``where``: who
-    needs them does so only there, and so they can be in one kernel with that.
+    ``top``: the maximum whose value so far is subtracted from the tiles. ``where``: the condition
+    under which consumers need the tiles, so that they can share a kernel.
     """
 
     phase: int
@@ -66,90 +66,92 @@ class Version(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Tiler(Tiling):
-    """Makes tiles along the axis of a region.
+    """Builds tiles along the axis of a region.
 
-    Large tensors are made again in each phase that reads them.
+    Large tensors are computed again in each phase that reads them.
     """
 
     region: TileRegion
     phases: Mapping[str, int]
     row: str
     is_large: Callable[[str], bool]
-    made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    memo: dict[tuple[object, ...], str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
 
-    def cut(self) -> Graph:
-        """The graph with tiles, without those nodes that no one reads any more."""
+    def build(self) -> Graph:
+        """The graph with tiles, without the carriers that they replace."""
         old = self.old
         self.nodes = dict(old.nodes)
         versions = self.versions()
-        for name, way in self.region.kept.items():
+        for name, flow in self.region.carriers.items():
             for version in versions[name]:
-                self.tile(AxisAt(name, way), version)
+                self.tile(AxisAt(name, flow), version)
         for name in self.region.ends:
-            self.end(old.nodes[name])
-        for name in self.region.whole:
-            self.join(old.nodes[name])
-        gone = {*self.region.kept} - {*self.region.whole}
+            self.reduce(old.nodes[name])
+        for name in self.region.materialized:
+            self.reassemble(old.nodes[name])
+        replaced = {*self.region.carriers} - {*self.region.materialized}
         order = [n for name in old.nodes for n in (*self.places.get(name, ()), name)]
         return replace(
             old,
             universe=self.space.universe,
-            nodes={name: self.nodes[name] for name in order if name not in gone},
+            nodes={name: self.nodes[name] for name in order if name not in replaced},
         )
 
     # ------------------------------------------------------------ versions
 
-    def own(self, name: str) -> Version:
-        """A node's tiles where they are needed first."""
+    def own_version(self, name: str) -> Version:
+        """The version of a node's tiles in the node's own phase."""
         return Version(self.phases[name], self.loops(name))
 
     def loops(self, name: str) -> tuple[str, ...]:
         """The dimensions of a node without the one that is cut."""
-        way = self.region.kept.get(name)
+        flow = self.region.carriers.get(name)
         dims = self.old.nodes[name].domain.dims
-        return tuple(d for d in dims if not (isinstance(way, VectorDim) and d == way.dim))
+        return tuple(d for d in dims if not (isinstance(flow, VectorDim) and d == flow.dim))
 
     def versions(self) -> dict[str, dict[Version, None]]:
-        """Which tiles of each kept node are read."""
-        found: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
-        for name in self.region.whole:
-            found[name][self.own(name)] = None
-        for name, way in self.region.ends.items():
-            self.ask(AxisAt(name, way), self.own(name), found)
-        for name, way in reversed([*self.region.kept.items()]):
-            for version in found[name]:
-                self.ask(AxisAt(name, way), version, found)
-        return found
+        """The versions of each carrier's tiles that are read."""
+        versions: dict[str, dict[Version, None]] = {name: {} for name in self.region.carriers}
+        for name in self.region.materialized:
+            versions[name][self.own_version(name)] = None
+        for name, flow in self.region.ends.items():
+            self.request(AxisAt(name, flow), self.own_version(name), versions)
+        for name, flow in reversed([*self.region.carriers.items()]):
+            for version in versions[name]:
+                self.request(AxisAt(name, flow), version, versions)
+        return versions
 
-    def ask(self, at: AxisAt, reader: Version, found: dict[str, dict[Version, None]]) -> None:
-        """Note which tiles a node reads."""
-        for m in self.ways.sources(at):
-            if self.region.kept.get(m.node) == m.way:
-                found[m.node][self.version(at.node, reader, m.node)] = None
+    def request(
+        self, at: AxisAt, reader: Version, versions: dict[str, dict[Version, None]]
+    ) -> None:
+        """Add the versions of the tiles that a node reads."""
+        for m in self.flows.sources(at):
+            if self.region.carriers.get(m.node) == m.flow:
+                versions[m.node][self.version(at.node, reader, m.node)] = None
 
     def version(self, name: str, reader: Version, source: str) -> Version:
-        """The tiles of a source that a reader reads: what is large is made for each reader.
+        """The version of a source's tiles for a reader; large tensors are computed for each reader.
 
-        So it is kept neither until later phases nor for points at which it does not vary.
+        So they are live neither until later phases nor at points that they do not vary with.
         """
-        if source in self.region.kept and not self.is_large(source):
-            return self.own(source)
+        if source in self.region.carriers and not self.is_large(source):
+            return self.own_version(source)
         node = self.old.nodes[name]
         outer = [d for d in reader.dims if d not in node.vector]
         dims = self.old.universe.sorted((*self.loops(source), *outer))
         return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
 
     def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
-        """Where a reader needs a source, if it reads it at its own points alone.
+        """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
 
-        What is computed at all points of some dimensions at once is so at whole ranges of them.
+        It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
-        here = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
+        is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         needed = conjunction(reader.where, node.domain.where)
-        known = {*symbols(needed)} <= {*dims, *self.bounds}
-        if not here or not known or needed == domain.where:
+        is_stated = {*symbols(needed)} <= {*dims, *self.bounds}
+        if not is_pointwise or not is_stated or needed == domain.where:
             return TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
         return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
@@ -162,67 +164,69 @@ class Tiler(Tiling):
     # ------------------------------------------------------------ tiles
 
     def tile(self, at: AxisAt, version: Version) -> Node:
-        """The node that makes the tiles of another one."""
+        """The node that computes the tiles of another one."""
         key = (at, version)
-        if key not in self.made:
+        if key not in self.memo:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
             domain = self.domain(at, version.dims, version.where)
-            if isinstance(at.way, VectorDim):
-                self.made[key] = self.starred(node, at.way, inputs, domain).name
+            if isinstance(at.flow, VectorDim):
+                self.memo[key] = self.vector_tile(node, at.flow, inputs, domain).name
             else:
                 op = self.narrowed(node.op, at)
-                self.made[key] = self.put(node, "tile", op, inputs, domain).name
-        return self.nodes[self.made[key]]
+                self.memo[key] = self.put(node, "tile", op, inputs, domain).name
+        return self.nodes[self.memo[key]]
 
-    def starred(self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain) -> Node:
-        """A node at the points of a tile; those beyond the last one are like the last one."""
-        here = self.here(star)
-        own = domain.dims
-        dims = self.space.universe.ordered((*own, self.row))
+    def vector_tile(
+        self, node: Node, star: VectorDim, inputs: Iterable[Edge], domain: Domain
+    ) -> Node:
+        """A node at the rows of a tile; rows beyond the last point repeat the last point."""
+        positions = self.tile_positions(star)
+        loop_dims = domain.dims
+        dims = self.space.universe.ordered((*loop_dims, self.row))
         vector = tuple(self.row if d == star.dim else d for d in node.vector)
         types = tuple(
-            replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
+            replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
         )
-        op, read = moved(node.op, here), column(node)
-        turn = None if read is None else self.ways.turn(node.inputs[0].source)
+        op, read = moved(node.op, positions), column(node)
+        turn = None if read is None else self.flows.axis_to_dim(node.inputs[0].source)
         if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)
             columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))
-        found = replace(
+        tile = replace(
             node,
-            name=self.free(node, "tile"),
+            name=self.fresh_name(node, "tile"),
             op=op,
             inputs=tuple(inputs),
             domain=Domain(dims, domain.where),
             types=types,
             vector=self.space.universe.sorted(vector),
         )
-        self.add(node, found)
-        return found
+        self.add(node, tile)
+        return tile
 
-    def here(self, star: VectorDim) -> dict[str, Expr]:
-        """Where a point of a tile stands along the dimension that is cut."""
+    def tile_positions(self, star: VectorDim) -> dict[str, Expr]:
+        """The point of the cut dimension for the row of a tile."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
         return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
     def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
-        pairs = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+        pairs = zip(self.old.nodes[at.node].inputs, self.flows.places(at), strict=True)
         return [self.read(at, version, edge, axis) for edge, axis in pairs]
 
     def read(self, reader: AxisAt, version: Version, edge: Edge, axis: int | None) -> Edge:
-        """An operand cut along one of its axes, or along the dimension that is cut."""
-        source = self.ways.source(reader, edge, axis)
-        kept = source is not None and self.region.kept.get(source.node) == source.way
-        if source is not None and (kept or self.is_cheap(source)):
+        """A tile of an operand, along one of its axes or along the dimension that is cut."""
+        source = self.flows.source(reader, edge, axis)
+        is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
+        if source is not None and (is_tile or self.is_cheap(source)):
             tile = self.tile(source, self.version(reader.node, version, source.node))
-            if isinstance(source.way, VectorDim) and axis is not None:
+            if isinstance(source.flow, VectorDim) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
-            turned = isinstance(reader.way, VectorDim) and isinstance(source.way, Link)
+            turned = isinstance(reader.flow, VectorDim) and isinstance(source.flow, Link)
             return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
-        if isinstance(reader.way, VectorDim):
+        if isinstance(reader.flow, VectorDim):
             return self.at_row(reader, edge)
         if axis is None:
             return edge
@@ -231,50 +235,50 @@ class Tiler(Tiling):
         return self.rows(reader, version, edge, axis)
 
     def at_row(self, reader: AxisAt, edge: Edge) -> Edge:
-        """A read at a point of a tile."""
-        assert isinstance(reader.way, VectorDim)
-        here = self.here(reader.way)
-        return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
+        """The read at the row of a tile."""
+        assert isinstance(reader.flow, VectorDim)
+        positions = self.tile_positions(reader.flow)
+        return replace(edge, entries=tuple(substitute_entry(e, positions) for e in edge.entries))
 
     def sliced(self, reader: AxisAt, version: Version, edge: Edge, tile: Node) -> Edge:
-        """A slice of the points of a tile, as an axis of an operand."""
-        way = self.region.kept[edge.source]
-        assert isinstance(way, VectorDim)
-        at = {**self.ways.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
+        """A slice of the rows of a tile, as an axis of an operand."""
+        flow = self.region.carriers[edge.source]
+        assert isinstance(flow, VectorDim)
+        at = {**self.flows.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
         entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         every = replace(edge, source=tile.name, entries=entries)
-        axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
+        axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
         domain = self.domain(reader, version.dims, version.where)
         if axis != last:
             rank = len(operand_type(self.view(), every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
-        return self.taken(reader, every, axis, ZERO, domain)
+        return self.tile_elements(reader, every, axis, ZERO, domain)
 
     def is_cheap(self, at: AxisAt) -> bool:
-        """Whether a node outside the region is made again, tile by tile."""
+        """Whether a node outside of the region is computed again for each tile."""
         node = self.old.nodes[at.node]
-        if isinstance(at.way, VectorDim) or node.op.name not in CHEAP:
+        if isinstance(at.flow, VectorDim) or node.op.name not in CHEAP:
             return False
-        pairs = zip(node.inputs, at.way.operands, strict=True)
+        pairs = zip(node.inputs, at.flow.operands, strict=True)
         inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
-        return sum(self.is_cheap(m) for m in self.ways.sources(at)) == inner
+        return sum(self.is_cheap(m) for m in self.flows.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
-        """A temporal slice at the tile's positions."""
+        """A temporal slice, narrowed to the positions of the tile."""
         entries: list[Entry] = list(edge.entries)
         place = [k for k, e in enumerate(entries) if isinstance(e, Slice)][axis]
-        whole = entries[place]
-        assert isinstance(whole, Slice)
-        step = Const(whole.step)
-        first = add(whole.lo, mul(self.start, step))
-        stop = minimum(add(first, Const(self.size * whole.step)), whole.hi)
-        entries[place] = Slice(first, stop, whole.step)
+        full = entries[place]
+        assert isinstance(full, Slice)
+        step = Const(full.step)
+        first = add(full.lo, mul(self.start, step))
+        stop = minimum(add(first, Const(self.size * full.step)), full.hi)
+        entries[place] = Slice(first, stop, full.step)
         return replace(edge, entries=tuple(entries))
 
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
-        """A read of a tile in the place of a read of the whole."""
+        """The read of a tile in place of a read of all of the axis."""
         source = self.old.nodes[edge.source]
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
         return replace(
@@ -282,35 +286,35 @@ class Tiler(Tiling):
         )
 
     def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
-        """The tile's positions of an operand that is there as a whole."""
+        """The positions of the tile in an operand that is stored at full extent."""
         domain = self.domain(reader, version.dims, version.where)
-        return self.taken(reader, edge, axis, self.start, domain)
+        return self.tile_elements(reader, edge, axis, self.start, domain)
 
-    def taken(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
-        """As many elements of an axis as the tile has."""
+    def tile_elements(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+        """As many elements of an axis, from ``start`` on, as the tile has."""
         key = (replace(edge, span=None), axis, domain)
-        if key not in self.made:
+        if key not in self.memo:
             shape = operand_type(self.view(), edge).shape
             entries = tuple(
                 (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
             op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
-            self.made[key] = self.put(node, "rows", op, (edge,), domain).name
-        return read_of(self.nodes[self.made[key]])
+            self.memo[key] = self.put(node, "rows", op, (edge,), domain).name
+        return read_of(self.nodes[self.memo[key]])
 
     # ------------------------------------------------------------ reductions
 
-    def end(self, node: Node) -> None:
-        """A reduction: what is found for a tile, added to what was found before."""
+    def reduce(self, node: Node) -> None:
+        """Build a reduction: the partial result of a tile, combined with the previous ones."""
         at = AxisAt(node.name, self.region.ends[node.name])
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
         domain = self.domain(at, node.domain.dims)
-        inputs = self.inputs(at, self.own(node.name))
+        inputs = self.inputs(at, self.own_version(node.name))
         if isinstance(node.op, Max):
-            inputs = [self.filled(at, inputs[0], how.start, domain)]
+            inputs = [self.padded(at, inputs[0], how.start, domain)]
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
             cast = Cast(dtype=how.dtype)
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
@@ -318,10 +322,10 @@ class Tiler(Tiling):
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
         result = TensorType(how.dtype, type_.shape)
-        now = self.added(node, each, how, result, self.scale(node, how.dtype))
+        now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
         end = at_point(now.domain, self.dim, self.last(at))
-        total = self.finished(node, Edge(source=now.name, entries=end))
+        total = self.finish(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
             last = replace(node, op=Divide(), inputs=(total, read_of(count)))
@@ -333,16 +337,16 @@ class Tiler(Tiling):
         self.nodes[node.name] = last
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
-        """What a sum so far is multiplied by at each tile."""
+        """The factor of the previous running sum at each tile; none here."""
         return None
 
-    def finished(self, node: Node, total: Edge) -> Edge:
-        """What is made of the sum of all tiles."""
+    def finish(self, node: Node, total: Edge) -> Edge:
+        """The result, given the sum of all tiles."""
         return total
 
-    def filled(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
-        """An operand without nothing in it: where a tile may be empty, it is filled up."""
-        (axis,) = self.ways.places(at)
+    def padded(self, at: AxisAt, edge: Edge, value: Scalar, domain: Domain) -> Edge:
+        """An operand that is never empty: where a tile may be, it is padded with ``value``."""
+        (axis,) = self.flows.places(at)
         assert axis is not None
         count = operand_type(self.view(), edge).shape[axis]
         if self.space.implies(domain, compare(">=", count, ONE)):
@@ -351,25 +355,25 @@ class Tiler(Tiling):
         op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
         return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
 
-    # ------------------------------------------------------------ putting together
+    # ------------------------------------------------------------ reassembly
 
-    def join(self, node: Node) -> None:
-        """A node that others read as a whole, put together from its tiles."""
-        way = self.region.kept[node.name]
-        at = AxisAt(node.name, way)
-        tile = self.tile(at, self.own(node.name))
-        if isinstance(way, VectorDim):
-            point = Sym(way.dim)
+    def reassemble(self, node: Node) -> None:
+        """Replace a node by its full tensor, reassembled from its tiles."""
+        flow = self.region.carriers[node.name]
+        at = AxisAt(node.name, flow)
+        tile = self.tile(at, self.own_version(node.name))
+        if isinstance(flow, VectorDim):
+            point = Sym(flow.dim)
             places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
-            there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
-            edge = Edge(source=tile.name, entries=there)
+            point_entries = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
+            edge = Edge(source=tile.name, entries=point_entries)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
-        (axis,) = way.results
+        (axis,) = flow.results
         assert axis is not None
         widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
         full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
-        full = self.nodes[full.name] = self.even(full, axis)
+        full = self.nodes[full.name] = self.full_size(full, axis)
         count = add(self.last(at), ONE)
         every = Slice(ZERO, count)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
@@ -380,12 +384,12 @@ class Tiler(Tiling):
             edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
         long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
-        taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
-        index = SpatialIndex(entries=taken)
+        entire = tuple((ZERO, e, 1) for e in node.types[0].shape)
+        index = SpatialIndex(entries=entire)
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
 
-    def even(self, node: Node, axis: int) -> Node:
-        """A node of full tiles, whose extent names no tile: all are as long."""
+    def full_size(self, node: Node, axis: int) -> Node:
+        """A node of padded tiles, with the tile size for the extent of the axis."""
         shape = list(node.types[0].shape)
         shape[axis] = Const(self.size)
         return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))

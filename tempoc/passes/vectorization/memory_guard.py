@@ -1,12 +1,12 @@
-"""Which nodes may compute a dimension at once without keeping more than has to be kept anyway.
+"""Which nodes may be vectorized along a dimension without storing more than is stored anyway.
 
-Where some nodes keep their loop, what they share with the others is kept whole: made before the
-loop, or used after it. That is allowed
+If some nodes keep their loop, tensors between them and vectorized nodes have to be stored at full
+extent: computed before the loop, or consumed after it. That is allowed
 
-- at no cost: for what is kept whole in any case (``analysis/full_extent.py``);
-- for products of tensors, which gain by being computed at once, and what is connected with them, as
-  long as what it adds is no more than what is kept whole anyway: the projections of all inputs of
-  a recurrent network are made before it runs.
+- at no cost: for tensors that have their full extent in any case (``analysis/full_extent.py``);
+- for matrix products, which gain from being vectorized, and the nodes connected with them, as long
+  as the additional tensors are no larger than those with full extent anyway: so the projections of
+  all inputs of a recurrent network are computed before it runs.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from tempoc.symbolic.walk import evaluate, symbols
 _TYPICAL = 1000
 
 
-def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[str]:
-    """Those of the stars that may compute all points of a dimension at once.
+def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
+    """Those of the candidates that may be vectorized along a dimension.
 
-    To a node with only one point it is all the same: it is left to the loops.
+    Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     """
-    whole = kept_whole(graph, dim)
-    limit = _size(graph, dim, whole)
-    points = _points(graph, dim, space)
-    whole |= points
-    stars = [s for s in stars if s not in points]
-    between = _Between(graph, dim, whole)
-    kept = {*stars}
-    while bad := {s for s, _ in between.longer(kept)}:
-        kept -= bad
-    for part in _parts(graph, [s for s in stars if s not in kept]):
+    full_extent = kept_whole(graph, dim)
+    limit = _size(graph, dim, full_extent)
+    single_point = _single_point_nodes(graph, dim, space)
+    full_extent |= single_point
+    candidates = [s for s in candidates if s not in single_point]
+    boundary = _LoopBoundary(graph, dim, full_extent)
+    accepted = {*candidates}
+    while growing := {s for s, _ in boundary.growing(accepted)}:
+        accepted -= growing
+    for part in _connected_parts(graph, [s for s in candidates if s not in accepted]):
         if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
-            added = {store for _, store in between.longer(kept.union(part))}
+            added = {store for _, store in boundary.growing(accepted.union(part))}
             if _size(graph, dim, added) <= limit:
-                kept.update(part)
-    return [s for s in stars if s in kept]
+                accepted.update(part)
+    return [s for s in candidates if s in accepted]
 
 
-def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The names in parts, none of which reads what another one computes."""
+def _connected_parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The names in parts, none of which reads from another."""
     near: dict[str, list[str]] = {name: [] for name in names}
     for name in names:
         for edge in graph.nodes[name].inputs:
@@ -60,43 +60,43 @@ def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
     return components(names, near.__getitem__)
 
 
-def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+def _single_point_nodes(graph: Graph, dim: str, space: Space) -> set[str]:
     """The nodes with one point along a dimension."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in graph.nodes.values():
         if dim in symbols(node.domain.where):
             first = space.lower_bound(Sym(dim), node.domain)
             if space.implies(node.domain, compare("==", Sym(dim), first)):
-                found.add(node.name)
-    return found
+                names.add(node.name)
+    return names
 
 
-class _Between:
-    """What stands between nodes that compute a dimension at once and those that loop."""
+class _LoopBoundary:
+    """The tensors between vectorized nodes and those that loop."""
 
-    def __init__(self, graph: Graph, dim: str, whole: Collection[str]) -> None:
+    def __init__(self, graph: Graph, dim: str, full_extent: Collection[str]) -> None:
         nodes = graph.nodes.values()
-        self.whole = {*whole}
-        self.free = self.whole | {n.name for n in nodes if is_cheap(n.op)}
+        self.full_extent = {*full_extent}
+        self.free = self.full_extent | {n.name for n in nodes if is_cheap(n.op)}
         self.free |= {n.name for n in nodes if dim not in n.domain.dims}
         self.merges = [
             (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)
         ]
         self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
 
-    def longer(self, stars: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Stars, each with a store between it and a loop that would grow."""
-        free = self.free.union(stars)
+    def growing(self, vectorized: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Vectorized nodes, each with a boundary tensor that would grow to its full extent."""
+        free = self.free.union(vectorized)
         free |= {name for name, sources in self.merges if sources <= free}
         for reader, source in self.reads:
-            if source not in free and reader in stars:
+            if source not in free and reader in vectorized:
                 yield reader, source
-            if reader not in free and source in stars and source not in self.whole:
+            if reader not in free and source in vectorized and source not in self.full_extent:
                 yield source, source
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
-    """How many elements tensors have at a point of a dimension, if bounds are large."""
+    """The number of elements of tensors at a point of a dimension, for large bounds."""
     return sum(
         _elements(graph, graph.nodes[n]) for n in {*names} if dim in graph.nodes[n].domain.dims
     )

@@ -1,7 +1,6 @@
-"""What is seen while a program runs: who prints a loss at each step wants to see it at that step.
+"""Values that effects observe while the program runs, such as a loss that is printed at each step.
 
-Where a loop makes what leads to it, values that effects show are not computed at once after that
-loop, though they might be.
+They are not vectorized if they depend on a loop: they would only be shown after the loop's end.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Slice
 
 
-def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
-    """Nodes between a loop along a dimension and an effect at its points."""
+def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
+    """The nodes on paths from a loop along a dimension to an effect at the same points."""
     nodes = [n for n in graph.nodes.values() if dim in n.domain.dims]
     effects = [n.name for n in nodes if isinstance(n.op, EffectOp)]
     if not effects:
         return set()
     uses = users(graph)
-    made = [
+    in_loops = [
         n.name
         for n in nodes
         if is_computed(n) and n.name not in stars and n.name not in effects and not is_cheap(n.op)
@@ -33,27 +32,27 @@ def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
         return [e.source for e in graph.nodes[name].inputs if _is_at_point(graph, e, dim)]
 
     def readers(name: str) -> list[str]:
-        found = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]]
+        reads = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]]
         return [
             reader
-            for reader, edge in found
+            for reader, edge in reads
             if dim in graph.nodes[reader].domain.dims and _is_at_point(graph, edge, dim)
         ]
 
-    return _reached(effects, sources) & _reached(made, readers)
+    return _reachable(effects, sources) & _reachable(in_loops, readers)
 
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
-    """Whether a read takes one point of the dimension."""
+    """Whether a read takes a single point of the dimension."""
     dims = graph.nodes[edge.source].domain.dims
     return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
 
 
-def _reached(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
-    found, waiting = set(starts), [*starts]
-    while waiting:
-        for name in after(waiting.pop()):
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
-    return found
+def _reachable(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
+    reached, worklist = set(starts), [*starts]
+    while worklist:
+        for name in after(worklist.pop()):
+            if name not in reached:
+                reached.add(name)
+                worklist.append(name)
+    return reached

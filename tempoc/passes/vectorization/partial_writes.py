@@ -1,4 +1,4 @@
-"""Branches of merges with points of their own, so that what computes them can do so all at once.
+"""Copies for merge branches that take only some points of a node, so that it can be vectorized.
 
     %a = exp %x                          : [t] f32
     %y = merge %b when t < T-5, %a when t >= T-5 : [t] f32
@@ -7,8 +7,8 @@
     %a.part = copy %a                    : [t | t >= T-5] f32
     %y = merge %b when t < T-5, %a.part when t >= T-5 : [t] f32
 
-A node that computes points at once writes all of them. Where only some belong to a merge, as others
-read the node as well, a copy writes these.
+A vectorized node writes all its points at once. If a merge takes only some of them, because the
+node has other consumers too, a copy of these points writes into the merge.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partial:
-    """A branch of a merge with a copy of its own, and where that is written."""
+class PartialWrite:
+    """A branch of a merge with a copy of its own, and the condition for its points."""
 
     merge: str
     branch: int
@@ -36,10 +36,10 @@ class Partial:
     where: Expr
 
 
-def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
-    """The graph with copies, and which branches have one."""
+def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[PartialWrite, ...]]:
+    """The graph with copies, and the branches that have one."""
     lazy = together(graph)
-    nodes, found = dict(graph.nodes), []
+    nodes, partials = dict(graph.nodes), []
     for merge in graph.nodes.values():
         for k, edge in enumerate(merge.inputs if isinstance(merge.op, Merge) else ()):
             source = graph.nodes[edge.source]
@@ -53,12 +53,12 @@ def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
             inputs = list(nodes[merge.name].inputs)
             inputs[k] = replace(edge, source=copy.name, out=0)
             nodes[merge.name] = replace(nodes[merge.name], inputs=tuple(inputs))
-            found.append(Partial(merge=merge.name, branch=k, copy=copy.name, where=where))
-    return (replace(graph, nodes=_in_order(graph, nodes, found)), tuple(found))
+            partials.append(PartialWrite(merge=merge.name, branch=k, copy=copy.name, where=where))
+    return (replace(graph, nodes=_in_order(graph, nodes, partials)), tuple(partials))
 
 
-def whole(graph: Graph, parts: Sequence[Partial]) -> Graph:
-    """The graph without the copies of what writes a merge at one point after the other anyway."""
+def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
+    """The graph without the copies of nodes that loop over the merge's points anyway."""
     nodes = dict(graph.nodes)
     for p in parts:
         (read,) = nodes[p.copy].inputs
@@ -72,25 +72,27 @@ def whole(graph: Graph, parts: Sequence[Partial]) -> Graph:
 
 
 def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: Space) -> Node:
-    """What writes a merge in the place of a node."""
+    """The copy that writes into a merge in place of ``source``."""
     name, number = f"{source.name}.part", 2
     while name in nodes:
         name, number = f"{source.name}.part{number}", number + 1
-    there = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
+    written = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
     return Node(
         name=name,
         op=Copy(),
-        domain=Domain(source.domain.dims, there),
+        domain=Domain(source.domain.dims, written),
         inputs=(Edge(source=source.name, out=edge.out, entries=identity(source.domain)),),
         types=(source.types[edge.out],),
         spans=source.spans,
     )
 
 
-def _in_order(graph: Graph, nodes: dict[str, Node], found: Sequence[Partial]) -> dict[str, Node]:
-    """All nodes, copies after what they copy."""
-    after: dict[str, list[str]] = {}
-    for p in found:
-        after.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
-    order = [n for name in graph.nodes for n in (name, *after.get(name, ()))]
+def _in_order(
+    graph: Graph, nodes: dict[str, Node], partials: Sequence[PartialWrite]
+) -> dict[str, Node]:
+    """All nodes, each followed by its copies."""
+    copies: dict[str, list[str]] = {}
+    for p in partials:
+        copies.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
+    order = [n for name in graph.nodes for n in (name, *copies.get(name, ()))]
     return {name: nodes[name] for name in order}

@@ -1,17 +1,17 @@
-"""All points of a dimension at once, where no point waits for another one.
+"""Vectorizes dimensions: all their points are computed at once where none depends on another.
 
     %h = tanh %x : [b, t] f32[8]     ->     %h = tanh %x : [b*, t] f32[8]
 
-A starred dimension is no loop any more: the kernel maps its points (``jax.vmap``), stores get an
-axis for it. What a node means does not change.
+A vectorized ("starred") dimension is no loop any more: the kernel maps its points (``jax.vmap``),
+and buffers get an axis for it. The meaning of a node does not change.
 
-For each dimension, in declaration order: first all nodes that have it are starred; while some cycle
-of dependences then has no loop that carries it, its nodes lose their star again (a recurrence stays
-a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
-``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
+Dimensions are tried in declaration order. First all nodes with the dimension are starred; while
+some dependence cycle then has no loop that carries it, its nodes lose their star again (so a
+recurrence stays a loop, and the nodes around it do not). Loops over other dimensions may carry a
+cycle: of ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, what is starred must not make memory grow (``memory_guard.py``).
-What a kernel makes for all points at once is bounded: as many points at once as fit ``batch``.
+If some nodes keep their loop, stars must not increase memory (``memory_guard.py``). A kernel with
+large intermediate arrays maps only as many points at a time as fit into ``batch``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.dependence import Dependence, Reads, at_once, loops, stuck
 from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.vectorization.memory_guard import frugal
-from tempoc.passes.vectorization.observed_values import awaited
-from tempoc.passes.vectorization.partial_writes import part, whole
+from tempoc.passes.vectorization.observed_values import observed_values
+from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
@@ -39,7 +39,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectorize:
-    """Stars what can be starred."""
+    """Stars all dimensions that need no loop."""
 
     batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
 
@@ -49,22 +49,23 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars, which do not depend on those that it has.
+        """The graph with new stars, whatever stars it has.
 
-        What ends when the data say so is done step by step, and so is what it varies over.
+        Dimensions whose bound is decided during the run stay loops, and so do the dimensions over
+        which such a bound varies.
         """
         for starred in context.starred:
             if starred.graph is graph:
                 context.remarks.found.extend(starred.remarks)
                 return graph
-        said = len(context.remarks.found)
+        first_remark = len(context.remarks.found)
         graph = self._anew(graph, context)
-        context.starred.append(Starred(graph, tuple(context.remarks.found[said:])))
+        context.starred.append(Starred(graph, tuple(context.remarks.found[first_remark:])))
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
         plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
-        graph, parts = part(
+        graph, parts = split_partial_writes(
             replace(graph, nodes=plain),
             context.space,
         )
@@ -76,59 +77,70 @@ class Vectorize:
                 message = f"{dim.name} stays a loop: its points are not known before the run"
                 context.remarks.add("vectorize", message)
             else:
-                graph = _along(graph, dim.name, cycles, context)
-        return whole(graph, parts)
+                graph = _vectorize_along(graph, dim.name, cycles, context)
+        return drop_redundant_copies(graph, parts)
 
 
-def _along(graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext) -> Graph:
-    """The graph with one dimension more starred."""
-    having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    into = _into_merges(graph)
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+def _vectorize_along(
+    graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext
+) -> Graph:
+    """The graph with one more dimension starred."""
+    with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
+    into = _written_branches(graph)
+    stars = [
+        n.name
+        for n in with_dim
+        if _is_vectorizable(graph, n, (*n.vector, dim), context.space, into)
+    ]
     stars = _schedulable(graph, dim, stars, cycles, context)
-    while waiting := awaited(graph, dim, stars).intersection(stars):
-        late = [s for s in stars if s in waiting]
-        _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
-        stars = [s for s in stars if s not in waiting]
+    while observed := observed_values(graph, dim, stars).intersection(stars):
+        late = [s for s in stars if s in observed]
+        _remark_missed(graph, dim, late, "what is printed or saved of it should not wait", context)
+        stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
-    if len(stars) < len(having):
-        cheap = frugal(graph, dim, stars, context.space)
-        rest = [s for s in stars if s not in cheap]
-        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = cheap
+    if len(stars) < len(with_dim):
+        affordable = frugal(graph, dim, stars, context.space)
+        dropped = [s for s in stars if s not in affordable]
+        _remark_missed(
+            graph, dim, dropped, "what they share with these would have to be kept whole", context
+        )
+        stars = affordable
     if stars:
-        message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
+        message = f"{dim}: {len(stars)} of {len(with_dim)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
-    return _starred(graph, stars, dim)
+    return _with_vector_dim(graph, stars, dim)
 
 
 def _schedulable(
     graph: Graph, dim: str, stars: list[str], cycles: Sequence[Reads], context: PassContext
 ) -> list[str]:
-    """Those of the stars with which loops still carry all cycles."""
+    """Those of the stars with which loops still carry all dependence cycles."""
     vectors = at_once(graph)
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
-        stuck_anyway: set[str] = set()
-        while inside := [s for s in stars if s in cycle.nodes and s not in stuck_anyway]:
+        without_loop: set[str] = set()
+        while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
             needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
-            dims = {name: around for name, around in dims.items() if name not in stuck_anyway}
-            found = {*stuck(list(dims), needs, dims)}
-            if not found:
+            dims = {name: around for name, around in dims.items() if name not in without_loop}
+            unschedulable = {*stuck(list(dims), needs, dims)}
+            if not unschedulable:
                 break
-            late, why = [s for s in inside if s in found], "their points wait for each other"
+            late, why = (
+                [s for s in inside if s in unschedulable],
+                "their points wait for each other",
+            )
             if not late:  # no plain loop carries these: what stars around would do is not known
-                stuck_anyway |= _cycle_of(min(found), list(dims), needs)
-                late = [s for s in inside if s in stuck_anyway]
+                without_loop |= _cycle_of(min(unschedulable), list(dims), needs)
+                late = [s for s in inside if s in without_loop]
                 why = "no plain loop carries a cycle"
-            _missed(graph, dim, late, why, context)
+            _remark_missed(graph, dim, late, why, context)
             stars = [s for s in stars if s not in late]
             vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
-    """All that is in a cycle of dependences with a node."""
+    """All nodes in a dependence cycle with a node."""
     sources: dict[str, list[str]] = {n: [] for n in names}
     for d in needs:
         if d.sink in sources and d.source in sources:
@@ -136,8 +148,10 @@ def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set
     return {n for part in components(names, sources.__getitem__) if name in part for n in part}
 
 
-def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
-    """Say what stays a loop, and why."""
+def _remark_missed(
+    graph: Graph, dim: str, names: list[str], why: str, context: PassContext
+) -> None:
+    """Remark which nodes keep their loop, and why."""
     if names:
         shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
         spans = graph.nodes[names[0]].spans
@@ -145,7 +159,7 @@ def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassCon
         context.remarks.add("vectorize", message, spans[0] if spans else None)
 
 
-def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
+def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:
     nodes = dict(graph.nodes)
     for name in names:
         vector = graph.universe.ordered((*nodes[name].vector, dim))
@@ -153,50 +167,57 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-# ---------------------------------------------------------------- what can be stated
+# ---------------------------------------------------------------- legality
 
 
-def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+def _written_branches(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
     """For each node the branches of merges that it writes."""
-    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    branches: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
-                found[edge.source].append((node, k))
-    return found
+                branches[edge.source].append((node, k))
+    return branches
 
 
-def _is_regular(
+def _is_vectorizable(
     graph: Graph,
     node: Node,
     vector: tuple[str, ...],
     space: Space,
     into: dict[str, list[tuple[Node, int]]],
 ) -> bool:
-    """Whether the points form ranges, and all that they touch can be stated and is there."""
+    """Whether a node can compute all points of some dimensions at once.
+
+    Its points must form intervals, its reads must be inside their sources at all of these, and it
+    must write all of them.
+    """
     if isinstance(node.op, EffectOp | ExternHost):
         return False
-    found = ranges(node.domain, vector, space)
-    if found is None:
+    intervals = ranges(node.domain, vector, space)
+    if intervals is None:
         return False
-    left = space.project(node.domain, loops(node.domain.dims, vector))
-    inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
+    loop_domain = space.project(node.domain, loops(node.domain.dims, vector))
+    inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
     return inside and not any(
-        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+        _writes_partially(graph, node, merge, k, vector, space) for merge, k in into[node.name]
     )
 
 
-def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
-    source, vector = graph.nodes[edge.source], tuple(found.values())
-    key = ("inside", left, edge.entries, vector, source.domain)
+def _is_inside(
+    graph: Graph, edge: Edge, loop_domain: Domain, intervals: Ranges, space: Space
+) -> bool:
+    source, vector = graph.nodes[edge.source], tuple(intervals.values())
+    key = ("inside", loop_domain, edge.entries, vector, source.domain)
     return space.known.once(
-        key, lambda: space.outside(left, touched(edge.entries, found), source.domain) is None
+        key,
+        lambda: space.outside(loop_domain, touched(edge.entries, intervals), source.domain) is None,
     )
 
 
-def _writes_parts(
+def _writes_partially(
     graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
-    """Whether the node writes into a merge at some points of its ranges only."""
+    """Whether the node writes only some points of its intervals into a merge."""
     where = space.simplify(written_where(merge, branch, graph), node.domain)
     return any(d in symbols(where) for d in vector)

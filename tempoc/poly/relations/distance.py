@@ -1,4 +1,4 @@
-"""On which side of a writer its readers are: exactly, through whatever the writer writes."""
+"""Dependence directions: the signs of the distances between readers and writers, exact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ Signs = frozenset[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A reader reads a tensor at ``read``, in its own dimensions; a writer writes ``written``."""
+    """A reader and a writer of a tensor.
+
+    The reader reads the tensor at ``read``, the writer writes it at ``written``, each in its own
+    dimensions.
+    """
 
     reader: Domain
     read: tuple[Entry, ...]
@@ -30,13 +34,13 @@ def signs(
 ) -> dict[str, Signs] | None:
     """The possible signs of a coordinate of the reader minus one of the writer, by name.
 
-    Bounds with a compile-time value count as free. ``None``: nothing is read.
+    Bounds with a compile-time value are treated as symbolic. ``None``: there is no dependence.
     """
-    there = space.symbolic
-    reads = there.access_map(passage.reader, passage.read, passage.tensor)
-    writes = there.access_map(passage.writer, passage.written, passage.tensor)
+    symbolic = space.symbolic
+    reads = symbolic.access_map(passage.reader, passage.read, passage.tensor)
+    writes = symbolic.access_map(passage.writer, passage.written, passage.tensor)
     pairs = reads.apply_range(writes.reverse())
-    return sides(there, pairs, (passage.reader.dims, passage.writer.dims), along)
+    return sides(symbolic, pairs, (passage.reader.dims, passage.writer.dims), along)
 
 
 def sides(
@@ -45,14 +49,16 @@ def sides(
     dims: tuple[tuple[str, ...], tuple[str, ...]],
     along: Mapping[str, tuple[Expr, Expr]],
 ) -> dict[str, Signs] | None:
-    """The signs for pairs of points, the later one first, with these dimensions."""
+    """The possible signs for pairs of points, the reader first, with these dimensions."""
     at = space.frame.coordinates
     if pairs.is_empty():
         return None
-    found: dict[str, Signs] = {}
-    for name, (here, other) in along.items():
-        first = space.frame.value(here, at(dims[0]))
+    possible: dict[str, Signs] = {}
+    for name, (own, other) in along.items():
+        first = space.frame.value(own, at(dims[0]))
         second = space.frame.value(other, at(dims[1]))
         orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
-        found[name] = frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())
-    return found
+        possible[name] = frozenset(
+            s for s, m in orders.items() if not pairs.intersect(m).is_empty()
+        )
+    return possible

@@ -1,8 +1,8 @@
-"""Formulas about integers: can they hold, for any values of the bounds?
+"""Satisfiability of formulas about integers, for any values of the bounds.
 
-A formula is a conjunction of conditions over variables and bounds; isl decides whether there are
-integers for which it holds. It counts its steps: a question that takes too many is given up, so
-that nobody waits for ever, and what is given up does not depend on the machine.
+A formula is a conjunction of conditions over variables and bounds; isl decides whether integers
+satisfy it. isl's steps are counted and limited: a query that takes too many is given up, so that
+every query ends, and whether it is given up does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import is_affine, symbols
 
 STEPS = 3_000_000
-"""What isl may do for one question: about a second."""
+"""The most steps of isl for one query: about a second."""
 QUESTIONS = 20_000
 HARD = 10
-"""So many questions may be asked, and so many may be too hard, before all others are given up."""
+"""The most queries, and the most that may be given up, before all others are given up."""
 
 
 class GivenUp(Exception):
-    """The question took more steps than are allowed, or is about products of symbols."""
+    """The query took too many steps, or is about products of symbols."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """All of ``parts`` hold, and no variable is negative but those called ``free``."""
+    """A conjunction of ``parts``; variables are not negative, except those in ``free``."""
 
     parts: tuple[Expr, ...]
     free: tuple[str, ...] = ()
 
     def __and__(self, other: Formula) -> Formula:
-        """Both hold."""
+        """The conjunction of both."""
         return Formula(self.parts + other.parts, self.free + other.free)
 
     def having(self, *parts: Expr) -> Formula:
-        """These hold too."""
+        """The formula with further conjuncts."""
         return Formula(self.parts + parts, self.free)
 
 
 class Formulas:
-    """Answers about formulas; the ``bounds`` are at least 1, and ``facts`` hold of them."""
+    """Decides formulas; all ``bounds`` are at least 1, and satisfy ``facts``."""
 
     def __init__(self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = STEPS) -> None:
         self.frame = IslFrame(tuple(bounds))
@@ -74,30 +74,30 @@ class Formulas:
         self._context = about
 
     def never(self, formula: Formula) -> bool:
-        """Whether nothing makes a formula true; conditions with products count as true."""
-        kept = _affine(formula)
-        if FALSE in kept.parts:
+        """Whether a formula is unsatisfiable; conditions with products are taken as true."""
+        affine = _affine(formula)
+        if FALSE in affine.parts:
             return True
-        return self._once((kept,), lambda: bool(self._set(kept).is_empty()))
+        return self._once((affine,), lambda: bool(self._set(affine).is_empty()))
 
-    def covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
-        """Whether, wherever a formula holds, one of some cases can be made to hold as well.
+    def covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:
+        """Whether, wherever a formula holds, one of some cases can be satisfied too.
 
-        Cases have the variables of ``whole`` and more, which may be anything there. A case with a
-        product counts as one that never holds.
+        Cases have the variables of the formula and further ones, which are existentially
+        quantified. A case with a product is taken as false.
         """
-        kept = _affine(whole)
-        if FALSE in kept.parts:
+        affine = _affine(formula)
+        if FALSE in affine.parts:
             return True
-        sure = tuple(
+        usable = tuple(
             c for c in cases if FALSE not in c.parts and all(is_affine(p) for p in c.parts)
         )
-        if not sure:
-            return self.never(kept)
-        return self._once((kept, *sure), lambda: self._is_covered(kept, sure))
+        if not usable:
+            return self.never(affine)
+        return self._once((affine, *usable), lambda: self._is_covered(affine, usable))
 
     def contradict(self) -> bool:
-        """Whether no bounds are allowed at all: whatever is asked, nothing is ever true."""
+        """Whether no values of the bounds are allowed, so that every formula is unsatisfiable."""
         return bool(self._context.is_empty())
 
     def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
@@ -107,31 +107,31 @@ class Formulas:
             self.asked += 1
             self._answers[question] = self.frame.limited(self.steps, answer)
             self.hard += self._answers[question] is None
-        found = self._answers[question]
-        if found is None:
+        result = self._answers[question]
+        if result is None:
             raise GivenUp
-        return found
+        return result
 
-    def _is_covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
-        rest, count = self._set(whole), len(self._variables(whole))
+    def _is_covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:
+        uncovered, count = self._set(formula), len(self._variables(formula))
         for case in cases:
-            if rest.is_empty():
+            if uncovered.is_empty():
                 break
-            both = whole & case
-            names = self._variables(whole)
+            both = formula & case
+            names = self._variables(formula)
             names += tuple(n for n in self._variables(both) if n not in names)
-            found = self._set(both, names)
-            found = found.project_out(D.set, count, len(names) - count)
+            case_points = self._set(both, names)
+            case_points = case_points.project_out(D.set, count, len(names) - count)
             for k, name in enumerate(names[:count]):
-                found = found.set_dim_name(D.set, k, name)
-            rest = rest.subtract(found)
-        return bool(rest.is_empty())
+                case_points = case_points.set_dim_name(D.set, k, name)
+            uncovered = uncovered.subtract(case_points)
+        return bool(uncovered.is_empty())
 
     # ------------------------------------------------------------------ as isl sets
 
     def _variables(self, formula: Formula) -> tuple[str, ...]:
-        found = (n for p in formula.parts for n in symbols(p))
-        return tuple(dict.fromkeys(n for n in found if n not in self.frame.params))
+        names = (n for p in formula.parts for n in symbols(p))
+        return tuple(dict.fromkeys(n for n in names if n not in self.frame.params))
 
     def _set(self, formula: Formula, names: tuple[str, ...] | None = None) -> isl.Set:
         at = self.frame.coordinates(self._variables(formula) if names is None else names)
@@ -146,11 +146,11 @@ class Formulas:
                 simple = simple.add_constraint(self._linear(local, where, Sym(n), equal=False))
         others = []
         for part in dict.fromkeys(formula.parts):
-            found = _as_linear(part)
-            if found is None:
+            linear = _as_linear(part)
+            if linear is None:
                 others.append(part)
                 continue
-            for e, equal in found:
+            for e, equal in linear:
                 simple = simple.add_constraint(self._linear(local, where, e, equal=equal))
         result = isl.Set.from_basic_set(simple).intersect_params(self._context)
         for part in others:
@@ -178,20 +178,20 @@ class Formulas:
 
 
 def _affine(formula: Formula) -> Formula:
-    """Without what has products of symbols; never less true."""
-    kept: list[Expr] = []
+    """The formula without conditions that have products of symbols: a weaker one."""
+    parts: list[Expr] = []
     for p in formula.parts:
-        kept += p.args if isinstance(p, Conjunction) else (p,)
-    kept = [p for p in dict.fromkeys(kept) if p != TRUE and is_affine(p)]
-    return Formula(tuple(kept), formula.free)
+        parts += p.args if isinstance(p, Conjunction) else (p,)
+    parts = [p for p in dict.fromkeys(parts) if p != TRUE and is_affine(p)]
+    return Formula(tuple(parts), formula.free)
 
 
 @lru_cache(MEMORY)
 def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
-    """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
+    """Linear equations and inequalities ``e >= 0`` equivalent to a condition, if there are any."""
     if isinstance(part, Conjunction):
-        found = [_as_linear(p) for p in part.args]
-        return None if None in found else tuple(e for some in found for e in some or ())
+        conjuncts = [_as_linear(p) for p in part.args]
+        return None if None in conjuncts else tuple(e for some in conjuncts for e in some or ())
     if not isinstance(part, Relation) or part.op == "!=":
         return None
     left, right = part.left, part.right

@@ -1,4 +1,4 @@
-"""Accesses turned around: who reads a point, as an access of the readers again."""
+"""Inverted accesses: the readers of a point, as an access in the dimensions of the source."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ class Inverse:
 
 
 def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
-    """Slices that hold all readers of each point of the source, as short as is plainly said.
+    """Slices that contain all readers of each point of the source, with simple limits.
 
-    Remainders are left out of the limits: they save little and make for long conditions.
+    Divisions are dropped from the limits: they would save little and make conditions long.
     """
     key = ("covering", sink, entries, source)
     return space.known.once(key, lambda: _covering(space, sink, entries, source))
 
 
 def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
-    there = space.symbolic
-    back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
-    where = recover.condition(back.domain(), there.set(source))
+    symbolic = space.symbolic
+    readers_of = symbolic.access_map(sink, entries, source).reverse().remove_divs().coalesce()
+    where = recover.condition(readers_of.domain(), symbolic.set(source))
     limits: list[Entry] = []
     for k, dim in enumerate(sink.dims):
-        bound = Sym(there.universe.dim(dim).bound)
-        limits.append(recover.limits(back, k) or Slice(ZERO, bound))
+        bound = Sym(symbolic.universe.dim(dim).bound)
+        limits.append(recover.limits(readers_of, k) or Slice(ZERO, bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
 
 def readers(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    """All readers of each point of the source, each reader in one piece, all pieces exact.
+    """The exact readers of each point of the source, as pieces that do not share a reader.
 
-    Conditions of different pieces may overlap. `None` where no such pieces are found.
+    Conditions of different pieces may overlap. `None` where no such pieces exist.
     """
     key = ("readers", sink, entries, source)
     return space.known.once(key, lambda: _readers(space, sink, entries, source))
@@ -58,20 +58,20 @@ def readers(
 def _readers(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    there = space.symbolic
-    back = there.access_map(sink, entries, source).reverse().coalesce()
-    if back.is_empty():
+    symbolic = space.symbolic
+    readers_of = symbolic.access_map(sink, entries, source).reverse().coalesce()
+    if readers_of.is_empty():
         return ()
-    whole = _piece(there, back, source)
-    if whole is not None and whole.exact:
-        return (_everywhere(there, back, sink, entries, whole, source),)
-    parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
+    single = _piece(symbolic, readers_of, source)
+    if single is not None and single.exact:
+        return (_everywhere(symbolic, readers_of, sink, entries, single, source),)
+    parts = [isl.Map.from_basic_map(b) for b in readers_of.make_disjoint().get_basic_maps()]
     pieces: list[Inverse] = []
     for part in parts:
-        piece = _piece(there, part, source)
+        piece = _piece(symbolic, part, source)
         if piece is None or not piece.exact:
             return None
-        pieces.append(_everywhere(there, part, sink, entries, piece, source))
+        pieces.append(_everywhere(symbolic, part, sink, entries, piece, source))
     return tuple(pieces)
 
 
@@ -83,9 +83,10 @@ def _everywhere(
     piece: Inverse,
     source: Domain,
 ) -> Inverse:
-    """The piece without its condition, where its slices are empty at all other points.
+    """The piece without its condition, if its slices are empty at all other points anyway.
 
-    Not where the source was read in slices: there is no place of a point in a slice without it.
+    The condition is kept if the source was read in slices: a point's position in a slice is not
+    defined without it.
     """
     if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
         return piece
@@ -98,8 +99,8 @@ def _everywhere(
 
 
 def _piece(space: Space, readers: isl.Map, source: Domain) -> Inverse | None:
-    found = recover.entries(readers)
-    if found is None:
+    recovered = recover.entries(readers)
+    if recovered is None:
         return None
     where = recover.condition(readers.domain(), space.set(source))
-    return Inverse(entries=found[0], where=where, exact=found[1])
+    return Inverse(entries=recovered[0], where=where, exact=recovered[1])

@@ -1,4 +1,4 @@
-"""Accesses as isl maps: which points of a source each point of a sink reads."""
+"""Accesses as isl maps, from the points of a sink to the points of the source that they read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tempoc.symbolic.expr import Entry, Slice
 def access(
     frame: IslFrame, sink: Coordinates, entries: Sequence[Entry], source: Coordinates
 ) -> isl.Map:
-    """The access itself, restricted to nothing: an empty slice relates to no point."""
+    """The access, not restricted to any domain; an empty slice relates to no point."""
     universe = isl.Set.universe
     m = isl.Map.from_domain_and_range(universe(sink.space), universe(source.space))
     local = isl.LocalSpace.from_space(source.space)
@@ -49,6 +49,6 @@ def latest(times: isl.Map) -> isl.Map:
     try:
         return times.lexmax()
     except isl.Error:
-        # isl's lexmax stumbles over some divisions: leave out what something greater beats.
+        # isl's lexmax fails on some divisions: subtract the images that a greater one exceeds.
         order = isl.Map.lex_gt(times.get_space().range())
         return times.subtract(times.apply_range(order))

@@ -1,4 +1,4 @@
-"""What has been found out already: answers by question."""
+"""A memo table: results by key."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ R = TypeVar("R")
 
 
 class Memo:
-    """Answers that are worked out once; a key must say all that its answer depends on."""
+    """Results that are computed once; a key must contain all that its result depends on."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, object] = {}
 
     def once(self, key: Hashable, make: Callable[[], R]) -> R:
-        """The answer to a question: what `make` found when it was asked for the first time."""
+        """The result for a key; `make` computes it when the key is first used."""
         if key not in self._answers:
             self._answers[key] = make()
         return cast(R, self._answers[key])
 
     def number(self, thing: Hashable) -> int:
-        """A small number that stands for a thing, the same for equal ones."""
+        """A small number for a value, the same for equal values."""
         return self.once(("number", thing), lambda: len(self._answers))

@@ -1,4 +1,4 @@
-"""Polynomials: sums of products of affine factors, about which isl knows nothing as a whole."""
+"""Polynomials: sums of products of affine factors, which isl cannot represent as a whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Limit = Callable[[Expr, bool], Expr]
 
 
 def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The polynomial with every factor changed."""
+    """The polynomial with every factor mapped by ``change``."""
     match e:
         case IndexSum(terms=terms, const=const):
             return add(*(mul(Const(c), rebuilt(x, change)) for c, x in terms), Const(const))
@@ -38,7 +38,7 @@ def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def without_values(e: Expr, universe: Universe) -> Expr:
-    """An expression over dimensions and the bounds that are given at run time."""
+    """The expression with the values of bounds substituted, over dimensions and other bounds."""
     values = {b.name: b.value for b in universe.bounds if b.value is not None}
     for _ in values:
         e = substitute(e, values)
@@ -46,7 +46,7 @@ def without_values(e: Expr, universe: Universe) -> Expr:
 
 
 def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:
-    """A bound of a polynomial from those of its affine parts: ``of(part, greatest)``.
+    """A bound of a polynomial, from the bounds ``of(part, greatest)`` of its affine parts.
 
     Raises ``ValueError`` where a factor may be negative (``is_positive`` allows 0).
     """

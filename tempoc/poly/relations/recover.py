@@ -1,4 +1,4 @@
-"""From isl back to index expressions that a person would have written."""
+"""From isl objects back to readable index expressions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tempoc.symbolic.walk import symbols
 
 
 def affine(aff: isl.Aff) -> Expr:
-    """A quasi-affine function, integer valued where it is used."""
+    """The expression of a quasi-affine function that is integer valued where it is used."""
     numerator, denominator = _fraction(aff)
     return remainders(floordiv(numerator, denominator))
 
@@ -59,52 +59,52 @@ def _atom(aff: isl.Aff, kind: D, k: int) -> Expr:
 
 
 def remainders(e: Expr) -> Expr:
-    """`t - 4*(t//4)` as `t % 4`, wherever that leaves fewer terms."""
+    """The expression with `t - 4*(t//4)` written as `t % 4`, wherever that leaves fewer terms."""
     if not isinstance(e, IndexSum):
         return e
     for c, x in e.terms:
         if isinstance(x, FloorDiv) and c % x.divisor == 0:
             factor = c // x.divisor
-            rest = sub(e, mul(Const(c), x))
-            other = add(rest, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
-            if _weight(other) < _weight(e):
+            remainder = sub(e, mul(Const(c), x))
+            other = add(remainder, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
+            if _term_count(other) < _term_count(e):
                 return remainders(other)
     return e
 
 
-def _weight(e: Expr) -> int:
+def _term_count(e: Expr) -> int:
     return len(e.terms) + bool(e.const) if isinstance(e, IndexSum) else 1
 
 
 def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
-    """A piecewise function on `given`; `None` if it is neither affine nor a `min` or `max`."""
+    """The expression of a piecewise function on `given`; `None` unless affine, `min` or `max`."""
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
         return affine(pieces[0])
-    here = pw.intersect_domain(given)
+    restricted = pw.intersect_domain(given)
     for name in ("min", "max"):
         joined = pieces[0].to_pw_aff()
         for aff in pieces[1:]:
             joined = getattr(joined, name)(aff.to_pw_aff())
-        if joined.intersect_domain(here.domain()).is_equal(here):
+        if joined.intersect_domain(restricted.domain()).is_equal(restricted):
             parts = [affine(aff) for aff in pieces]
             return minimum(*parts) if name == "min" else maximum(*parts)
     return None
 
 
 def distinct(pw: isl.PwAff) -> list[isl.Aff]:
-    """The different functions among the pieces, without those that another one covers."""
-    found: list[isl.Aff] = []
+    """The different functions among the pieces, without those that others cover."""
+    functions: list[isl.Aff] = []
     pieces = pw.get_pieces()
     for _, aff in pieces:
-        if not any(aff.plain_is_equal(other) for other in found):
-            found.append(aff)
-    for aff in tuple(found):
-        rest = [other for other in found if other is not aff]
+        if not any(aff.plain_is_equal(other) for other in functions):
+            functions.append(aff)
+    for aff in tuple(functions):
+        others = [other for other in functions if other is not aff]
         places = [where for where, a in pieces if a.plain_is_equal(aff)]
-        if all(any(_agree(aff, other, where) for other in rest) for where in places):
-            found = rest
-    return found
+        if all(any(_agree(aff, other, where) for other in others) for where in places):
+            functions = others
+    return functions
 
 
 def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
@@ -112,7 +112,7 @@ def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
 
 
 def condition(s: isl.Set, given: isl.Set) -> Expr:
-    """A condition that equals membership in `s` wherever `given` holds, as short as we can."""
+    """A short condition that equals membership in `s` wherever `given` holds."""
     inside = s.intersect(given)
     if inside.is_empty():
         return FALSE
@@ -127,12 +127,12 @@ def condition(s: isl.Set, given: isl.Set) -> Expr:
 
 
 def length(c: Expr) -> int:
-    """How many comparisons a condition has."""
+    """The number of comparisons in a condition."""
     return sum(length(a) for a in c.args) if isinstance(c, (Conjunction, Disjunction)) else 1
 
 
 def plainness(c: Expr) -> tuple[int, int]:
-    """What makes a condition easy to read: few comparisons, and equalities among them."""
+    """A sort key for readability: the number of comparisons, then that of inequalities."""
     parts = c.args if isinstance(c, (Conjunction, Disjunction)) else (c,)
     vague = sum(isinstance(p, Relation) and p.op not in ("==", "!=") for p in parts)
     return length(c), vague
@@ -145,13 +145,13 @@ def _disjunction(s: isl.Set, given: isl.Set) -> Expr:
 
 def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
     dims = tuple(b.get_space().get_dim_name(D.set, k) for k in range(b.dim(D.set)))
-    here = isl.Set.from_basic_set(b).intersect(given)
+    points = isl.Set.from_basic_set(b).intersect(given)
     parts: list[Expr] = []
     for c in b.remove_redundancies().get_constraints():
         if c.is_div_constraint():
             continue
         aff = c.get_aff()
-        equal = c.is_equality() or here.is_subset(aff.to_pw_aff().zero_set())
+        equal = c.is_equality() or points.is_subset(aff.to_pw_aff().zero_set())
         part = comparison(affine(aff), equal, dims)
         if part != TRUE:
             parts.append(part)
@@ -174,7 +174,7 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
     """
     given = m.domain()
     box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
-    found: list[Expr | Slice] = []
+    recovered: list[Expr | Slice] = []
     for k in range(m.dim(D.out)):
         try:
             low, high = m.dim_min(k), m.dim_max(k)
@@ -183,13 +183,13 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
         entry = _entry(m, k, low, high, given)
         if entry is None:
             return None
-        found.append(entry[0])
+        recovered.append(entry[0])
         box = box.intersect(entry[1])
-    return tuple(found), bool(box.is_equal(m))
+    return tuple(recovered), bool(box.is_equal(m))
 
 
 def limits(m: isl.Map, k: int) -> Slice | None:
-    """A slice that holds all values of a dimension; `None` if its limits cannot be stated."""
+    """A slice that contains all values of a dimension; `None` if its limits cannot be stated."""
     given = m.domain()
     try:
         first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
@@ -201,7 +201,7 @@ def limits(m: isl.Map, k: int) -> Slice | None:
 def _entry(
     m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
 ) -> tuple[Expr | Slice, isl.Map] | None:
-    """One entry between its limits, and what it relates."""
+    """One entry with its limits, and the map that it represents."""
     local = isl.LocalSpace.from_space(m.get_space().range())
     out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
     first, last = value(low, given), value(high, given)

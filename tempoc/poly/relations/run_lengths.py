@@ -1,15 +1,15 @@
-"""Lengths that are found out during the run: sets and relations for all that they may turn out.
+"""Bounds that the run decides: sets and relations for all values that they may turn out to have.
 
-A bound that a tensor ends (`dim t < T until stop`) is a parameter like any other where a question
-is about one run: it stands for the length. Before the end is reached nobody knows it, though, and
-an order of execution must be right whatever it will be. Here each such bound becomes one more
-coordinate (`T'`, the length), and the parameter stands for the largest length:
+A bound that a tensor ends (`dim t < T until stop`) is a parameter like any other where a query is
+about a single, completed run: it stands for the length of the run. The length is not known before
+the end is reached, though, and the order of execution must be legal for every length. Here each
+such bound becomes one more coordinate (`T'`, the length), and the parameter stands for the largest
+length:
 
-- `Unended` answers questions about sets and accesses with everything that is there for *some*
-  length;
-- `waits` says which points need to know what: a point must wait for the end to be seen (or not
-  seen) at a step if it would not exist, read something else, or mean something else in a run that
-  ended there.
+- `Unended` answers queries about sets and accesses with all points that exist for *some* length;
+- `waits` relates points to the steps whose end condition they depend on: a point must wait for the
+  condition at a step if the point would not exist, or would read or compute something else, in a
+  run that ended there.
 """
 
 from __future__ import annotations
@@ -57,32 +57,32 @@ def names_lengths(universe: Universe, domain: Domain, entries: Sequence[Entry] =
 
 
 def inside(domain: Domain, universe: Universe, env: dict[str, Expr]) -> Expr:
-    """The condition for a point to be one of a domain's, with values in place of bounds."""
+    """The condition for a point to be in a domain, with values in place of bounds."""
     box = [compare("<", Sym(d), Sym(universe.dim(d).bound)) for d in domain.dims]
     return conjunction(*(substitute(c, env) for c in (*box, domain.where)))
 
 
 def _points(space: Space, where: Expr, at: Coordinates) -> isl.Set:
-    """The points at which a condition holds; indices are never negative."""
-    found = space.frame.condition(where, at).intersect_params(space.context)
-    for k in range(found.dim(D.set)):
-        found = found.lower_bound_val(D.set, k, space.frame.val(0))
-    return found
+    """The points at which a condition holds; indices are at least 0."""
+    points = space.frame.condition(where, at).intersect_params(space.context)
+    for k in range(points.dim(D.set)):
+        points = points.lower_bound_val(D.set, k, space.frame.val(0))
+    return points
 
 
 def facts(universe: Universe, env: dict[str, Expr]) -> Expr:
-    """What holds of all lengths, with values in place of bounds; none is above the parameter."""
-    known = [compare(">=", e, Const(1)) for e in env.values()]
-    known += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
-    return conjunction(*known, *(substitute(a, env) for a in universe.assumptions))
+    """The facts about all lengths, with values in place of bounds; none exceeds the parameter."""
+    conditions = [compare(">=", e, Const(1)) for e in env.values()]
+    conditions += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
+    return conjunction(*conditions, *(substitute(a, env) for a in universe.assumptions))
 
 
 def moves_elsewhere(
     universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
 ) -> bool:
-    """Whether an access reads at a point where lengths are other ones, from points that have some.
+    """Whether an access depends on lengths, and reads at a point that has other lengths.
 
-    What is said about these in terms of lengths cannot be said there.
+    A condition in terms of the sink's lengths does not hold for the source's.
     """
     at = dict(zip(source.dims, entries, strict=True))
     return any(d in at and at[d] != Sym(d) for d in _decisive(universe, sink, entries))
@@ -91,16 +91,16 @@ def moves_elsewhere(
 def loses_lengths(
     universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
 ) -> bool:
-    """Whether points that have several lengths may read one point, and it is theirs that matter.
+    """Whether points with different lengths may read the same point, by these lengths.
 
-    Who reads a point cannot be said in terms of one length then.
+    The readers of a point cannot be stated in terms of one length then.
     """
     at = dict(zip(source.dims, entries, strict=True))
     return any(at.get(d) != Sym(d) for d in _decisive(universe, sink, entries))
 
 
 def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> list[str]:
-    """The dimensions with which the lengths vary that an access and its points depend on."""
+    """The dimensions over which the lengths vary that an access and its points depend on."""
     named = [n for e in (sink.where, *entries) for n in symbols(e) if not universe.is_dim(n)]
     named += [universe.dim(d).bound for d in sink.dims]
     return [d for n in named for d in universe.outer(n)]
@@ -109,9 +109,9 @@ def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> lis
 def outside_elsewhere(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> str:
-    """A bound whose length at another point must be larger for an access to be inside.
+    """A bound whose length at another point would have to be larger for an access to be inside.
 
-    Empty if the access is inside whatever the length there, or is not at another point.
+    Empty if the access is inside whatever the length there, or does not read at another point.
     """
     universe = space.universe
     at = dict(zip(source.dims, entries, strict=True))
@@ -147,7 +147,7 @@ def outside_elsewhere(
 
 
 class Unended(Space):
-    """The space of runs that may still end anywhere: all that holds for some lengths holds here."""
+    """The space of runs that may still end anywhere: a point exists if it does for some length."""
 
     def __init__(self, space: Space) -> None:
         """Bounds that tensors end stand for their largest lengths; values are forgotten."""
@@ -167,12 +167,12 @@ class Unended(Space):
         return self._forgotten(self.ended(domain)).coalesce()
 
     def ended(self, domain: Domain) -> isl.Set:
-        """The points of a domain with the lengths for which they are there."""
+        """The points of a domain, each with the lengths for which it exists."""
         where = conjunction(inside(domain, self.universe, self.env), facts(self.universe, self.env))
         return _points(self, where, self.at(domain.dims))
 
     def at(self, dims: tuple[str, ...]) -> Coordinates:
-        """Points with lengths."""
+        """The coordinates of points with lengths."""
         return self.frame.coordinates((*dims, *self.ends))
 
     def access_map(
@@ -188,24 +188,32 @@ class Unended(Space):
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
     ) -> isl.Map:
         """Sink points to the source points that they read, each with its lengths."""
-        here, there = self.at(sink.dims), self.at(source.dims)
+        sink_at, source_at = self.at(sink.dims), self.at(source.dims)
         moved = [substitute_entry(e, self.env) for e in entries]
-        found = maps.access(self.frame, here, moved, there)
+        relation = maps.access(self.frame, sink_at, moved, source_at)
         for b in self.universe.ended:
-            found = found.intersect(self._same(b, sink, source, here, there))
-        found = found.intersect_domain(self.ended(sink))
-        return found.intersect_range(self.ended(source)) if clip else found
+            relation = relation.intersect(self._same(b, sink, source, sink_at, source_at))
+        relation = relation.intersect_domain(self.ended(sink))
+        return relation.intersect_range(self.ended(source)) if clip else relation
 
     def _same(
-        self, bound: Bound, sink: Domain, source: Domain, here: Coordinates, there: Coordinates
+        self,
+        bound: Bound,
+        sink: Domain,
+        source: Domain,
+        sink_at: Coordinates,
+        source_at: Coordinates,
     ) -> isl.Map:
-        """A length is the same on both sides, except at different points of what it varies over."""
+        """The pairs of points with the same length.
+
+        Pairs that differ in a dimension over which the length varies may have different lengths.
+        """
         name = primed(bound.name)
-        same = here.env[name].eq_map(there.env[name])
+        same = sink_at.env[name].eq_map(source_at.env[name])
         if any(d not in sink.dims or d not in source.dims for d in bound.outer):
             return same.universe(same.get_space())
         for d in bound.outer:
-            first, second = here.env[d], there.env[d]
+            first, second = sink_at.env[d], source_at.env[d]
             same = same.union(first.lt_map(second)).union(first.gt_map(second))
         return same
 
@@ -236,7 +244,7 @@ class Unended(Space):
 
 
 class Run(Space):
-    """The space of runs of which both is known: how long they are, and could have been.
+    """The space of completed runs: both the lengths and the largest lengths are parameters.
 
     Bounds that tensors end stand for their lengths; ``largest`` names the parameters that stand for
     the largest ones.
@@ -263,15 +271,15 @@ class Run(Space):
     @cached_property
     def symbolic(self) -> Space:
         """The same space without the values of fixed bounds."""
-        found = Run.__new__(Run)
-        found.largest = self.largest
+        space = Run.__new__(Run)
+        space.largest = self.largest
         bounds = self.universe.bounds
         free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
-        Space.__init__(found, replace(self.universe, bounds=tuple(free)), self.frame)
-        return found
+        Space.__init__(space, replace(self.universe, bounds=tuple(free)), self.frame)
+        return space
 
     def sized(self, s: isl.Set) -> isl.Set:
-        """The points that are there for some lengths, whatever the largest ones."""
+        """The points that exist for some lengths, whatever the largest ones."""
         for name in self.largest:
             k = s.find_dim_by_name(D.param, name)
             if k >= 0:
@@ -279,28 +287,28 @@ class Run(Space):
         return s
 
     def size(self, e: Expr) -> Expr:
-        """A value over largest lengths, where bounds that tensors end stand for these."""
+        """A value over largest lengths, with these written as the ended bounds."""
         return substitute(e, {most: Sym(name) for name, most in self.largest.items()})
 
 
 def largest(universe: Universe) -> dict[str, str]:
     """Names for the largest values of bounds that are lengths, or follow from them."""
     taken = [b.name for b in universe.bounds] + [d.name for d in universe.dims]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in universe.lengths:
-        found[name] = f"{name}_max"
-        while found[name] in taken:
-            found[name] += "_"
-        taken.append(found[name])
-    return found
+        names[name] = f"{name}_max"
+        while names[name] in taken:
+            names[name] += "_"
+        taken.append(names[name])
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """What a task does that may depend on the length of a bound, in its own dimensions.
+    """The ways in which a task may depend on the length of a bound, in its own dimensions.
 
-    ``domain`` are its points, ``reads`` its accesses, ``mentions`` the values that it uses. Points
-    that differ in ``together`` only are executed at once, and wait for the same.
+    ``domain`` are its points, ``reads`` its accesses, ``mentions`` the index values that it uses.
+    Points that differ in ``together`` only are executed at once, and wait for the same steps.
     """
 
     bound: str
@@ -311,10 +319,10 @@ class Waits:
 
 
 def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
-    """The task's points, without what runs ``together``, to those of what ends the bound for which
-    they must wait.
+    """The dependences of a task's points on the steps of the statement that ends the bound.
 
-    ``space`` is one without fixed bounds, in which ended bounds stand for their largest lengths.
+    The task's dimensions in ``together`` are projected out. ``space`` is one without fixed bounds,
+    in which ended bounds stand for their largest lengths.
     """
     universe, frame = space.universe, space.frame
     others = [b.name for b in universe.ended if b.name != task.bound]
@@ -324,11 +332,11 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
     longest = universe.at_lengths({**fixed, task.bound: Sym(task.bound)})
     shorter = universe.at_lengths({**fixed, task.bound: Sym(primed(task.bound))})
     able = _points(space, facts(universe, shorter), at)
-    here, there = (
+    full, shortened = (
         _points(space, inside(task.domain, universe, env), at) for env in (longest, shorter)
     )
-    differ = here.subtract(there).union(there.subtract(here))
-    both = here.intersect(there)
+    differ = full.subtract(shortened).union(shortened.subtract(full))
+    both = full.intersect(shortened)
     for entries in task.reads:
         first, other = (
             _access(space, at, tuple(substitute_entry(e, env) for e in entries))
@@ -350,13 +358,13 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
         last if universe.dim(d).bound == task.bound and d not in _outer(universe, task) else Sym(d)
         for d in stop.dims
     )
-    found = maps.access(frame, at, steps, frame.coordinates(stop.dims))
-    found = found.intersect_domain(differ.intersect(able))
+    relation = maps.access(frame, at, steps, frame.coordinates(stop.dims))
+    relation = relation.intersect_domain(differ.intersect(able))
     n = 1 + len(others)
-    found = found.project_out(D.in_, found.dim(D.in_) - n, n)
+    relation = relation.project_out(D.in_, relation.dim(D.in_) - n, n)
     for k in reversed([k for k, d in enumerate(task.domain.dims) if d in task.together]):
-        found = found.project_out(D.in_, k, 1)
-    return found.coalesce()
+        relation = relation.project_out(D.in_, k, 1)
+    return relation.coalesce()
 
 
 def _outer(universe: Universe, task: Waits) -> tuple[str, ...]:
@@ -376,7 +384,7 @@ def _access(space: Space, at: Coordinates, entries: tuple[Entry, ...]) -> isl.Ma
 
 
 def may_wait(universe: Universe, task: Waits) -> bool:
-    """Whether anything that a task does depends on the length of a bound."""
+    """Whether anything in a task depends on the length of a bound."""
     entries = [e for entries in task.reads for e in entries]
     named = [n for e in (task.domain.where, *entries, *task.mentions) for n in symbols(e)]
     named += [universe.dim(d).bound for d in task.domain.dims]

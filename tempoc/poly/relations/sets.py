@@ -33,9 +33,9 @@ from tempoc.symbolic.expr import (
 R = TypeVar("R")
 
 SOON = 10_000_000
-"""Steps of isl, some seconds."""
+"""The first limit for a query, in steps of isl: some seconds."""
 LEAST = 300_000
-"""What any question may take, some hundredths of a second."""
+"""The least limit for a query: some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +64,17 @@ class IslFrame:
 
     def val(self, value: int) -> isl.Val:
         """An integer of this context."""
-        found = self._values.get(value)
-        if found is None:
+        cached = self._values.get(value)
+        if cached is None:
             # Through text: numbers may be larger than a C long.
-            found = self._values[value] = isl.Val.read_from_str(self.context, str(value))
-        return found
+            cached = self._values[value] = isl.Val.read_from_str(self.context, str(value))
+        return cached
 
     def limited(self, steps: int, answer: Callable[[], R]) -> R | None:
-        """What isl answers in so many of its steps, or `None`: it takes more, or gives up itself.
+        """The result of isl within so many steps; `None` if it takes more, or fails.
 
-        Steps are counted and not timed, so that what is given up depends on no machine. Questions
-        that are part of the answer have their share of the same steps.
+        Steps are counted, not timed, so that the outcome does not depend on the machine. Nested
+        queries share the steps of the outer one.
         """
         if self._is_limited:
             return answer()
@@ -90,19 +90,19 @@ class IslFrame:
             self.context.set_max_operations(0)
             self.context.reset_operations()
 
-    def bearable(self, answer: Callable[[], R]) -> R | None:
-        """What isl answers soon, or `None`; with each answer that it does not, patience halves."""
-        found = self.limited(max(SOON >> self._hard, LEAST), answer)
-        self._hard += found is None and not self._is_limited
-        return found
+    def within_patience(self, answer: Callable[[], R]) -> R | None:
+        """The result of isl within a limit of steps, or `None`; each failure halves the limit."""
+        result = self.limited(max(SOON >> self._hard, LEAST), answer)
+        self._hard += result is None and not self._is_limited
+        return result
 
     def coordinates(self, dims: tuple[str, ...], name: str = "") -> Coordinates:
         """The tuple `name[dims]`."""
         key = (dims, name)
-        found = self._coordinates.get(key)
-        if found is None:
-            found = self._coordinates[key] = self._make(dims, name)
-        return found
+        cached = self._coordinates.get(key)
+        if cached is None:
+            cached = self._coordinates[key] = self._make(dims, name)
+        return cached
 
     def _make(self, dims: tuple[str, ...], name: str) -> Coordinates:
         space = self.param_space.add_unnamed_tuple_ui(len(dims))
@@ -181,7 +181,7 @@ _RELATIONS = {
 
 
 def basic_sets(s: isl.Set) -> tuple[isl.BasicSet, ...]:
-    """The convex pieces of a set, with their divisions made explicit."""
+    """The convex pieces of a set, with explicit divisions."""
     return tuple(s.compute_divs().get_basic_sets())
 
 

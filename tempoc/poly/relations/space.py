@@ -1,8 +1,8 @@
-"""The space of a compilation: all questions about time are asked here, and answered exactly.
+"""The space of a compilation: exact queries about domains, conditions and accesses.
 
-Two kinds of facts about bounds hold: every bound is at least 1, derived bounds have their
-equations and the program's assumptions are true (always); fixed bounds have their values (`L = 30`,
-in proofs only, so that schedules and simplified conditions do not depend on a number).
+Two kinds of facts about bounds hold: every bound is at least 1, derived bounds have their equations
+and the program's assumptions are true (always); fixed bounds have their values (`L = 30`, in proofs
+only, so that schedules and simplified conditions do not depend on a number).
 """
 
 from __future__ import annotations
@@ -106,28 +106,28 @@ class Space:
         return result
 
     def points(self, condition: Expr, dims: tuple[str, ...]) -> isl.Set:
-        """Where a condition holds, without any other fact."""
+        """The points at which a condition holds, without any other fact."""
         at = self.frame.coordinates(dims)
         key = ("points", dims, condition)
         return self.known.once(key, lambda: self.frame.condition(condition, at))
 
     def sized(self, s: isl.Set) -> isl.Set:
-        """Points without what is not known when room is made for them."""
+        """The points without parameters that are unknown when a buffer is allocated."""
         return s
 
     def size(self, e: Expr) -> Expr:
-        """A value found over `sized` points."""
+        """A value over `sized` points, in bounds that are known at allocation."""
         return e
 
     def domain(self, s: isl.Set, dims: tuple[str, ...]) -> Domain:
         """A set of points of some dimensions (made in the `symbolic` space) as a domain."""
-        found = Domain(dims, recover.condition(s, self.symbolic.set(Domain(dims))))
-        if self.is_empty(found):
+        candidate = Domain(dims, recover.condition(s, self.symbolic.set(Domain(dims))))
+        if self.is_empty(candidate):
             return Domain(dims, FALSE)
         box = Domain(dims)
-        if self.implies(box, found.where):
+        if self.implies(box, candidate.where):
             return box
-        return Domain(dims, self._pruned(found.where, box))
+        return Domain(dims, self._pruned(candidate.where, box))
 
     # Proofs
 
@@ -136,15 +136,15 @@ class Space:
         return domain.where != TRUE and (domain.where == FALSE or bool(self.set(domain).is_empty()))
 
     def implies(self, domain: Domain, condition: Expr) -> bool:
-        """Whether the condition provably holds at every point (products: by looking only)."""
+        """Whether the condition provably holds at every point (products: syntactically only)."""
         if condition == TRUE or condition == domain.where:
             return True
         key = (domain, condition)
-        found = self._proofs.get(key)
-        if found is None:
-            found = fast.implies(domain, condition, self.universe) or self._proved(*key)
-            self._proofs[key] = found
-        return found
+        proved = self._proofs.get(key)
+        if proved is None:
+            proved = fast.implies(domain, condition, self.universe) or self._proved(*key)
+            self._proofs[key] = proved
+        return proved
 
     def _proved(self, domain: Domain, condition: Expr) -> bool:
         if not is_affine(condition):
@@ -156,9 +156,9 @@ class Space:
         if a == b:
             return True
         if is_condition(a):
-            here = self.set(domain)
+            inside = self.set(domain)
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
-            return bool(first.intersect(here).is_equal(second.intersect(here)))
+            return bool(first.intersect(inside).is_equal(second.intersect(inside)))
         if not (is_affine(a) and is_affine(b)):
             plain = (products.without_values(e, self.universe) for e in (a, b))
             first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in plain)
@@ -183,17 +183,20 @@ class Space:
         if self.implies(domain, condition):
             return None
         bad = self.set(domain).subtract(self.points(condition, domain.dims))
-        found = least_point(bad, self.frame.params)
-        assert found is not None
-        return {**found[0], **dict(zip(domain.dims, found[1], strict=True))}
+        least = least_point(bad, self.frame.params)
+        assert least is not None
+        return {**least[0], **dict(zip(domain.dims, least[1], strict=True))}
 
     # Rewriting
 
     def simplify(self, condition: Expr, given: Domain) -> Expr:
-        """A condition with the same truth at every point of `given`, as short as is found soon."""
+        """A shorter condition with the same truth everywhere in `given`, within limited steps."""
         key = ("simplify", condition, given)
         return self.known.once(
-            key, lambda: self.frame.bearable(lambda: self._simplify(condition, given)) or condition
+            key,
+            lambda: (
+                self.frame.within_patience(lambda: self._simplify(condition, given)) or condition
+            ),
         )
 
     def _simplify(self, condition: Expr, given: Domain) -> Expr:
@@ -202,41 +205,43 @@ class Space:
         if self.disjoint(condition, TRUE, given):
             return FALSE
         short = self._pruned(condition, given)
-        there = self.symbolic
-        whole = there.points(condition, given.dims)
-        other = self._pruned(recover.condition(whole, there.set(given)), given)
+        symbolic = self.symbolic
+        holds = symbolic.points(condition, given.dims)
+        other = self._pruned(recover.condition(holds, symbolic.set(given)), given)
         return min(short, other, key=recover.plainness)
 
     def _pruned(self, condition: Expr, given: Domain) -> Expr:
-        """Drop the parts that the others and `given` decide already."""
+        """The condition without the parts that the others and `given` imply."""
         if not isinstance(condition, (Conjunction, Disjunction)):
             return condition
-        kept = [self._pruned(a, given) for a in condition.args]
-        for part in tuple(kept):
-            rest = [c for c in kept if c is not part]
+        parts = [self._pruned(a, given) for a in condition.args]
+        for part in tuple(parts):
+            others = [c for c in parts if c is not part]
             if isinstance(condition, Conjunction):
-                decided = self.implies(replace(given, where=conjunction(given.where, *rest)), part)
+                decided = self.implies(
+                    replace(given, where=conjunction(given.where, *others)), part
+                )
             else:
-                here = replace(given, where=conjunction(given.where, part))
-                decided = self.implies(here, disjunction(*rest))
+                given_part = replace(given, where=conjunction(given.where, part))
+                decided = self.implies(given_part, disjunction(*others))
             if decided:
-                kept = rest
-        return conjunction(*kept) if isinstance(condition, Conjunction) else disjunction(*kept)
+                parts = others
+        return conjunction(*parts) if isinstance(condition, Conjunction) else disjunction(*parts)
 
     def reduce(self, e: Expr, given: Domain) -> Expr:
         """A value expression without the `min` and `max` arguments that never win in `given`."""
         if not isinstance(e, (IndexMin, IndexMax)) or not is_affine(e):
             return e
-        kept = list(e.args)
+        args = list(e.args)
         for part in e.args:
-            rest = [a for a in kept if a is not part]
+            others = [a for a in args if a is not part]
             small = isinstance(e, IndexMin)
             if any(
                 self.implies(given, compare("<=", a, part) if small else compare(">=", a, part))
-                for a in rest
+                for a in others
             ):
-                kept = rest
-        return minimum(*kept) if isinstance(e, IndexMin) else maximum(*kept)
+                args = others
+        return minimum(*args) if isinstance(e, IndexMin) else maximum(*args)
 
     # Domains from domains
 
@@ -273,9 +278,11 @@ class Space:
     def subtract(self, a: Domain, b: Domain) -> Domain:
         """The points of the first that are none of the second."""
         dims = self.universe.sorted((*a.dims, *b.dims))
-        there = self.symbolic
-        rest = there.set(Domain(dims, a.where)).subtract(there.set(Domain(dims, b.where)))
-        return self.domain(rest, dims)
+        symbolic = self.symbolic
+        difference = symbolic.set(Domain(dims, a.where)).subtract(
+            symbolic.set(Domain(dims, b.where))
+        )
+        return self.domain(difference, dims)
 
     # Values
 
@@ -312,18 +319,18 @@ class Space:
         return self.extreme(function, points, greatest=greatest)
 
     def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> Expr:
-        """The greatest or least value of a function over points that there are."""
+        """The greatest or least value of a function over a set that is not empty."""
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
-        there = self.symbolic
+        symbolic = self.symbolic
         try:
             best = values.dim_max(0) if greatest else values.dim_min(0)
         except isl.Error:  # isl gives up on some divisions; without them we get a bound
             values = values.remove_divs()
             best = values.dim_max(0) if greatest else values.dim_min(0)
-        found = recover.value(best, there.context)
-        if found is not None:
-            return found
-        parts = [recover.affine(aff) for aff in recover.distinct(best.gist(there.context))]
+        exact = recover.value(best, symbolic.context)
+        if exact is not None:
+            return exact
+        parts = [recover.affine(aff) for aff in recover.distinct(best.gist(symbolic.context))]
         return maximum(*parts) if greatest else minimum(*parts)
 
     # Accesses
@@ -333,12 +340,12 @@ class Space:
     ) -> isl.Map:
         """Sink points to the source points they read (to any integer point unless `clip`)."""
         key = (sink, entries, source)
-        found = self._maps.get(key)
-        if found is None:
+        relation = self._maps.get(key)
+        if relation is None:
             at = self.frame.coordinates
-            found = maps.access(self.frame, at(sink.dims), entries, at(source.dims))
-            found = self._maps[key] = found.intersect_domain(self.set(sink))
-        return found.intersect_range(self.set(source)) if clip else found
+            relation = maps.access(self.frame, at(sink.dims), entries, at(source.dims))
+            relation = self._maps[key] = relation.intersect_domain(self.set(sink))
+        return relation.intersect_range(self.set(source)) if clip else relation
 
     def outside(
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain
@@ -356,11 +363,11 @@ class Space:
         if fast.inside(sink, entries, source, self.universe):
             return None
         bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
-        found = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
-        if found is None:
+        least = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
+        if least is None:
             return None
-        point = {**found[0], **dict(zip(sink.dims, found[1], strict=False))}
-        index = found[1][len(sink.dims) :]
+        point = {**least[0], **dict(zip(sink.dims, least[1], strict=False))}
+        index = least[1][len(sink.dims) :]
         limits = (point[self.universe.dim(d).bound] for d in source.dims)
         leaves = zip(source.dims, index, limits, strict=True)
         dim = next((d for d, i, limit in leaves if not 0 <= i < limit), None)
@@ -370,12 +377,12 @@ class Space:
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain
     ) -> dict[str, frozenset[int]]:
         """For each common dimension the possible signs of its sink value minus its source value."""
-        found: dict[str, frozenset[int]] = {}
+        possible: dict[str, frozenset[int]] = {}
         for dim, entry in zip(source.dims, entries, strict=True):
             if dim in sink.dims:
                 quick = fast.signs(dim, entry)
-                found[dim] = self._signs(sink, dim, entry) if quick is None else quick
-        return found
+                possible[dim] = self._signs(sink, dim, entry) if quick is None else quick
+        return possible
 
     def _signs(self, sink: Domain, dim: str, entry: Entry) -> frozenset[int]:
         """By emptiness of the points with each sign, entry by entry (a superset for pairs)."""

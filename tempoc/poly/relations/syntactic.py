@@ -1,4 +1,4 @@
-"""Answers by looking: what most programs ask, without isl. `None` or `False` means: ask isl."""
+"""Syntactic proofs, without isl: a fast path. `None` or `False` means undecided."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 def inside(sink: Domain, entries: tuple[Entry, ...], source: Domain, universe: Universe) -> bool:
-    """Whether an access obviously stays in its source."""
+    """Whether an access is syntactically inside its source."""
     if source.where != TRUE and not _same_hole(sink, entries, source):
         return False
     return all(
@@ -56,7 +56,7 @@ def _floor(e: Expr, sink: Domain, universe: Universe) -> bool:
 
 
 def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
-    """Whether `e >= low` because symbols are at least 0 (bounds 1, if told which they are)."""
+    """Whether `e >= low` because symbols are at least 0 (and `bounds` at least 1)."""
     if bounds is not None:
         e = substitute(e, {b.name: Sym(b.name) + 1 for b in bounds.bounds})
     least = interval(e)[0]
@@ -64,15 +64,16 @@ def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
 
 
 def no_less(low: int, size: Expr, universe: Universe) -> Expr:
-    """The size of an array, which is never less than ``low``.
+    """The size of an array, clamped to at least ``low`` where it might be less.
 
-    A formula for it may be where there are no points, and kernels are traced for such bounds too.
+    A size formula may be evaluated for bounds without any point, and kernels are traced for these
+    too.
     """
     return size if at_least(size, low, universe) else maximum(Const(low), size)
 
 
 def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
-    """Whether `e <= bound` everywhere: by the extremes of the dimensions in it."""
+    """Whether `e <= bound` at all points, by the extremes of its dimensions."""
     if isinstance(e, IndexMin) and any(at_most(a, bound, sink, universe) for a in e.args):
         return True
     if e in (bound, ONE):
@@ -82,7 +83,7 @@ def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
 
 
 def implies(domain: Domain, condition: Expr, universe: Universe) -> bool:
-    """Whether a condition is one of the domain's own, or a comparison decided by the box."""
+    """Whether a condition is a conjunct of the domain, or a comparison that the box decides."""
     if isinstance(condition, Conjunction):
         return all(implies(domain, c, universe) for c in condition.args)
     conjuncts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)

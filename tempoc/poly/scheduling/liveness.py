@@ -1,19 +1,19 @@
-"""How long stored values live under a frozen schedule: exact, by relations, without another solver.
+"""Live ranges of stored values under a fixed schedule: exact, as relations.
 
 Usage (all in index expressions, no isl)::
 
     life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, kept)})
     life.windows("h")              slots needed along each dimension, modulo storage
-    life.releases("h")             which cells die right after which statement, and where
+    life.releases("h")             the cells that die right after each statement
     life.last_use("h", "s", at)    where a read by `s` of the cell `at` is the cell's last use
 
 Time is the position in the schedule. Inside one statement instance reads come before writes, so
-that a value read for the last time by the instance that writes another one may share its slot;
-*late* reads (those of what the instance itself writes) come after its writes. Values that outputs
-read (`kept`) live on after the last statement. Values never read are dead once written.
+that a value whose last use is in the instance that writes another one may share its slot; *late*
+reads (of values that the instance itself writes) come after its writes. Values that outputs read
+(`kept`) are live after the last statement. Values that are never read are dead once written.
 
-Entries with many divisions can take isl hours. A question without an answer soon is given up:
-the tensor keeps all its slots, or what it holds, until the end.
+Entries with many divisions can take isl hours. Queries are limited in steps: if one is given up,
+the tensor gets a slot for each point, or its values live until the end.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A tensor: where it is defined, who writes it and reads it, which parts outputs take."""
+    """A tensor: its domain, its writers and readers, and the parts that outputs take."""
 
     domain: Domain
     writes: tuple[TensorUse, ...]
@@ -80,7 +80,7 @@ class CellDeath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touch:
-    """A use by when and how it touches the tensor, whatever its task is called."""
+    """A use of a tensor, identified by its times and entries instead of its task."""
 
     moments: Moments
     entries: tuple[Entry, ...]
@@ -90,7 +90,7 @@ class _Touch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Life:
-    """A stored tensor in these terms: what is alike has one, and is asked about once."""
+    """A stored tensor whose uses are `_Touch`: equal ones share their results in the memo table."""
 
     domain: Domain
     writes: tuple[_Touch, ...]
@@ -98,14 +98,14 @@ class _Life:
     kept: tuple[tuple[Entry, ...], ...]
 
     def distinct(self) -> _Life:
-        """Without uses that are the same as others."""
+        """The same without duplicate uses."""
         writes, reads = (tuple(dict.fromkeys(uses)) for uses in (self.writes, self.reads))
         return replace(self, writes=writes, reads=reads)
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Live ranges of the stored tensors of a scheduled program; everything is computed once."""
+    """Live ranges of the stored tensors of a scheduled program; all results are memoized."""
 
     timeline: Timeline
     stored: Mapping[str, Stored]
@@ -121,8 +121,8 @@ class Liveness:
         stored = self.stored[tensor]
         # Whatever is alive is compared with what is written, nothing else.
         life = self._life(stored, [w.task for w in stored.writes]).distinct()
-        found = order or stored.domain.dims
-        sizes = self._limited("windows", (life, found), lambda: self._windows(life, found))
+        dims = order or stored.domain.dims
+        sizes = self._limited("windows", (life, dims), lambda: self._windows(life, dims))
         if sizes is None:
             universe = self.timeline.space.universe
             return tuple(Sym(universe.dim(d).bound) for d in stored.domain.dims)
@@ -131,24 +131,24 @@ class Liveness:
     def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
         dims = life.domain.dims
         gaps = self._once("gaps", life, lambda: self._gaps(life))
-        found: dict[str, Expr] = {}
+        sizes: dict[str, Expr] = {}
         for dim in order:
             k = dims.index(dim)
             if gaps is None or gaps.is_empty():
-                found[dim] = ONE
+                sizes[dim] = ONE
                 continue
-            found[dim] = self._size(gaps, k, dim)
+            sizes[dim] = self._size(gaps, k, dim)
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
-        return tuple(found[dim] for dim in dims)
+        return tuple(sizes[dim] for dim in dims)
 
     def _gaps(self, life: _Life) -> isl.Set | None:
-        """How far apart values are that are alive together."""
+        """The distances between cells that are live at the same time."""
         if not life.writes:
             return None
         writes = replace(life, reads=(), kept=())
         gaps = [self._clash(writes, use) for use in life.reads]
-        if (kept := self._kept(life)) is not None:
-            gaps.append(self._since(writes).intersect_domain(kept).deltas())
+        if (outputs := self._output_cells(life)) is not None:
+            gaps.append(self._since(writes).intersect_domain(outputs).deltas())
         return maps.union(gaps) if gaps else None
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
@@ -171,72 +171,74 @@ class Liveness:
             [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
         ):
             larger = [minimum(*larger)]
-        known = any(fast.at_least(p, 1, universe) for p in larger)
-        found = maximum(*larger) if known else maximum(ONE, *larger)
-        if exact is None and interval(found)[1] is None and (most := _most(size)) is not None:
+        is_positive = any(fast.at_least(p, 1, universe) for p in larger)
+        slots = maximum(*larger) if is_positive else maximum(ONE, *larger)
+        if exact is None and interval(slots)[1] is None and (most := _most(size)) is not None:
             # There is a limit for all bounds, which the greatest of all parts does not show.
             return minimum(Const(most), Sym(universe.dim(dim).bound))
-        return found
+        return slots
 
     def releases(self, tensor: str) -> tuple[CellDeath, ...]:
-        """Which cells die right after which statement, for all cells that die.
+        """The cells that die right after each statement, for all cells that die.
 
         A cell that is never read dies after its write. Deaths that cannot be stated as entries with
-        a condition are left out: those cells stay until the end.
+        a condition are left out: those cells live until the end.
         """
         stored = self.stored[tensor]
         uses = (*stored.reads, *stored.writes)
         life = self._life(stored, [u.task for u in uses])
-        found = self._limited("releases", life, lambda: tuple(self._releases(life)))
-        return tuple(replace(release, task=uses[k].task) for k, release in found or ())
+        deaths = self._limited("releases", life, lambda: tuple(self._releases(life)))
+        return tuple(replace(release, task=uses[k].task) for k, release in deaths or ())
 
     def _releases(self, life: _Life) -> Iterator[tuple[int, CellDeath]]:
-        """The releases after each of the reads and writes, by their place."""
-        rest = self._deaths(life)
-        if rest is None:
+        """The deaths after each of the reads and writes, by the index of the use."""
+        remaining = self._deaths(life)
+        if remaining is None:
             return
         for k, use in enumerate((*life.reads, *life.writes)):
             times = self.timeline.relation(use.moments)
-            here = rest.apply_range(times.reverse()).intersect(self._touch(life, use).reverse())
-            if not here.is_empty():
-                rest = rest.subtract_domain(here.domain())
-                yield from ((k, r) for r in self._stated(self._points(use), here.reverse()))
+            dying = remaining.apply_range(times.reverse()).intersect(
+                self._touch(life, use).reverse()
+            )
+            if not dying.is_empty():
+                remaining = remaining.subtract_domain(dying.domain())
+                yield from ((k, r) for r in self._stated(self._points(use), dying.reverse()))
 
     def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
-        """The condition, over the task's points, under which nobody needs the cells afterwards.
+        """The condition, over the task's points, under which the cells have no later use.
 
-        `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
-        `FALSE`: never.
+        `entries` are the cells that the task reads or writes; `TRUE`: they are always dead after
+        the task, `FALSE`: never.
         """
-        here = TensorUse(task=task, entries=entries)
-        life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
-        found = self._limited("last use", life, lambda: self._last_use(life))
-        return FALSE if found is None else found
+        last = TensorUse(task=task, entries=entries)
+        life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
+        condition = self._limited("last use", life, lambda: self._last_use(life))
+        return FALSE if condition is None else condition
 
     def _last_use(self, life: _Life) -> Expr:
-        """When the one who writes is the last one."""
-        (here,), space = life.writes, self.timeline.space
-        domain = self._points(here)
-        touched = self._touch(life, here)
+        """The condition under which the use of the only writer is the last one."""
+        (writer,), space = life.writes, self.timeline.space
+        domain = self._points(writer)
+        touched = self._touch(life, writer)
         later = isl.Set.empty(space.set(domain).get_space())
         for use in life.reads:
             later = later.union(self._again(replace(life, reads=(), kept=()), use))
-        if (kept := self._kept(life)) is not None:
-            later = later.union(touched.intersect_range(kept).domain())
+        if (outputs := self._output_cells(life)) is not None:
+            later = later.union(touched.intersect_range(outputs).domain())
         dead = space.set(domain).subtract(later)
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
 
     def _again(self, life: _Life, use: _Touch) -> isl.Set:
-        """When what the one who writes touches is used after that."""
+        """The points of the only writer whose cells `use` reads later."""
 
-        def made() -> isl.Set:
-            (here,) = life.writes
-            now = self.timeline.relation(here.moments)
+        def compute() -> isl.Set:
+            (writer,) = life.writes
+            now = self.timeline.relation(writer.moments)
             after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
-            again = self._touch(life, here).apply_range(self._reading(life, use))
-            return again.intersect(after).domain()
+            read_times = self._touch(life, writer).apply_range(self._reading(life, use))
+            return read_times.intersect(after).domain()
 
-        return self._once("again", (life, use), made)
+        return self._once("again", (life, use), compute)
 
     # Relations
 
@@ -244,9 +246,9 @@ class Liveness:
         return self.timeline.space.known.once((question, about, self.timeline.exact), make)
 
     def _limited(self, question: str, about: Hashable, make: Callable[[], R]) -> R | None:
-        """The answer, unless it takes too long."""
+        """The result, or `None` if isl takes too many steps."""
         frame = self.timeline.space.frame
-        return self._once(question, about, lambda: frame.bearable(make))
+        return self._once(question, about, lambda: frame.within_patience(make))
 
     def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
         """The tensor with times that compare with those of the anchors."""
@@ -265,9 +267,9 @@ class Liveness:
         return self.timeline.tasks[use.moments.like]
 
     def _touch(self, life: _Life, use: _Touch) -> isl.Map:
-        """The points of a use to the cells they touch."""
-        own = self._points(use)
-        at = Domain(own.dims, conjunction(own.where, use.where))
+        """The points of a use to the cells that they read or write."""
+        points = self._points(use)
+        at = Domain(points.dims, conjunction(points.where, use.where))
         return self._once(
             "touch",
             (at, use.entries, life.domain),
@@ -275,14 +277,14 @@ class Liveness:
         )
 
     def _reading(self, life: _Life, use: _Touch) -> isl.Map:
-        """The cells to the times at which the use touches them."""
+        """The cells to the times at which the use reads or writes them."""
         times = self.timeline.relation(use.moments)
         about = (life.domain, use)
         return self._once(
             "reading", about, lambda: self._touch(life, use).reverse().apply_range(times)
         )
 
-    def _kept(self, life: _Life) -> isl.Set | None:
+    def _output_cells(self, life: _Life) -> isl.Set | None:
         space = self.timeline.space
         sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.kept]
         total = None
@@ -291,26 +293,26 @@ class Liveness:
         return total
 
     def _clash(self, writes: _Life, use: _Touch) -> isl.Set:
-        """How far apart cells are of which the second is written while the first awaits the use."""
+        """The distances to cells that are written while a cell still awaits the use."""
 
-        def made() -> isl.Set:
+        def compute() -> isl.Set:
             born = self._born(writes)
             times = born.get_space().range()
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
             until = self._reading(writes, use).apply_range(order).apply_range(born.reverse())
             return self._since(writes).intersect(until).deltas()
 
-        return self._once("clash", (writes, use), made)
+        return self._once("clash", (writes, use), compute)
 
     def _since(self, writes: _Life) -> isl.Map:
-        """Pairs of cells of which the second is written when the first is, or later."""
+        """Pairs of cells of which the second is written at the same time as the first, or later."""
 
-        def made() -> isl.Map:
+        def compute() -> isl.Map:
             born = self._born(writes)
             later = isl.Map.lex_le(born.get_space().range())
             return born.apply_range(later).apply_range(born.reverse())
 
-        return self._once("since", writes, made)
+        return self._once("since", writes, compute)
 
     def _born(self, writes: _Life) -> isl.Map:
         """The cells to the times at which they are written."""
@@ -319,31 +321,31 @@ class Liveness:
         )
 
     def _deaths(self, life: _Life) -> isl.Map | None:
-        """Each cell that dies to the time of its last use."""
+        """Each cell that dies, to the time of its last use."""
         uses = [self._reading(life, u) for u in (*life.writes, *life.reads)]
         if not life.writes:
             return None
         last = maps.latest(maps.union(uses))
-        kept = self._kept(life)
-        return last if kept is None else last.subtract_domain(kept)
+        outputs = self._output_cells(life)
+        return last if outputs is None else last.subtract_domain(outputs)
 
     def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
-        """A task's points to the cells that die there, as entries with conditions."""
-        whole = list(self._release(domain, cells))
-        if whole:
-            yield from whole
+        """The cells that die at a task's points, as entries with conditions."""
+        exact = list(self._release(domain, cells))
+        if exact:
+            yield from exact
             return
         for part in cells.make_disjoint().get_basic_maps():
             yield from self._release(domain, isl.Map.from_basic_map(part))
 
     def _release(self, domain: Domain, cells: isl.Map) -> Iterator[CellDeath]:
-        found = recover.entries(cells)
-        if found is None or not found[1]:
+        recovered = recover.entries(cells)
+        if recovered is None or not recovered[1]:
             return
         points = self.timeline.space.set(domain)
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
-            yield CellDeath(task="", entries=found[0], where=where)
+            yield CellDeath(task="", entries=recovered[0], where=where)
 
 
 def _most(size: isl.PwAff) -> int | None:
@@ -353,6 +355,6 @@ def _most(size: isl.PwAff) -> int | None:
 
 
 def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:
-    """Whether each of some pieces of a size is nowhere less than the size."""
+    """Whether each of some pieces of a size is an upper bound of the size everywhere."""
     domain = size.domain()
     return all(domain.is_subset(size.le_set(p.to_pw_aff())) for p in pieces)

@@ -1,4 +1,4 @@
-"""Which tasks share a loop: the smallest groups that must, merged as far as that is legal."""
+"""Loop fusion: the smallest groups of tasks that must share a loop, merged as far as is legal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tempoc.symbolic.walk import symbols
 
 # A dimension and a direction: 1 upwards, -1 downwards.
 Option = tuple[str, int]
-# Where tasks stand along the dimension of a loop, unless at their own coordinate: those that lack
-# the dimension at a constant (`s[0] = x[0]` at 0), those that are delayed at `t+7`.
+# The position of tasks in a loop, where that is not their own coordinate: a constant for tasks that
+# lack the loop's dimension (`s[0] = x[0]` at 0), `t+7` for delayed ones.
 Pins = Mapping[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
 class FlowEdge:
-    """What is left of a flow: reader points to the writer points they need."""
+    """A flow, and the dependences of it that no outer loop carries: reader to writer points."""
 
     flow: Flow
     needs: isl.Map
@@ -34,11 +34,11 @@ class FlowEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopGroup:
-    """Tasks that share a loop along the first option; without options isl finds their order.
+    """Tasks that share a loop along the first option; without options isl determines their order.
 
-    `guest` are more options, with the pins that they need, along dimensions that some members lack
-    but stand along (step `k` at `k//16`): good for a loop with others. A `scalar` group has nothing
-    to loop over.
+    `guest` has further options, each with the pins that it needs, along dimensions that some
+    members lack but have a coordinate for (step `k` at `k//16`): they are used to join other
+    groups. A `scalar` group needs no loop.
     """
 
     members: tuple[str, ...]
@@ -49,8 +49,11 @@ class LoopGroup:
 
 
 class Wish(Enum):
-    """What a merge must offer: both groups' first option (with a delay), no loop turned around, a
-    delay."""
+    """The merges that are tried, in this order.
+
+    Both groups get their first option (then: with a delay), no loop is reversed (then: with a
+    delay), any.
+    """
 
     FAVOURITE = auto()
     LATE = auto()
@@ -60,7 +63,7 @@ class Wish(Enum):
 
 
 class Grouping:
-    """The groups of one level: `tasks` with `edges` inside loops over `done`."""
+    """The groups at one level: `tasks` with `edges` inside loops over the dimensions `done`."""
 
     def __init__(
         self,
@@ -74,16 +77,16 @@ class Grouping:
         self.edges = edges
         self.done = done
         self.place = {name: k for k, name in enumerate(problem.tasks)}
-        self.live = dict(enumerate(self.smallest()))
-        self.home = {m: k for k, g in self.live.items() for m in g.members}
-        self.paths = Paths(tuple(self.live), self.links())
+        self.groups = dict(enumerate(self.components()))
+        self.group_of = {m: k for k, g in self.groups.items() for m in g.members}
+        self.paths = Paths(tuple(self.groups), self.links())
 
-    def smallest(self) -> list[LoopGroup]:
-        """The strongly connected components with their options, sources before sinks."""
+    def components(self) -> list[LoopGroup]:
+        """The strongly connected components as groups, sources before sinks."""
         after: dict[str, list[str]] = {t: [] for t in self.tasks}
         for e in self.edges:
             after[e.flow.writer].append(e.flow.reader)
-        found = []
+        groups = []
         for members in reversed(cycles.components(self.tasks, after)):
             inside = within(members, self.edges)
             options = tuple(
@@ -97,16 +100,16 @@ class Grouping:
             guest = dict(self.guest_options(members, inside))
             if inside and not options and guest:
                 option, pins = next(iter(guest.items()))
-                found.append(LoopGroup(members=members, options=(option,), pins=pins))
+                groups.append(LoopGroup(members=members, options=(option,), pins=pins))
                 continue
             scalar = not inside and not options
-            found.append(LoopGroup(members=members, options=options, guest=guest, scalar=scalar))
-        return found
+            groups.append(LoopGroup(members=members, options=options, guest=guest, scalar=scalar))
+        return groups
 
     def guest_options(
         self, members: tuple[str, ...], inside: Sequence[FlowEdge]
     ) -> Iterator[tuple[Option, Pins]]:
-        """Options along dimensions that some members lack, but along which all stand."""
+        """Options along dimensions that some members lack, but for which all have a coordinate."""
         tasks, universe = self.problem.tasks, self.problem.space.universe
         stands = {m: coordinates(universe, tasks[m].dims) for m in members}
         for sign in (1, -1):
@@ -118,28 +121,28 @@ class Grouping:
                         yield (dim, sign), pins
 
     def merged(self) -> list[LoopGroup]:
-        """The groups, merged, in an order of execution."""
+        """The groups after all merges, in an order of execution."""
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
-        # First where both get the loop that each wants most, even if one must wait for the other; a
-        # delay is better than to turn a loop around that could run forwards.
+        # First the merges in which both get their first option, even if one must be delayed; a
+        # delay is better than to reverse a loop that could run forwards.
         for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
             for a, b in flows:
-                self.consider(a, b, wish)
-        for a, b in self.strangers():
-            self.consider(a, b, Wish.FAVOURITE)
-        start = {k: min(self.place[m] for m in g.members) for k, g in self.live.items()}
-        order = cycles.sort(sorted(self.live, key=start.__getitem__), self.links())
-        return [self.live[k] for k in order]
+                self.try_merge(a, b, wish)
+        for a, b in self.unconnected():
+            self.try_merge(a, b, Wish.FAVOURITE)
+        start = {k: min(self.place[m] for m in g.members) for k, g in self.groups.items()}
+        order = cycles.sort(sorted(self.groups, key=start.__getitem__), self.links())
+        return [self.groups[k] for k in order]
 
-    def strangers(self) -> Iterator[tuple[str, str]]:
-        """Pairs of groups, each by one of its tasks."""
-        groups = [g for g in self.live.values() if g.options]
+    def unconnected(self) -> Iterator[tuple[str, str]]:
+        """All pairs of groups, each represented by one of its tasks."""
+        groups = [g for g in self.groups.values() if g.options]
         firsts = sorted((g.members[0] for g in groups), key=self.place.__getitem__)
         return combinations(firsts, 2)
 
-    def consider(self, a: str, b: str, wish: Wish) -> None:
-        """Merge the groups of two tasks if they have an option in common and it is legal."""
-        first, second = self.live[self.home[a]], self.live[self.home[b]]
+    def try_merge(self, a: str, b: str, wish: Wish) -> None:
+        """Merge the groups of two tasks if they have a common option and that is legal."""
+        first, second = self.groups[self.group_of[a]], self.groups[self.group_of[b]]
         common = [o for o in first.options if o in second.options]
         common = common or [o for o in first.options if o in second.guest]
         common = common or [o for o in second.options if o in first.guest]
@@ -151,21 +154,21 @@ class Grouping:
             common = common if wish is Wish.FAVOURITE else common[:1]
         elif wish is not Wish.ANY:
             common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
-        self.join(self.home[a], self.home[b], common, wish)
+        self.join(self.group_of[a], self.group_of[b], common, wish)
 
     def join(self, first: int, second: int, common: Sequence[Option], wish: Wish) -> None:
-        """Make one of two groups, if a common loop is legal and no path leads out and back.
+        """Merge two groups, if a common loop is legal and no path leads out of both and back.
 
-        Groups on such a path come along where they can: `s[0] = x[0]` runs in the loop of `x` and
-        `s`, at 0.
+        Groups on such a path are merged too where that is possible: `s[0] = x[0]` runs in the loop
+        of `x` and `s`, at 0.
         """
         between = self.paths.between(first, second)
-        late = tuple(m for k in (*between, second) for m in self.live[k].members)
-        members = tuple(sorted((*self.live[first].members, *late), key=self.place.__getitem__))
+        late = tuple(m for k in (*between, second) for m in self.groups[k].members)
+        members = tuple(sorted((*self.groups[first].members, *late), key=self.place.__getitem__))
         inside = [
             e
             for e in within(members, self.edges)
-            if self.home[e.flow.writer] != self.home[e.flow.reader]
+            if self.group_of[e.flow.writer] != self.group_of[e.flow.reader]
         ]
         options: list[Option] = []
         for option in common:
@@ -176,7 +179,7 @@ class Grouping:
                 if wish is Wish.FAVOURITE and not options:
                     return
                 continue
-            if pins:  # they are right for this option alone
+            if pins:  # they are valid for this option alone
                 self.replace((first, *between, second), members, (option,), pins)
                 return
             options.append(option)
@@ -190,28 +193,28 @@ class Grouping:
         options: tuple[Option, ...],
         pins: Pins,
     ) -> None:
-        """Put one group in the place of several."""
+        """Replace several groups by one."""
         for k in old[1:]:
-            del self.live[k]
-        self.live[old[0]] = LoopGroup(members=members, options=options, pins=pins)
-        self.home.update(dict.fromkeys(members, old[0]))
+            del self.groups[k]
+        self.groups[old[0]] = LoopGroup(members=members, options=options, pins=pins)
+        self.group_of.update(dict.fromkeys(members, old[0]))
         self.paths.merge(old)
 
     def pins(self, parts: Sequence[int], between: Sequence[int], option: Option) -> Pins | None:
-        """Those of the parts, and those of what comes along; `None` if that cannot."""
-        guests = [k for k in parts if option not in self.live[k].options]
-        guests = [k for k in guests if option in self.live[k].guest]
-        more = self.pinned([k for k in between if k not in guests], option[0])
-        if more is None:
+        """The pins of the merged group for an option; `None` if some group cannot take part."""
+        guests = [k for k in parts if option not in self.groups[k].options]
+        guests = [k for k in guests if option in self.groups[k].guest]
+        pinned = self.pinned([k for k in between if k not in guests], option[0])
+        if pinned is None:
             return None
-        own = {m: e for k in parts for m, e in self.live[k].pins.items()}
-        lent = {m: e for k in guests for m, e in self.live[k].guest[option].items()}
-        return {**own, **lent, **more}
+        group_pins = {m: e for k in parts for m, e in self.groups[k].pins.items()}
+        guest_pins = {m: e for k in guests for m, e in self.groups[k].guest[option].items()}
+        return {**group_pins, **guest_pins, **pinned}
 
     def delayed(
         self, late: Sequence[str], inside: Sequence[FlowEdge], option: Option, pins: Pins
     ) -> Pins | None:
-        """The pins with some members as late as they must be; `None` if no constant will do."""
+        """The pins with `late` members delayed as far as needed; `None` if no constant suffices."""
         dim, sign = option
         steps = 0
         for e in inside:
@@ -225,7 +228,7 @@ class Grouping:
         return {**pins, **{m: pins.get(m, Sym(dim)) + sign * steps for m in late}}
 
     def gap(self, e: FlowEdge, option: Option, pins: Pins) -> int | None:
-        """How many steps a reader may come before what it needs; `None` if that has no limit."""
+        """The most steps by which a reader precedes its writer; `None` if they are unbounded."""
         dim, sign = option
         reader = coordinate(self.problem, e.flow.reader, dim, pins).as_map()
         writer = coordinate(self.problem, e.flow.writer, dim, pins).as_map()
@@ -234,8 +237,8 @@ class Grouping:
         return int(most.to_python()) if most.is_int() else None
 
     def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
-        """Where tasks without the dimension can run in a loop over it; `None` if some cannot."""
-        members = [m for k in between for m in self.live[k].members]
+        """The positions in a loop of tasks that lack its dimension; `None` if one has none."""
+        members = [m for k in between for m in self.groups[k].members]
         if any(dim in self.problem.tasks[m].dims for m in members):
             return None
         places = list(dict.fromkeys(self.places(members, dim)))
@@ -244,7 +247,7 @@ class Grouping:
         return dict.fromkeys(members, places[0]) if members else {}
 
     def places(self, members: Sequence[str], dim: str) -> Iterator[Expr]:
-        """The coordinates at which tasks write, or else read, tensors that have the dimension."""
+        """The coordinates at which tasks write, or else read, tensors with the dimension."""
         flows = [e.flow for e in self.edges]
         written = [
             f.written[f.tensor.dims.index(dim)]
@@ -261,16 +264,16 @@ class Grouping:
         yield from (p for p in points if not any(is_dim(n) for n in symbols(p)))
 
     def links(self) -> dict[int, list[int]]:
-        """Which groups read from which, by number."""
+        """The groups that read from each group, by number."""
         links: dict[int, list[int]] = {}
         for e in self.edges:
-            a, b = self.home[e.flow.writer], self.home[e.flow.reader]
+            a, b = self.group_of[e.flow.writer], self.group_of[e.flow.reader]
             if a != b and b not in links.setdefault(a, []):
                 links[a].append(b)
         return links
 
     def forwards(self, e: FlowEdge, option: Option, pins: Pins) -> bool:
-        """Whether no reader comes before what it needs along the option."""
+        """Whether no dependence of the edge runs backwards along the option."""
         return forwards(self.problem, e, option, pins)
 
 
@@ -281,7 +284,7 @@ def within(members: tuple[str, ...], edges: Sequence[FlowEdge]) -> list[FlowEdge
 
 
 def forwards(problem: SchedulingProblem, e: FlowEdge, option: Option, pins: Pins) -> bool:
-    """Whether no reader comes before what it needs along the option."""
+    """Whether no dependence of the edge runs backwards along the option."""
     dim, sign = option
     if e.flow.reader in pins or e.flow.writer in pins:
         reader = coordinate(problem, e.flow.reader, dim, pins)
@@ -294,7 +297,7 @@ def forwards(problem: SchedulingProblem, e: FlowEdge, option: Option, pins: Pins
 
 
 def inside_loop(problem: SchedulingProblem, e: FlowEdge, dim: str, pins: Pins) -> FlowEdge:
-    """What a loop over the dimension leaves of an edge."""
+    """The edge with the dependences that a loop over the dimension does not carry."""
     if e.flow.reader in pins or e.flow.writer in pins:
         reader = coordinate(problem, e.flow.reader, dim, pins)
         same = reader.eq_map(coordinate(problem, e.flow.writer, dim, pins))
@@ -304,7 +307,7 @@ def inside_loop(problem: SchedulingProblem, e: FlowEdge, dim: str, pins: Pins) -
 
 
 def coordinate(problem: SchedulingProblem, task: str, dim: str, pins: Pins) -> isl.PwAff:
-    """Where a task's points stand along a dimension."""
+    """The position of a task's points along a dimension."""
     at = problem.space.frame.coordinates(problem.tasks[task].dims, problem.labels[task])
     return problem.space.frame.value(pins.get(task, Sym(dim)), at)
 

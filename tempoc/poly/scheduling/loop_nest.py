@@ -6,8 +6,8 @@ Grammar::
          | When(condition, body, otherwise?) | Leaf(task, point)
 
 Variables are isl's (`c0`, `c1`, ...) and run upwards. They may be negative, which symbols never
-are, so that an expression holds `variable(c)`, a difference of two symbols, in place of `c`.
-`schedule/lower.py` makes readable loops of all this.
+are, so expressions contain `variable(c)`, a difference of two symbols, in place of `c`.
+`schedule/lower.py` turns the nest into readable loops.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tempoc.symbolic.expr import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestSequence:
-    """One after the other."""
+    """Nests that run one after the other."""
 
     items: tuple[LoopNest, ...]
 
@@ -70,7 +70,7 @@ class Let:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """The body where the condition holds, else the other one."""
+    """A condition: the body where it holds, else the other one."""
 
     condition: Expr
     body: LoopNest
@@ -89,15 +89,16 @@ LoopNest = NestSequence | NestLoop | Let | When | NestLeaf
 
 
 class Piecewise(Exception):
-    """The nest has a value that depends on a condition, which index expressions cannot state."""
+    """The nest has a piecewise value, which index expressions cannot state."""
 
 
 def build(problem: SchedulingProblem) -> LoopNest:
-    """The loops of an order of execution; `Unschedulable` if there is none.
+    """The loops of a schedule; `Unschedulable` if there is none.
 
-    Bands are separated, so that the steady state of a loop has no conditions, unless that makes the
-    program more than twice as long (odd and even points, peeled in all combinations); then those
-    within other bands are, which have the more steps, unless that does.
+    Conditions are separated from the steady state of loops by index-set splitting (isl's
+    `separate`), unless that makes the program more than twice as long (odd and even points, peeled
+    in all combinations). Then only the loops inside others are split, which have more steps, unless
+    that is too long as well.
     """
     if not problem.tasks:
         return NestSequence(items=())
@@ -109,8 +110,8 @@ def build(problem: SchedulingProblem) -> LoopNest:
         if outermost is None:
             return reader.nest(builder.node_from_schedule(schedule))
         separate = partial(_separated, problem=problem, outermost=outermost)
-        found = schedule.map_schedule_node_bottom_up(separate)
-        return reader.nest(builder.node_from_schedule(found))
+        separated = schedule.map_schedule_node_bottom_up(separate)
+        return reader.nest(builder.node_from_schedule(separated))
 
     plain: LoopNest | None = None
     for outermost in (0, 1):
@@ -130,7 +131,7 @@ def build(problem: SchedulingProblem) -> LoopNest:
 def _separated(
     node: isl.ScheduleNode, problem: SchedulingProblem, outermost: int
 ) -> isl.ScheduleNode:
-    """The node, if it is a band within so many members of others, with all its loops separate."""
+    """The node; all loops of a band that is nested in `outermost` others are marked `separate`."""
     if node.get_type() != isl.schedule_node_type.band or node.get_schedule_depth() < outermost:
         return node
     if not _may_end(node, problem):
@@ -140,7 +141,7 @@ def _separated(
 
 
 def _may_end(node: isl.ScheduleNode, problem: SchedulingProblem) -> bool:
-    """Whether steps of the band may turn out not to be there: a last one is not peeled then."""
+    """Whether the band's bound is decided during the run; its last step is not peeled then."""
     universe = problem.space.universe
     if not universe.lengths:
         return False
@@ -151,7 +152,7 @@ def _may_end(node: isl.ScheduleNode, problem: SchedulingProblem) -> bool:
 
 
 def _size(nest: LoopNest) -> int:
-    """How many lines it takes to write the loops down."""
+    """The number of lines of a nest, written as loops."""
     match nest:
         case NestSequence(items=items):
             return sum(_size(item) for item in items)
@@ -207,14 +208,14 @@ _COMPARE: dict[int, CompareOp] = {
 
 
 class _IslTreeReader:
-    """Reads isl's tree."""
+    """Converts isl's AST to a nest."""
 
     def __init__(self, params: tuple[str, ...], names: Mapping[str, str]) -> None:
         self.params = params
         self.names = names
 
     def nest(self, n: isl.AstNode) -> LoopNest:
-        """A node with all below it."""
+        """An AST node with its children."""
         kind, types = n.get_type(), isl.ast_node_type
         if kind == types.block:
             children = n.block_get_children()
@@ -248,7 +249,7 @@ class _IslTreeReader:
         return NestLoop(var=var, lower=lower, upper=upper, step=step.value, body=body)
 
     def expression(self, e: isl.AstExpr) -> Expr:
-        """An expression of isl's tree; `Piecewise` where it selects by a condition."""
+        """An expression of the AST; raises `Piecewise` for a selection."""
         if e.get_type() == isl.ast_expr_type.int:
             return Const(e.get_val().to_python())
         if e.get_type() == isl.ast_expr_type.id:
@@ -269,6 +270,6 @@ class _IslTreeReader:
         raise Piecewise(str(e))
 
     def condition(self, e: isl.AstExpr) -> Expr:
-        """A condition of isl's tree, which writes 1 for what always holds."""
-        found = self.expression(e)
-        return (TRUE if found.value else FALSE) if isinstance(found, Const) else found
+        """A condition of the AST, in which 1 stands for true."""
+        value = self.expression(e)
+        return (TRUE if value.value else FALSE) if isinstance(value, Const) else value

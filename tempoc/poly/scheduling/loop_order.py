@@ -1,19 +1,20 @@
-"""Loops as a person would write them: dimensions in declaration order, wherever that is legal.
+"""Readable loop nests: loops over dimensions in declaration order, wherever that is legal.
 
-isl looks for bands that can be tiled, and skews or shifts a stencil or an edit distance for that.
-We want the plain nest, so we look for it first. At each level, outermost first:
+isl's scheduler looks for tilable bands, for which it skews or shifts a stencil or an edit distance.
+The plain nest is easier to read and to vectorize, so it is tried first. At each level, outermost
+first:
 
-- the strongly connected components of what is left of the dependences are the smallest *groups*
-  that must share a loop; a group's *options* are the dimensions (and directions) along which no
-  dependence inside runs backwards;
+- the strongly connected components of the dependences that no outer loop carries are the smallest
+  *groups* that must share a loop; a group's *options* are the dimensions (and directions) along
+  which no dependence inside runs backwards;
 - groups connected by a flow are merged while a common option keeps all dependences between them
-  running forwards and no path leads out of the two and back (then also unconnected ones); what
-  reads a constant number of steps ahead (`g[t]` reads `r[t:t+n]`) runs that much later in the loop;
-- each group gets a loop along its first option; dependences that this loop carries are done, the
-  others are arranged inside.
+  running forwards and no path leads out of the two and back (then also unconnected ones); a task
+  that reads a constant number of steps ahead (`g[t]` reads `r[t:t+n]`) is delayed by that many;
+- each group gets a loop along its first option; the dependences that this loop does not carry are
+  arranged inside.
 
-A legal outer loop only takes dependences away, so that it never makes a program unschedulable.
-isl's scheduler is asked where this is not enough: for a group without an option.
+A legal outer loop only removes dependences, so that it never makes a program unschedulable. isl's
+scheduler is used for groups without an option.
 """
 
 from __future__ import annotations
@@ -44,25 +45,25 @@ def arrange(problem: SchedulingProblem) -> isl.Schedule:
 def check_order(problem: SchedulingProblem) -> None:
     """Raise `Unschedulable` if there is no order of execution.
 
-    It takes the steps of `arrange` that decide, and none of those that share loops.
+    It takes the steps of `arrange` that decide this, without fusing loops.
     """
     edges = _edges(problem)
-    waiting = [(tuple(problem.tasks), edges, tuple[str, ...]())]
-    while waiting:
-        tasks, edges, done = waiting.pop()
-        for group in Grouping(problem, tasks, edges, done).live.values():
+    worklist = [(tuple(problem.tasks), edges, tuple[str, ...]())]
+    while worklist:
+        tasks, edges, done = worklist.pop()
+        for group in Grouping(problem, tasks, edges, done).groups.values():
             inside = within(group.members, edges)
             if inside and not group.options:
                 problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
             elif inside:
                 dim = group.options[0][0]
-                left = [inside_loop(problem, e, dim, group.pins) for e in inside]
-                left = [e for e in left if not e.needs.is_empty()]
-                waiting.append((group.members, left, (*done, dim)))
+                remaining = [inside_loop(problem, e, dim, group.pins) for e in inside]
+                remaining = [e for e in remaining if not e.needs.is_empty()]
+                worklist.append((group.members, remaining, (*done, dim)))
 
 
 def _edges(problem: SchedulingProblem) -> list[FlowEdge]:
-    """The dependences that there are; `Unschedulable` if a point needs itself."""
+    """The dependences that are not empty; `Unschedulable` if a point depends on itself."""
     edges = [FlowEdge(f, problem.dependence(f)) for f in problem.flows]
     nonempty = [e for e in edges if not e.needs.is_empty()]
     for e in nonempty:
@@ -75,6 +76,8 @@ def _edges(problem: SchedulingProblem) -> list[FlowEdge]:
 
 
 class _Arrangement:
+    """Arranges tasks recursively, one loop level at a time."""
+
     def __init__(self, problem: SchedulingProblem) -> None:
         self.problem = problem
 
@@ -89,7 +92,7 @@ class _Arrangement:
         return reduce(isl.Schedule.sequence, schedules)
 
     def alone(self, task: str, done: tuple[str, ...]) -> isl.Schedule:
-        """A task without dependences: its loops in declaration order."""
+        """The schedule of a task without dependences: loops in declaration order."""
         schedule = isl.Schedule.from_domain(self.problem.points(task))
         for dim in reversed(self.problem.tasks[task].dims):
             if dim not in done:
@@ -97,7 +100,7 @@ class _Arrangement:
         return schedule
 
     def row(self, tasks: tuple[str, ...], option: Option, pins: Pins) -> isl.MultiUnionPwAff:
-        """The loop along an option: each point at its coordinate."""
+        """The loop along an option: each point at its position."""
         space, (dim, sign) = self.problem.space, option
         total = isl.UnionPwAff.empty(space.frame.param_space)
         for task in tasks:
@@ -111,13 +114,13 @@ class _Arrangement:
     def group(
         self, group: LoopGroup, edges: Sequence[FlowEdge], done: tuple[str, ...]
     ) -> isl.Schedule:
-        """The schedule of a group: its loop around what is left."""
+        """The schedule of a group: its loop around the dependences that the loop does not carry."""
         if group.scalar:
             return self.level(group.members, (), done)
         if not group.options:
             return self.problem.schedule(group.members, [(e.flow, e.needs) for e in edges])
         option = group.options[0]
-        left = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
-        left = [e for e in left if not e.needs.is_empty()]
-        body = self.level(group.members, left, (*done, option[0]))
+        remaining = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
+        remaining = [e for e in remaining if not e.needs.is_empty()]
+        body = self.level(group.members, remaining, (*done, option[0]))
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))

@@ -1,8 +1,8 @@
 """The scheduling problem: tasks, and the flows of data between them.
 
 Rules, each of which costs loops, minutes or correctness when broken: sizes stay symbolic; the
-proximity is not the dependence (see `hints`); dependences of a statement on itself have none;
-isl's options keep their defaults.
+proximity is not the dependence (see `proximity.py`); dependences of a statement on itself get no
+proximity; isl's options keep their defaults.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """A reader, a writer and a tensor between them, in index expressions.
+    """A data flow from a writer through a tensor to a reader, in index expressions.
 
     The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
     (in its own; maybe slices) where `where` holds. `forwarded`: a reader that is its own writer may
     read in one instance what that very instance writes. With ``waits`` nothing is read: the writer
-    decides whether a bound ends, and the reader must know.
+    decides whether a bound ends, and the reader depends on the decision.
     """
 
     reader: str
@@ -63,20 +63,20 @@ class SchedulingProblem:
         self._validity: dict[Flow, isl.Map] = {}
 
     def dependence(self, flow: Flow) -> isl.Map:
-        """Which points of the writer each point of the reader needs: reader to writer."""
-        found = self._validity.get(flow)
-        if found is None:
-            found = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
-            self._validity[flow] = found
-        return found
+        """The dependences of a flow: reader points to writer points."""
+        relation = self._validity.get(flow)
+        if relation is None:
+            relation = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
+            self._validity[flow] = relation
+        return relation
 
     def _wait(self, flow: Flow) -> isl.Map:
         assert flow.waits is not None
-        found = waits(self.plain, flow.waits, flow.tensor)
-        return maps.named(found, self.labels[flow.reader], self.labels[flow.writer])
+        relation = waits(self.plain, flow.waits, flow.tensor)
+        return maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
 
     def _linked(self, space: Unended, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
-        """Who needs whom if lengths are not known: for those with which both are there."""
+        """The dependences for unknown lengths: of points that exist for the same length."""
         writer = self.tasks[flow.writer]
         reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
         at = Domain(writer.dims, conjunction(writer.where, flow.where))
@@ -104,7 +104,7 @@ class SchedulingProblem:
         return reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
 
     def hint(self, flow: Flow) -> isl.Map | None:
-        """The pairs that had better be close in time; `None` for a task with itself."""
+        """The pairs of points that should be close in time; `None` for a task with itself."""
         if flow.reader == flow.writer or flow.waits is not None:
             return None
         reader, writer = self.tasks[flow.reader], self.tasks[flow.writer]
@@ -123,9 +123,9 @@ class SchedulingProblem:
         return named.to_union_set()
 
     def schedule(self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]) -> isl.Schedule:
-        """isl's order of some tasks under some dependences (parts of those of the flows).
+        """The schedule that isl finds for some tasks under some dependences (parts of the flows').
 
-        `Unschedulable` if there is none, `TooSlow` if isl does not come to an end.
+        `Unschedulable` if there is none, `TooSlow` if isl exceeds its time limit.
         """
         params = self.space.frame.param_space
         domain, validity = isl.UnionSet.empty(params), isl.UnionMap.empty(params)

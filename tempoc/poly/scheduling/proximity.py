@@ -1,10 +1,10 @@
-"""Which points had better run close together: the proximity that isl is given for a flow.
+"""Proximity constraints for isl's scheduler: the pairs of points of a flow to run close together.
 
-Not the dependence itself. Of a slice only the last element counts, without its clamp. A read of
-the past (`h[t-1]`, a stencil's neighbours one step ago) asks for the same point instead: it is
-satisfied by any order that moves forward, and closer would mean to shift loops against each other
-that a person writes side by side. A read of the future (`r[t:t+n]`) keeps its distance, which makes
-isl delay the reader by just that much.
+They differ from the dependences. Of a slice only the last element counts, without its clamp. A read
+of the past (`h[t-1]`, a stencil's neighbours one step ago) is replaced by the same point: any
+forward order satisfies the dependence, and minimizing its distance would shift loops against each
+other. A read of the future (`r[t:t+n]`) keeps its distance, so that isl delays the reader by just
+that much.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def last_element(entry: Entry, universe: Universe) -> Expr:
 def neighbours(
     read: tuple[Entry, ...], written: tuple[Entry, ...], writer: Domain, universe: Universe
 ) -> tuple[tuple[Expr, ...], Expr] | None:
-    """The writer's point that a reader's point wants to be near, and where it wants to.
+    """The writer's point that should be close to a reader's point, and the condition for it.
 
-    `None` if the write has a form that cannot be solved by looking at it.
+    `None` if the written coordinates are not of the form `t+c`.
     """
     target: dict[str, Expr] = {}
     where: Expr = TRUE

@@ -1,7 +1,7 @@
-"""Which groups paths lead through, while groups are merged.
+"""Reachability between groups while groups are merged.
 
-What a group reaches is kept as the bits of an integer. A merge only adds to that, so nothing is
-searched for again: bits of groups that are no more stay, and nobody asks for them.
+The nodes that a group reaches are the bits of an integer. A merge only adds bits, so nothing has to
+be searched again. Bits of groups that were merged into others stay set; they are never queried.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from tempoc.poly.scheduling import cycles
 
 
 class Paths:
-    """Paths between nodes that become fewer."""
+    """Paths in a directed graph whose nodes are merged."""
 
     def __init__(self, nodes: Sequence[int], links: Mapping[int, Iterable[int]]) -> None:
         """`links` lead from a node to others; numbers of nodes are small."""
         self.after = {n: dict.fromkeys(links.get(n, ())) for n in nodes}
         self.reached: dict[int, int] = {}
         for part in cycles.components(nodes, links):
-            own = sum(1 << n for n in part)
+            reached = sum(1 << n for n in part)
             for other in (other for n in part for other in self.after[n] if other not in part):
-                own |= self.reached[other]
-            self.reached.update(dict.fromkeys(part, own))
+                reached |= self.reached[other]
+            self.reached.update(dict.fromkeys(part, reached))
 
     def between(self, first: int, second: int) -> tuple[int, ...]:
-        """The nodes on paths that lead from one of two through others to the other."""
-        found: dict[int, None] = {}
+        """The nodes on paths from one of two nodes, through others, to the other."""
+        nodes: dict[int, None] = {}
         for a, b in ((first, second), (second, first)):
-            on_way = 0
+            reached = 0
             for n in self.after[a]:
-                on_way |= self.reached[n] if n != b else 0
-            if on_way >> b & 1:
+                reached |= self.reached[n] if n != b else 0
+            if reached >> b & 1:
                 for k in self.after:
-                    if k not in (first, second) and on_way >> k & 1 and self.reached[k] >> b & 1:
-                        found[k] = None
-        return tuple(found)
+                    if k not in (first, second) and reached >> k & 1 and self.reached[k] >> b & 1:
+                        nodes[k] = None
+        return tuple(nodes)
 
     def merge(self, old: Sequence[int]) -> None:
-        """Let several become the first of them."""
+        """Merge several nodes into the first of them."""
         home, *gone = old
         bits, reached, after = 0, 0, dict[int, None]()
         for k in old:

@@ -1,7 +1,7 @@
 """isl's scheduler with a time limit.
 
-isl holds the interpreter's lock and cannot be interrupted, so that a large problem goes to a child
-process, which can be killed. Starting one costs half a second: small problems are solved here.
+isl holds the interpreter's lock and cannot be interrupted, so large problems are solved in a child
+process, which can be killed. Starting one costs half a second: small problems are solved in place.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ print(text)
 
 
 class NoSchedule(Exception):
-    """isl says that there is none."""
+    """isl found no schedule."""
 
 
 class TooSlow(Exception):
-    """The child was killed."""
+    """isl exceeded the time limit, and the child was killed."""
 
 
 def solve(
@@ -43,7 +43,7 @@ def solve(
     small: int = SMALL,
     seconds: float = SECONDS,
 ) -> isl.Schedule:
-    """The schedule of `size` statements; `NoSchedule` or `TooSlow` if there is none to be had."""
+    """The schedule of `size` statements; raises `NoSchedule` or `TooSlow`."""
     if size <= small:
         try:
             return constraints.compute_schedule()

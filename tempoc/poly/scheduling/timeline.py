@@ -1,4 +1,4 @@
-"""An order of execution as times: for each task, when each of its points runs."""
+"""A schedule as relations: the times at which the points of each task run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tempoc.symbolic.walk import substitute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """A place in the loops where a task runs.
+    """A place in the loops at which a task runs.
 
-    For all values of `variables` with `where`, the task runs at `point`; places and variables of
+    For all values of `variables` with `where`, the task runs at `point`; positions and variables of
     enclosing loops alternate in `time`, to be compared lexicographically.
     """
 
@@ -38,12 +38,12 @@ OccurrencePath = tuple[Occurrence, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """When the points of a task run, in as few coordinates as some comparison needs.
+    """The times at which the points of a task run, in as few coordinates as a comparison needs.
 
     ``like`` is the first task that runs under the same conditions at the same points, ``times`` are
-    those of its places, ``conditions`` is the number of its domain, conditions and points in its
-    space. So equal moments stand for equal relations, whatever the tasks are called and in whatever
-    loops they run: what was found out about some is known of all others like them.
+    those of its places, ``conditions`` is the memo number of its domain, conditions and points. So
+    equal moments stand for equal relations, whatever the tasks are called and in whatever loops
+    they run, and share their results in the memo table.
     """
 
     like: str
@@ -54,9 +54,9 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """When everything runs: where in the loops; only `poly` asks for times as relations.
+    """The schedule of all tasks as places in the loops; only `poly` reads the times as relations.
 
-    With ``exact`` points that are none of a task's domain are left out of its times: the loops are
+    With ``exact``, points outside of a task's domain are excluded from its times: the loops are
     those of any run, the domain is that of one.
     """
 
@@ -67,8 +67,10 @@ class Timeline:
     exact: bool = False
 
     def times(self, task: str) -> isl.Map:
-        """When each point of a task runs: vectors of one length for all tasks."""
-        length = max((len(o.time) for found in self.places.values() for o in found), default=0)
+        """The points of a task to their times: vectors of one length for all tasks."""
+        length = max(
+            (len(o.time) for occurrences in self.places.values() for o in occurrences), default=0
+        )
         times = tuple(o.time for o in self.places[task])
         return self.relation(self._moments(task, times, length))
 
@@ -79,42 +81,43 @@ class Timeline:
         return Moments(like=like, conditions=number, times=times, length=length)
 
     def relation(self, moments: Moments) -> isl.Map:
-        """The points to the vectors at which they run."""
+        """The points to the time vectors at which they run."""
         key = ("times", moments, self.exact)
         return self.space.known.once(key, lambda: self._relation(moments))
 
     def _relation(self, m: Moments) -> isl.Map:
-        there, domain = self.space, self.tasks[m.like]
+        space, domain = self.space, self.tasks[m.like]
         pairs = zip(self.places[m.like], m.times, strict=True)
         places = [replace(o, time=time) for o, time in pairs] or [_never(domain)]
-        times = maps.union([_times(there, domain, o, m.length) for o in places])
-        return times.intersect_domain(there.set(domain)) if self.exact else times
+        times = maps.union([_times(space, domain, o, m.length) for o in places])
+        return times.intersect_domain(space.set(domain)) if self.exact else times
 
     def compared(self, tasks: Sequence[str], anchors: Sequence[str]) -> dict[str, Moments]:
-        """Times of some tasks that compare with those of ``anchors`` (some of them) as they do.
+        """Short times of some tasks that compare with those of ``anchors`` as the full times do.
 
-        Two places in the loops are compared where their ways down part. What all share is left out;
-        of the rest it counts only where it is among the places of the anchors.
+        The anchors are some of the tasks. Two places in the loops are compared at the position
+        where their paths diverge. Common prefixes are dropped, and other positions are replaced by
+        their rank among those of the anchors.
         """
-        known = {*anchors}
+        anchor_tasks = {*anchors}
         places = [(task, o.time) for task in tasks for o in self.places[task]]
-        ways = [(k, time, task in known) for k, (task, time) in enumerate(places)]
+        ways = [(k, time, task in anchor_tasks) for k, (task, time) in enumerate(places)]
         least = dict(_ranked(ways, ()))
         length = max(map(len, least.values()), default=0)
-        found: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
+        vectors: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
         for k, (task, _) in enumerate(places):
-            found[task].append(least[k])
-        return {task: self._moments(task, tuple(times), length) for task, times in found.items()}
+            vectors[task].append(least[k])
+        return {task: self._moments(task, tuple(times), length) for task, times in vectors.items()}
 
 
 _TreePath = tuple[int, tuple[Expr, ...], bool]
-"""The number of a place, the way down to it, and whether it is one of an anchor."""
+"""The number of a place, the path to it, and whether an anchor runs there."""
 
 
 def _ranked(
     ways: Sequence[_TreePath], before: tuple[Expr, ...]
 ) -> Iterator[tuple[int, tuple[Expr, ...]]]:
-    """The least times that tell where ways part that go down from one place."""
+    """The shortest times that distinguish the paths that start at one place."""
     if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
         yield from ((number, before) for number, *_ in ways)
         return
@@ -135,21 +138,21 @@ def _ranked(
 def timeline(
     space: Space, tasks: Mapping[str, Domain], occurrences: Iterable[Occurrence]
 ) -> Timeline:
-    """The times of tasks that run at the occurrences, in the space without fixed bounds."""
+    """The timeline of tasks that run at the occurrences, in the space without fixed bounds."""
     parts: dict[str, list[Occurrence]] = {name: [] for name in tasks}
     for o in occurrences:
         parts[o.task].append(o)
-    places = {name: tuple(found) for name, found in parts.items()}
+    places = {name: tuple(listed) for name, listed in parts.items()}
     first: dict[object, str] = {}
     like = {
-        name: first.setdefault((tasks[name], tuple(map(_conditions, found))), name)
-        for name, found in places.items()
+        name: first.setdefault((tasks[name], tuple(map(_conditions, listed))), name)
+        for name, listed in places.items()
     }
     return Timeline(space=space.symbolic, tasks=tasks, places=places, like=like)
 
 
-def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
-    """The times of a run whose lengths are known, though its loops were written for any."""
+def lasting(schedule: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
+    """The timeline of a completed run whose lengths are known; its loops are written for any."""
     most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
     moved = [
         replace(
@@ -160,7 +163,7 @@ def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> T
         )
         for o in occurrences
     ]
-    return replace(timeline(space.symbolic, found.tasks, moved), exact=True)
+    return replace(timeline(space.symbolic, schedule.tasks, moved), exact=True)
 
 
 def _conditions(o: Occurrence) -> tuple[object, ...]:
@@ -168,7 +171,7 @@ def _conditions(o: Occurrence) -> tuple[object, ...]:
 
 
 def _never(task: Domain) -> Occurrence:
-    """No moment at all: what a task without points has."""
+    """The occurrence of a task without points: never."""
     nowhere = (ZERO,) * len(task.dims)
     return Occurrence(task="", variables=(), where=FALSE, point=nowhere, time=())
 
@@ -186,22 +189,22 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
     return points.intersect_domain(run).reverse().apply_range(moments)
 
 
-def complete(found: Timeline, task: str) -> bool:
+def complete(timeline: Timeline, task: str) -> bool:
     """Whether every point of the task runs, and each exactly once."""
-    points = found.space.set(found.tasks[task])
-    times = found.times(task)
+    points = timeline.space.set(timeline.tasks[task])
+    times = timeline.times(task)
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 
-def violated(found: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
-    """The pairs (writer, reader) of which some reader's point runs too early."""
+def violated(timeline: Timeline, problem: SchedulingProblem) -> tuple[tuple[str, str], ...]:
+    """The pairs (writer, reader) with a reader's point that runs before its writer's."""
     wrong: list[tuple[str, str]] = []
     for flow in problem.flows:
         needs = problem.dependence(flow)
         if needs.is_empty():
             continue
         needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
-        reader, writer = found.times(flow.reader), found.times(flow.writer)
+        reader, writer = timeline.times(flow.reader), timeline.times(flow.writer)
         pairs = needs.apply_domain(reader).apply_range(writer)
         if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
             wrong.append((flow.writer, flow.reader))
