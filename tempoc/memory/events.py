@@ -173,12 +173,12 @@ def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event
 
 def endings(plan: MemoryPlan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
     """For each tensor the statements after which arrays of it are given back, or given away."""
-    found: dict[str, dict[str, Statement]] = {}
+    statements_of: dict[str, dict[str, Statement]] = {}
     for s in statements.statements:
         freed = [release.tensor for release in plan.releases.get(s.name, ())]
         for tensor in (*freed, *plan.donations.get(s.name, ())):
-            found.setdefault(tensor, {})[s.name] = s
-    return {tensor: tuple(some.values()) for tensor, some in found.items()}
+            statements_of.setdefault(tensor, {})[s.name] = s
+    return {tensor: tuple(some.values()) for tensor, some in statements_of.items()}
 
 
 # ---------------------------------------------------------------------- slots
@@ -210,8 +210,13 @@ def other_in_slot(
     for k, (x, y, modulo) in enumerate(pairs):
         if modulo is None:
             continue
-        first = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
-        rest = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
-        own = (same_slot(x, y, modulo, exact=True),) if exact else ()
-        for more, less in ((x, y), (y, x)):
-            yield (*first, compare(">=", sub(more, less), modulo), *own, *rest)
+        outer = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
+        inner = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
+        exactly = (same_slot(x, y, modulo, exact=True),) if exact else ()
+        for greater, smaller in ((x, y), (y, x)):
+            yield (
+                *outer,
+                compare(">=", sub(greater, smaller), modulo),
+                *exactly,
+                *inner,
+            )

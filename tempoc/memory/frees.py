@@ -22,7 +22,7 @@ def releases(
     nor are single values that are written again and again.
     """
     last = _last_statements(tree)
-    found: dict[str, list[MemoryRelease]] = {}
+    by_statement: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
         rings = [k for k in store.keys if k.modulo not in (None, ONE)]
@@ -40,8 +40,8 @@ def releases(
             at = dict(zip(keys, death.entries, strict=True))
             key = tuple(_point(at.get(k.dim, ZERO)) for k in store.keys)
             release = MemoryRelease(tensor=name, key=key, where=death.where)
-            found.setdefault(death.task, []).append(release)
-    return {task: tuple(items) for task, items in found.items()}
+            by_statement.setdefault(death.task, []).append(release)
+    return {task: tuple(items) for task, items in by_statement.items()}
 
 
 def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
@@ -57,7 +57,7 @@ def _point(e: object) -> Expr:
 
 def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
     """For each statement the tensors of single cells that nobody needs once it has read them."""
-    found = {}
+    by_statement = {}
     for statement in lives.statements.statements:
         names = dict.fromkeys(r.tensor for r in statement.reads)
         dying = tuple(
@@ -68,8 +68,8 @@ def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple
             and lives.dies_after(statement, name)
         )
         if dying:
-            found[statement.name] = dying
-    return found
+            by_statement[statement.name] = dying
+    return by_statement
 
 
 def _last_statements(tree: ScheduleTree) -> frozenset[str]:

@@ -24,11 +24,11 @@ def growing(
     tree: ScheduleTree, statements: Statements, space: Space
 ) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions along which a store of it had better grow."""
-    found: dict[str, set[str]] = {}
+    dims_of: dict[str, set[str]] = {}
     for loop in _fronts(tree):
         for tensor, dim in _followed(loop, statements, space):
-            found.setdefault(tensor, set()).add(dim)
-    return {tensor: frozenset(dims) for tensor, dims in found.items()}
+            dims_of.setdefault(tensor, set()).add(dim)
+    return {tensor: frozenset(dims) for tensor, dims in dims_of.items()}
 
 
 def _fronts(tree: ScheduleTree) -> Iterator[TreeLoop]:
@@ -51,7 +51,7 @@ def _fronts(tree: ScheduleTree) -> Iterator[TreeLoop]:
 def _followed(loop: TreeLoop, statements: Statements, space: Space) -> Iterator[tuple[str, str]]:
     """Tensors and dimensions of which the loop reads all up to its step, and nothing behind."""
     by_name = {s.name: s for s in statements.statements}
-    wanted: dict[tuple[str, str], None] = {}
+    followed: dict[tuple[str, str], None] = {}
     spoiled: dict[tuple[str, str], None] = {}
     for execute in executed(loop.body):
         s = by_name[execute.statement]
@@ -60,10 +60,10 @@ def _followed(loop: TreeLoop, statements: Statements, space: Space) -> Iterator[
             rows = substitute(top(entry), at)
             if isinstance(sub(rows, Sym(loop.var)), Const):
                 if is_read and isinstance(entry, Slice) and _is_long(entry, dim, s, space):
-                    wanted[tensor, dim] = None
+                    followed[tensor, dim] = None
             elif loop.var in symbols(rows) or _covers(top(entry), dim, s, space):
                 spoiled[tensor, dim] = None
-    return (key for key in wanted if key not in spoiled)
+    return (key for key in followed if key not in spoiled)
 
 
 def _covers(rows: Expr, dim: str, s: Statement, space: Space) -> bool:
@@ -83,9 +83,9 @@ def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, 
     """All accesses of computed tensors, one dimension at a time; whether they are reads."""
     reads = [(r.tensor, r.entries, True) for r in s.reads]
     for tensor, entries, is_read in [*reads, *((w.tensor, w.entries, False) for w in s.writes)]:
-        there = statements.tensors[tensor]
-        if there.origin == "computed":
-            for dim, entry in zip(there.domain.dims, entries, strict=True):
+        stored_tensor = statements.tensors[tensor]
+        if stored_tensor.origin == "computed":
+            for dim, entry in zip(stored_tensor.domain.dims, entries, strict=True):
                 yield tensor, dim, entry, is_read
 
 
@@ -101,16 +101,16 @@ def needs(
     stores: Mapping[str, Buffer], statements: Statements, space: Space
 ) -> dict[str, tuple[CapacityUse, ...]]:
     """How many rows of growing stores each statement touches."""
-    found = {}
+    uses = {}
     for s in statements.statements:
-        some = _Needs(s, space)
+        collector = _Needs(s, space)
         for tensor, dim, entry, _ in _accesses(s, statements):
             for axis in stores[tensor].axes:
                 if axis.dim == dim and axis.grows:
-                    some.add(axis, top(entry))
-        if some.rows:
-            found[s.name] = some.all()
-    return found
+                    collector.add(axis, top(entry))
+        if collector.rows:
+            uses[s.name] = collector.all()
+    return uses
 
 
 class _Needs:

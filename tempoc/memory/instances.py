@@ -154,15 +154,15 @@ class AllInstances:
                     for k, item in enumerate(items):
                         yield from inside(item, env, where, (*time, Const(k)), depth)
                 case TreeGuard(condition=condition, body=body):
-                    here = (*where, self.at_most(condition, env))
-                    yield from inside(body, env, here, time, depth)
+                    conditions = (*where, self.at_most(condition, env))
+                    yield from inside(body, env, conditions, time, depth)
                 case TreeLoop():
                     var = Sym(f"{role}{depth}")
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
                     clock = var if part.step > 0 else var * -1
-                    here = (*where, *_steps(var, low, high, part.step))
-                    yield from inside(part.body, inner, here, (*time, clock), depth + 1)
+                    conditions = (*where, *_steps(var, low, high, part.step))
+                    yield from inside(part.body, inner, conditions, (*time, clock), depth + 1)
                 case Execute(statement=name, point=point):
                     at = tuple(self.at_most(e, env) for e in point)
                     yield self._instance(by_name[name], at, where, time, role)

@@ -45,10 +45,10 @@ class Lifetimes:
         The other dimensions are forgotten: an array lives as long as anything in it, and as long as
         a kernel is given it to write into, also where that kernel then writes nothing.
         """
-        whole = self.statements.tensors[tensor]
-        where = tuple(whole.domain.dims.index(d) for d in keys)
-        domain = self.timeline.space.project(whole.domain, keys)
-        arrays = stored(whole, self.statements, self.kept.get(tensor, ()), domain, where)
+        tensor_info = self.statements.tensors[tensor]
+        where = tuple(tensor_info.domain.dims.index(d) for d in keys)
+        domain = self.timeline.space.project(tensor_info.domain, keys)
+        arrays = stored(tensor_info, self.statements, self.kept.get(tensor, ()), domain, where)
         arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
@@ -64,23 +64,23 @@ class Lifetimes:
 
 def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]) -> Lifetimes:
     """Live ranges of all tensors that statements write."""
-    kept: dict[str, tuple[Entries, ...]] = {}
+    output_reads: dict[str, tuple[Entries, ...]] = {}
     names = {(t.node, t.out): t.name for t in statements.tensors.values()}
     for output in outputs:
         name = names[output.source, output.out]
-        kept[name] = (*kept.get(name, ()), output.entries)
+        output_reads[name] = (*output_reads.get(name, ()), output.entries)
     tensors = {}
     for t in statements.tensors.values():
         everywhere = tuple(range(len(t.domain.dims)))
-        tensors[t.name] = stored(t, statements, kept.get(t.name, ()), t.domain, everywhere)
-    known = Liveness(scheduled.lasting, tensors)
-    return Lifetimes(statements, scheduled.timeline, kept, known)
+        tensors[t.name] = stored(t, statements, output_reads.get(t.name, ()), t.domain, everywhere)
+    liveness = Liveness(scheduled.lasting, tensors)
+    return Lifetimes(statements, scheduled.timeline, output_reads, liveness)
 
 
 def stored(
     tensor: Tensor,
     statements: Statements,
-    kept: tuple[Entries, ...],
+    output_reads: tuple[Entries, ...],
     domain: Domain,
     where: tuple[int, ...],
 ) -> Stored:
@@ -99,5 +99,5 @@ def stored(
             TensorUse(task=s.name, entries=chosen(r), late=r.forwarded)
             for s, r in statements.readers(tensor.name)
         ),
-        kept=tuple(tuple(entries[i] for i in where) for entries in kept),
+        kept=tuple(tuple(entries[i] for i in where) for entries in output_reads),
     )

@@ -111,22 +111,22 @@ class _Planner:
     def resident(self, tensor: Tensor) -> Buffer:
         """Inputs are whole arrays; params have an array for each point unless they are sliced."""
         dims = tensor.domain.dims
-        whole = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
+        array_dims = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
-            whole = dims
+            array_dims = dims
         return Buffer(
             tensor=tensor.name,
             kind="resident",
             dtype=tensor.type.dtype,
-            keys=tuple(BufferKey(dim=d) for d in dims if d not in whole),
-            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
+            keys=tuple(BufferKey(dim=d) for d in dims if d not in array_dims),
+            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in array_dims),
             shape=self.shape(tensor),
         )
 
     def grows(self, tensor: Tensor, dim: str, size: Expr) -> bool:
         """Whether an axis has as many slots as are needed so far; at most one of a store does."""
-        only = self.growing.get(tensor.name, frozenset()) == {dim}
-        return only and size == Sym(self.bound(dim))
+        is_only_dim = self.growing.get(tensor.name, frozenset()) == {dim}
+        return is_only_dim and size == Sym(self.bound(dim))
 
     # -------------------------------------------------------------- questions
 
@@ -135,11 +135,11 @@ class _Planner:
 
     def sliced(self, tensor: Tensor) -> tuple[str, ...]:
         """Dimensions of which somebody reads or writes several points at once."""
-        found = [r.entries for _, r in self.statements.readers(tensor.name)]
-        found += [w.entries for _, w in self.statements.writers(tensor.name)]
+        uses = [r.entries for _, r in self.statements.readers(tensor.name)]
+        uses += [w.entries for _, w in self.statements.writers(tensor.name)]
         if not (self.apart and tensor.type.ndim):
-            found += self.lives.kept.get(tensor.name, ())
-        columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
+            uses += self.lives.kept.get(tensor.name, ())
+        columns = zip(tensor.domain.dims, zip(*uses, strict=True), strict=True) if uses else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
 
     def side_by_side(self, tensor: Tensor) -> tuple[str, ...]:
@@ -147,13 +147,13 @@ class _Planner:
 
         No ring takes these.
         """
-        found = [w.entries for _, w in self.statements.writers(tensor.name)]
+        accesses = [w.entries for _, w in self.statements.writers(tensor.name)]
         for statement, read in self.statements.readers(tensor.name):
             if statement.single is not None:
                 own = statement.single.reads[statement.reads.index(read)]
                 pairs = zip(own.entries, read.entries, strict=True)
-                found.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
-        columns = zip(tensor.domain.dims, *found, strict=True)
+                accesses.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
+        columns = zip(tensor.domain.dims, *accesses, strict=True)
         return tuple(d for d, *es in columns if any(isinstance(e, Slice) for e in es))
 
     def windows(self, tensor: Tensor) -> dict[str, Expr]:
@@ -164,13 +164,14 @@ class _Planner:
         best: dict[str, Expr] | None = None
         least = 0
         for order in orders:
-            found = self.lives.windows(tensor.name, tuple(order))
+            sizes_of = self.lives.windows(tensor.name, tuple(order))
             sizes = [
-                found[d] if self.is_small(tensor, d, found[d]) else Sym(self.bound(d)) for d in dims
+                sizes_of[d] if self.is_small(tensor, d, sizes_of[d]) else Sym(self.bound(d))
+                for d in dims
             ]
             slots = product_at(sizes, values)
             if best is None or slots < least:
-                best, least = found, slots
+                best, least = sizes_of, slots
             if least == 1:
                 break
         assert best is not None
@@ -190,16 +191,16 @@ class _Planner:
         )
         guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
         # A loop on the device that finds out its length has calls for points that are not there.
-        asking = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
-        return fast.no_less(1 if sliced or guarded or asking else 0, limit, self.universe)
+        guesses = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
+        return fast.no_less(1 if sliced or guarded or guesses else 0, limit, self.universe)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """Spatial extents, padded where they vary with the point."""
-        found = (
+        extents = (
             self.space.upper_bound(e, tensor.domain) if self.varies(e) else e
             for e in tensor.type.shape
         )
-        return tuple(fast.no_less(0, e, self.universe) for e in found)
+        return tuple(fast.no_less(0, e, self.universe) for e in extents)
 
     def varies(self, e: Expr) -> bool:
         return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))

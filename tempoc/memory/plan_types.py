@@ -59,11 +59,11 @@ class Buffer:
         """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
         first, count = len(self.axes), len(self.shape)
         inner = [k for k, a in enumerate(self.axes) if a.behind]
-        found = [k for k in range(first) if k not in inner]
-        found += range(first, first + count)
+        order = [k for k in range(first) if k not in inner]
+        order += range(first, first + count)
         for k in inner:
-            found.insert(first - len(inner) + self.axes[k].behind, k)
-        return tuple(found)
+            order.insert(first - len(inner) + self.axes[k].behind, k)
+        return tuple(order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,15 +149,17 @@ class _Tensor:
     def not_written(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Cells that are read before they are written."""
         for read in reads:
-            there = self.lengths_of(read)
-            whole = read.formula.having(*self.world.facts_of(there), *alike(read.lengths, there))
+            lengths_at = self.lengths_of(read)
+            domain = read.formula.having(
+                *self.world.facts_of(lengths_at), *alike(read.lengths, lengths_at)
+            )
             cases = []
             for write in writes:
                 same = _equal(read.cells, write.cells)
-                for lengths in _ways_to_know(self.mentioned(write), there, read.lengths):
+                for lengths in _ways_to_know(self.mentioned(write), lengths_at, read.lengths):
                     for order in before(write.time, read.time):
                         cases.append(write.formula.having(*same, *lengths, *order))
-            if not self.formulas.covered(whole, cases):
+            if not self.formulas.covered(domain, cases):
                 yield f"{read.who} may read it before it is written"
 
     def mentioned(self, write: Event) -> tuple[LengthAt, ...]:
@@ -165,8 +167,8 @@ class _Tensor:
         if not write.lengths:
             return ()
         facts = [*self.world.facts_of(write.lengths)]
-        said = [p for p in write.formula.parts if p not in facts]
-        names = [n for e in (*said, *write.cells) for n in symbols(e)]
+        conditions = [p for p in write.formula.parts if p not in facts]
+        names = [n for e in (*conditions, *write.cells) for n in symbols(e)]
         return tuple(n for n in write.lengths if n.value.name in names)
 
     def lengths_of(self, read: Event) -> tuple[LengthAt, ...]:
@@ -197,8 +199,8 @@ class _Tensor:
         for exact in (False, True):
             if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
                 return True
-            ways = other_in_slot(read.cells, other.cells, self.moduli, exact=exact)
-            if not any(self.stands_between(read, write, other, way) for way in ways):
+            collisions = other_in_slot(read.cells, other.cells, self.moduli, exact=exact)
+            if not any(self.stands_between(read, write, other, way) for way in collisions):
                 return False
         return True
 

@@ -136,10 +136,10 @@ class Replay:
             if any(evaluate(e, values) > self.rows[key] for e in need.sure):
                 at = tuple(env[d] for d in s.domain.dims)
                 raise lost_value(s.name, need.dim, at, "is one too many", self.bounds)
-        told = {(need.dim, need.size) for need in self.plan.needs.get(s.name, ())}
+        declared = {(need.dim, need.size) for need in self.plan.needs.get(s.name, ())}
         for tensor in (*(r.tensor for r in s.reads), *(w.tensor for w in s.writes)):
             for axis in self.plan.stores[tensor].axes:
-                if axis.grows and (axis.dim, axis.size) not in told:
+                if axis.grows and (axis.dim, axis.size) not in declared:
                     raise lost_value(s.name, tensor, (), "is where it may not be", self.bounds)
 
     def _check_rows(self, user: str, tensor: str, point: Point) -> None:
@@ -168,10 +168,10 @@ class Replay:
 
     def _check_room(self, writer: str, tensor: str, point: Point, env: Mapping[str, int]) -> None:
         """An array has a slot for the point, as large as its value."""
-        store, there = self.plan.stores[tensor], self.statements.tensors[tensor]
-        at = dict(zip(there.domain.dims, point, strict=True))
+        store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
+        at = dict(zip(stored.domain.dims, point, strict=True))
         slots = [(at[a.dim], self._value(a.size)) for a in store.axes if not a.ring]
-        sizes = [(evaluate(e, {**env, **at}), e) for e in there.type.shape]
+        sizes = [(evaluate(e, {**env, **at}), e) for e in stored.type.shape]
         large = any(n > self._value(size) for (n, _), size in zip(sizes, store.shape, strict=True))
         if large or not all(0 <= k < n for k, n in slots):
             raise lost_value(writer, tensor, point, "has no room for it", self.bounds)
@@ -215,8 +215,8 @@ class Replay:
             self._check_rows(reader, tensor, point)
             held = self.slots.get(self.address(tensor, point))
             if held != point:
-                found = "was never written or is freed" if held is None else f"holds {list(held)}"
-                raise lost_value(reader, tensor, point, found, self.bounds)
+                state = "was never written or is freed" if held is None else f"holds {list(held)}"
+                raise lost_value(reader, tensor, point, state, self.bounds)
 
     def _is_stored(self, tensor: str) -> bool:
         return self.plan.stores[tensor].kind != "resident"

@@ -107,12 +107,12 @@ def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:
 
 def _complete(universe: Universe, bounds: dict[str, int]) -> bool:
     """Add fixed and derived bounds; whether all are at least 1 and all assumptions hold."""
-    rest = [b for b in universe.bounds if b.value is not None]
-    while rest:
-        b = next(b for b in rest if b.value is not None and set(symbols(b.value)) <= set(bounds))
+    derived = [b for b in universe.bounds if b.value is not None]
+    while derived:
+        b = next(b for b in derived if b.value is not None and set(symbols(b.value)) <= set(bounds))
         assert b.value is not None
         bounds[b.name] = evaluate(b.value, bounds)
-        rest.remove(b)
+        derived.remove(b)
     return min(bounds.values(), default=1) >= 1 and all(
         evaluate(a, bounds) for a in universe.assumptions
     )

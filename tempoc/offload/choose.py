@@ -57,8 +57,8 @@ def choose(
 
 def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
     """The bytes that a run copies to the device and from there."""
-    found = forecast(choice.program, bounds, given, every_step=True)
-    return found.loaded + found.evicted
+    dry_run = forecast(choice.program, bounds, given, every_step=True)
+    return dry_run.loaded + dry_run.evicted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,22 +100,22 @@ class _Chooser:
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
             program = moved(self.program, reach)
-            found = forecast(program, self.bounds, self.given)
-            self.tried[key] = OffloadChoice(reach=reach, program=program, found=found)
+            dry_run = forecast(program, self.bounds, self.given)
+            self.tried[key] = OffloadChoice(reach=reach, program=program, found=dry_run)
         return self.tried[key]
 
     def early(self, choice: OffloadChoice) -> OffloadChoice:
         """The same with loads a step ahead, as far as there is room for them."""
         if choice.needed > self.budget:
             return choice
-        wanted = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
-        for names in wanted:
+        candidates = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
+        for names in candidates:
             ahead = tuple(dict.fromkeys((*choice.ahead, *names)))
             program = moved(self.program, choice.reach, ahead)
             if program != choice.program:
-                found = forecast(program, self.bounds, self.given)
-                if found.peak <= self.budget:
-                    choice = replace(choice, ahead=ahead, program=program, found=found)
+                dry_run = forecast(program, self.bounds, self.given)
+                if dry_run.peak <= self.budget:
+                    choice = replace(choice, ahead=ahead, program=program, found=dry_run)
         return choice
 
     def better(

@@ -31,9 +31,9 @@ def without_dead(program: Program) -> Program:
     """The same program with fewer copies."""
     single = registers({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
-    kept = frozenset(o.store for o in program.outputs)
+    outputs = frozenset(o.store for o in program.outputs)
     dropper = _Dropper(single=single, kept=frozenset(given))
-    return replace(program, tree=dropper.within(program.tree, kept))
+    return replace(program, tree=dropper.within(program.tree, outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +45,13 @@ class _Dropper:
         """A statement, if the contents of these stores matter afterwards."""
         match s:
             case Sequence(items=items):
-                found: list[ProgramStatement] = []
+                statements: list[ProgramStatement] = []
                 for k, (item, later) in enumerate(afterwards(items, after, self.single)):
                     if isinstance(item, Evict):
-                        found += self.evict(item, later, items[k + 1 :])
+                        statements += self.evict(item, later, items[k + 1 :])
                     else:
-                        found.append(self.within(item, later))
-                return Sequence(items=(*found,))
+                        statements.append(self.within(item, later))
+                return Sequence(items=(*statements,))
             case Loop(body=body):
                 return replace(s, body=self.within(body, wanted_within(body, after, self.single)))
             case Guard(body=body):

@@ -57,10 +57,10 @@ _StoredCell = tuple[str, CellKey]
 
 def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
     """The program, verified, with these stores away, some of which are loaded ahead."""
-    found = moved(program, reach, ahead)
-    if found is not program:
-        verify(found)
-    return found
+    rewritten = moved(program, reach, ahead)
+    if rewritten is not program:
+        verify(rewritten)
+    return rewritten
 
 
 def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
@@ -192,21 +192,21 @@ class _Rewriter:
                 early[stay.first] += self.early(stay, loop)
                 used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
                 after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
-        found: list[ProgramStatement] = []
+        statements: list[ProgramStatement] = []
         for k, part in enumerate(parts):
-            found += [Load(cells=(*before[k],))] if before[k] else []
-            found += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
-            found.append(part.statement)
-            found += [Evict(cells=(*after[k],))] if after[k] else []
-        body = found[0] if len(found) == 1 else Sequence(items=(*found,))
+            statements += [Load(cells=(*before[k],))] if before[k] else []
+            statements += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
+            statements.append(part.statement)
+            statements += [Evict(cells=(*after[k],))] if after[k] else []
+        body = statements[0] if len(statements) == 1 else Sequence(items=(*statements,))
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
     def may_leave(self, stays: list[_Stay], var: str, inside: list[_CellUse]) -> bool:
         """Whether cells are the same in all steps of a loop, and may stay there during it."""
-        found = [use for stay in stays for use in stay.uses.values()]
-        fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
-        here = len(stays) == 1 and all(u.left > 1 for u in found)
-        return here and not any(var in names(e) for e in fixed) and not self.meet(found, inside)
+        uses = [use for stay in stays for use in stay.uses.values()]
+        fixed = (e for u in uses for e in (*u.key, *u.reads) if e is not None)
+        is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
+        return is_single and not any(var in names(e) for e in fixed) and not self.meet(uses, inside)
 
     def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
         """What the next step needs, if that is plain to see and nothing changes it until then."""
@@ -214,7 +214,7 @@ class _Rewriter:
         if any(name in changed for name, _ in stay.uses):
             return
         following = _following(loop)
-        there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
+        has_next = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
                 cell = use.loaded()
@@ -223,7 +223,7 @@ class _Rewriter:
                 if self.meet([later], stay.uses.values()):
                     continue
                 when = TRUE if cell.when is None else replaced(cell.when, {loop.var: following})
-                both = there if when == TRUE else Operation("and", (there, when))
+                both = has_next if when == TRUE else Operation("and", (has_next, when))
                 yield replace(cell, key=key, when=both)
 
     def staying(
@@ -264,15 +264,15 @@ class _Rewriter:
 
     def stays(self, parts: list[_StatementMoves]) -> list[list[_Stay]]:
         """From where to where cells are on the device, together those that may be the same one."""
-        found: list[list[_Stay]] = []
+        result: list[list[_Stay]] = []
         for group in self.groups([part.uses for part in parts]):
             runs: list[_Stay] = []
             follows = False
             for k, part in enumerate(parts):
-                here = {p: u for p, u in part.uses.items() if p in group}
+                own = {p: u for p, u in part.uses.items() if p in group}
                 if self.meet(group.values(), part.inside):
                     follows = False
-                if not here:
+                if not own:
                     near = any(u.left == NEAR for u in group.values())
                     follows = follows and (not near or isinstance(part.statement, Free))
                     continue
@@ -280,11 +280,11 @@ class _Rewriter:
                     runs.append(_Stay(first=k, last=k))
                 follows, last = True, runs[-1]
                 last.last = k
-                for place, use in here.items():
+                for place, use in own.items():
                     before = last.uses.get(place)
                     last.uses[place] = use if before is None else before.and_then(use)
-            found.append(runs)
-        return found
+            result.append(runs)
+        return result
 
     def groups(self, uses: list[_Uses]) -> list[dict[_StoredCell, _CellUse]]:
         """Cells that may be the same one."""
@@ -323,7 +323,7 @@ class _Rewriter:
 
     def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
         """What a call does with cells."""
-        found: dict[_StoredCell, _CellUse] = {}
+        uses: dict[_StoredCell, _CellUse] = {}
         for cells, reads in ((taken, True), (written, False)):
             for cell in cells:
                 if cell.store in self.away:
@@ -337,8 +337,8 @@ class _Rewriter:
                         anew=not old and cell.when is None,
                         left=self.reach[cell.store],
                     )
-                    found[place] = found[place].and_then(use) if place in found else use
-        return found
+                    uses[place] = uses[place].and_then(use) if place in uses else use
+        return uses
 
 
 def _following(loop: Loop) -> Arith:

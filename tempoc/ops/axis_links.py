@@ -101,16 +101,16 @@ def _elementwise(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
 
 def _meeting(operands: Sequence[Shape], shape: Shape, axis: int, same: Same) -> AxisPlaces | None:
     """The axes of operands that broadcast to a shape which meet at one axis of it."""
-    found: list[int | None] = []
+    axes: list[int | None] = []
     for operand in operands:
         place = axis - len(shape) + len(operand)
         if place < 0 or operand[place] == ONE:
-            found.append(None)
+            axes.append(None)
         elif same(operand[place], shape[axis]):
-            found.append(place)
+            axes.append(place)
         else:
             return None
-    return None if shape[axis] == ONE else tuple(found)
+    return None if shape[axis] == ONE else tuple(axes)
 
 
 def _reduction(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
@@ -165,8 +165,8 @@ def _einsum(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     terms, result = op.letters(tuple(a.ndim for a in args))
     for letter in dict.fromkeys("".join(terms)):
         places = tuple(t.index(letter) if letter in t else None for t in terms)
-        found = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
-        plain = all(same(e, found[0]) and e != ONE for e in found)
+        extents = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
+        plain = all(same(e, extents[0]) and e != ONE for e in extents)
         if plain and not any(t.count(letter) > 1 for t in terms):
             yield Link(places, (result.index(letter) if letter in result else None,))
 
@@ -195,9 +195,9 @@ def _expand_dims(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
 
 def _squeeze(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     assert isinstance(op, Squeeze)
-    gone = axes_of(op.axes, args[0].ndim)
-    kept = [axis for axis in range(args[0].ndim) if axis not in gone]
-    for place, axis in enumerate(kept):
+    removed = axes_of(op.axes, args[0].ndim)
+    remaining = [axis for axis in range(args[0].ndim) if axis not in removed]
+    for place, axis in enumerate(remaining):
         yield Link((axis,), (place,))
 
 

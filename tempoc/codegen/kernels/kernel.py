@@ -89,8 +89,8 @@ def function(
     returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         returned.append(body.failure())
-    kept = {local[m] for m in statement.members if is_source_name(m)}
-    lines = folded([*out.lines, _return(returned)], kept, WIDTH - len(INDENT))
+    named = {local[m] for m in statement.members if is_source_name(m)}
+    lines = folded([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}

@@ -66,15 +66,15 @@ class Pointwise:
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     """What a statement does at one point, elements at its own position being read as tensors."""
     assert statement.single is not None
-    found = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
+    view = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
     for read in statement.single.reads:
         element = _element(read, statement, stages)
         if element is not None:
-            found = _with(found, read, element)
-    for tensor in dict.fromkeys(r.tensor for r in found.single.reads):
-        for read in _at_distances(found.single, tensor, statement, stages):
-            found = _apart(found, read)
-    return found
+            view = _with(view, read, element)
+    for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
+        for read in _at_distances(view.single, tensor, statement, stages):
+            view = _apart(view, read)
+    return view
 
 
 def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
@@ -83,8 +83,8 @@ def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
     entry = at.pop(dim)
     if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
         return None
-    found = sub(entry, Sym(dim))
-    return found if isinstance(found, Const) else None
+    distance = sub(entry, Sym(dim))
+    return distance if isinstance(distance, Const) else None
 
 
 def _at_distances(
@@ -107,8 +107,8 @@ def _at_distances(
     if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
         return []
 
-    found = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
-    return list(found.values()) if along else []
+    distinct = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
+    return list(distinct.values()) if along else []
 
 
 def _apart(before: Pointwise, read: Read) -> Pointwise:
@@ -138,11 +138,11 @@ def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwis
             nodes[r.member] = replace(nodes[r.member], inputs=tuple(inputs))
             r = replace(r, tensor=name)
         reads.append(r)
-    one = replace(tensor, name=name, node=name, out=0)
+    alias = replace(tensor, name=name, node=name, out=0)
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: one}),
+        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: alias}),
         plan=replace(stages.plan, stores={**stages.plan.stores, name: replace(store, tensor=name)}),
     )
     return replace(
@@ -162,8 +162,8 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
     written = written or any(a.behind for a in stages.plan.stores[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
-    own = op.entries[_slices(read) :]
-    parts = [(k, e) for k, e in enumerate(own) if any(d in _names(e) for d in dims)]
+    spatial_entries = op.entries[_slices(read) :]
+    parts = [(k, e) for k, e in enumerate(spatial_entries) if any(d in _names(e) for d in dims)]
     if written or len(parts) != 1:
         return None
     axis, part = parts[0]
@@ -193,46 +193,49 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
     """The statement with one read of an array at a position become a read of a tensor."""
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
-    renamed = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
-    entries: dict[str, Entry] = dict(zip(renamed.values(), read.entries, strict=True))
+    row_dims = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
+    entries: dict[str, Entry] = dict(zip(row_dims.values(), read.entries, strict=True))
     entries[element.dim] = element.at
     dims = tuple(entries)
     if element.dim not in tensor.domain.dims:
         dims = stages.graph.universe.sorted(dims)
-    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in renamed.items()}))
+    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in row_dims.items()}))
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
-    one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
-    others = [replace(a, dim=renamed[a.dim]) for a in store.axes]
+    column = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
+    others = [replace(a, dim=row_dims[a.dim]) for a in store.axes]
     axes = (*others, BufferAxis(dim=element.dim, size=store.shape[axis]))
-    keys = tuple(replace(k, dim=renamed[k.dim]) for k in store.keys)
+    keys = tuple(replace(k, dim=row_dims[k.dim]) for k in store.keys)
     shape = _without(store.shape, axis)
-    rows = replace(store, tensor=one.name, keys=keys, axes=axes, shape=shape)
+    rows = replace(store, tensor=column.name, keys=keys, axes=axes, shape=shape)
     at = tuple(entries[d] for d in dims)
     reader = _reader(stages.graph.nodes[read.member], read, element, at)
     source = stages.graph.nodes[tensor.node]
-    source = replace(source, name=one.name, domain=domain, types=(type_,), inputs=())
+    source = replace(source, name=column.name, domain=domain, types=(type_,), inputs=())
     nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, one.name: one}),
-        plan=replace(stages.plan, stores={**stages.plan.stores, one.name: rows}),
+        statements=replace(
+            stages.statements,
+            tensors={**stages.statements.tensors, column.name: column},
+        ),
+        plan=replace(stages.plan, stores={**stages.plan.stores, column.name: rows}),
     )
-    new = replace(read, tensor=one.name, entries=at)
+    new = replace(read, tensor=column.name, entries=at)
     reads = tuple(new if r == read else r for r in before.single.reads)
     return Pointwise(
         single=replace(before.single, reads=reads),
         stages=changed,
-        elements={**before.elements, one.name: element},
-        origins={**before.origins, one.name: element.tensor},
+        elements={**before.elements, column.name: element},
+        origins={**before.origins, column.name: element.tensor},
     )
 
 
 def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
     """The node that reads the tensor, at these entries."""
     assert isinstance(node.op, SpatialIndex)
-    rest = _without(node.op.entries, _slices(read) + element.axis)
-    op = SpatialIndex(entries=rest) if rest else Copy()
+    entries = _without(node.op.entries, _slices(read) + element.axis)
+    op = SpatialIndex(entries=entries) if entries else Copy()
     edge = Edge(source=element.name, entries=at)
     return replace(node, op=op, inputs=(edge, *node.inputs[1:]))
 

@@ -111,17 +111,17 @@ class Body:
         args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
-        if (here := numbers(node.op, types, self.stages.windows, self.out)) is not None:
-            self._values[name, 0] = self._as(here, node.types[0])
+        if (positions := numbers(node.op, types, self.stages.windows, self.out)) is not None:
+            self._values[name, 0] = self._as(positions, node.types[0])
             return
         args, sides = settled(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
-        for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
+        for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
             value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
-            self._values[name, k] = self._as(value, wanted)
+            self._values[name, k] = self._as(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
         """The node's types with extents as they follow from the operands', which decide padding.
@@ -134,10 +134,10 @@ class Body:
             return node.types
         facts = DomainFacts(self.stages.space, node.domain)
         try:
-            found = node.op.infer(tuple(v.type for v in args), facts)
+            inferred = node.op.infer(tuple(v.type for v in args), facts)
         except OperandError:
             return node.types
-        pairs = zip(node.types, found, strict=True)
+        pairs = zip(node.types, inferred, strict=True)
         return tuple(replace(type_, shape=other.shape) for type_, other in pairs)
 
     def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
@@ -284,8 +284,8 @@ class Body:
 
     def _argument(self, cell: KernelCell, when: Expr = TRUE) -> None:
         if cell in self.arguments:
-            known = self.arguments[cell]
-            self.arguments[cell] = replace(known, when=disjunction(known.when, when))
+            argument = self.arguments[cell]
+            self.arguments[cell] = replace(argument, when=disjunction(argument.when, when))
             return
         tensor, key = cell
         dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
@@ -320,10 +320,10 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
-        near = array.gathered or array.amid
-        finite = not near and is_zeros(read, self.statement, self.stages, turned)
-        many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
-        shared = name if many and name == self.arguments[self._cell(read)].name else ""
+        displaced = array.gathered or array.amid
+        finite = not displaced and is_zeros(read, self.statement, self.stages, turned)
+        differs = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
+        shared = name if differs and name == self.arguments[self._cell(read)].name else ""
         value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
 
@@ -331,19 +331,19 @@ class Body:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""
         if not read.forwarded:
             return []
-        cell, order, found = self._cell(read), self.statement.members, []
+        cell, order, overlaps = self._cell(read), self.statement.members, []
         for w in self.statement.writes:
             earlier = order.index(w.member) < order.index(read.member)
             if w.tensor != read.tensor or not earlier:
                 continue
-            there = self._cell(w)
-            if there == cell and self._store(w).axes:
+            written = self._cell(w)
+            if written == cell and self._store(w).axes:
                 continue  # the very array that `_update` has brought up to date
-            pairs = zip(cell[1], there[1], strict=True)
+            pairs = zip(cell[1], written[1], strict=True)
             meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
             if not self.frame.proves(negation(meet)):
-                found.append((w, meet))
-        return found
+                overlaps.append((w, meet))
+        return overlaps
 
     def _needed(self, read: Read) -> Expr:
         """Where a read wants the old content of its cell: unless this instance replaces it."""
@@ -369,8 +369,8 @@ class Body:
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
         dims = tensor[write.tensor].domain.dims
         at = dict(zip(dims, write.point, strict=True))
-        here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
-        return self.out.align(EmittedValue(text, here, value.padded), store.shape).text
+        row_type = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
+        return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
 
     def _update(self, tensors: list[str]) -> None:
         """Write pending rows of these tensors into their stores."""
@@ -387,13 +387,13 @@ class Body:
                 self.out.assign(name, text)
 
     def _results(self) -> tuple[KernelResult, ...]:
-        found: dict[KernelCell, KernelResult] = {}
+        results: dict[KernelCell, KernelResult] = {}
         for w in self.statement.writes:
             cell = self._cell(w)
             if self._store(w).axes:
-                found[cell] = KernelResult(cell=cell, text=self._latest[cell])
+                results[cell] = KernelResult(cell=cell, text=self._latest[cell])
                 continue
             where = TRUE if self.frame.proves(w.where) else w.where
             result = KernelResult(cell=cell, text=self._row(w), where=where)
-            found[cell] = either(found[cell], result, self.out) if cell in found else result
-        return tuple(found.values())
+            results[cell] = either(results[cell], result, self.out) if cell in results else result
+        return tuple(results.values())

@@ -93,12 +93,12 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
     """The windows that points of a statement read together; one at most, the heaviest."""
     if statement.single is None:
         return ()
-    found: dict[tuple[str, Slice], int] = {}
+    weights: dict[tuple[str, Slice], int] = {}
     for read in statement.single.reads:
         window = _window(read, statement, stages)
         if window is not None:
-            found[window] = max(found.get(window, 0), _weight(read, window, stages))
-    heavy = {window: weight for window, weight in found.items() if weight}
+            weights[window] = max(weights.get(window, 0), _weight(read, window, stages))
+    heavy = {window: weight for window, weight in weights.items() if weight}
     if not heavy:
         return ()
     dim, entry = max(heavy, key=lambda w: heavy[w])
@@ -111,15 +111,15 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
 
 def seen(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
     """What a statement does at one point, parts of arrays being read as tensors."""
-    found = before
+    view = before
     for read in before.single.reads:
-        own = _window(read, replace(statement, single=before.single), before.stages)
-        if own == (window.dim, window.entry) and read in found.single.reads:
+        read_window = _window(read, replace(statement, single=before.single), before.stages)
+        if read_window == (window.dim, window.entry) and read in view.single.reads:
             at = dict(zip(_dims(read, before.stages), read.entries, strict=True))
             along = next(d for d, e in at.items() if e == window.entry)
             store = window.part(before.stages.plan.stores[read.tensor], along)
-            found = renamed(found, read, f"{read.tensor}@near", store)
-    return found
+            view = renamed(view, read, f"{read.tensor}@near", store)
+    return view
 
 
 def _dims(read: Read, stages: Stages) -> tuple[str, ...]:
@@ -164,8 +164,8 @@ def _walks(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
     count = extent(entry)
     if any(dim not in symbols(e) for e in (count, entry.lo, entry.hi)):
         return False
-    gone = sub(substitute(entry.lo, {dim: add(Sym(dim), ONE)}), entry.lo)
-    steps = conjunction(compare(">=", gone, ZERO), compare("<=", gone, ONE))
+    shift = sub(substitute(entry.lo, {dim: add(Sym(dim), ONE)}), entry.lo)
+    steps = conjunction(compare(">=", shift, ZERO), compare("<=", shift, ONE))
     # Everywhere, since neighbours may have points between them that compute nothing.
     return stages.space.implies(Domain(single.domain.dims), steps)
 

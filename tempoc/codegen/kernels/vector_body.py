@@ -64,12 +64,12 @@ class Together:
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         assert statement.single is not None
         self.statement = statement
-        one = pointwise(statement, stages)
+        view = pointwise(statement, stages)
         self.window = next(iter(stages.windows), None)
         if self.window is not None:
-            one = seen(one, statement, self.window)
-        self.single, self.stages, self.elements = one.single, one.stages, one.elements
-        self.origins = one.origins
+            view = seen(view, statement, self.window)
+        self.single, self.stages, self.elements = view.single, view.stages, view.elements
+        self.origins = view.origins
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -78,9 +78,9 @@ class Together:
         self.endings: dict[str, str] = {}
         accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
         self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
-        again = {r.tensor for r in self.single.reads if r.forwarded}
+        read_back = {r.tensor for r in self.single.reads if r.forwarded}
         self.rows = {
-            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
+            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in read_back
         }
         self._latest: dict[KernelCell, str] = {}
         self._fault = ""
@@ -103,13 +103,13 @@ class Together:
         for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
             self._outer(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
-        made = self._call(block, inner, list(body.arguments.values()))
-        self._fault = made[len(inner)] if block.checks else ""
-        found: dict[KernelCell, KernelResult] = {}
-        for result, text in zip(inner, made, strict=False):
+        outputs = self._call(block, inner, list(body.arguments.values()))
+        self._fault = outputs[len(inner)] if block.checks else ""
+        results: dict[KernelCell, KernelResult] = {}
+        for result, text in zip(inner, outputs, strict=False):
             stored = self._stored(result, text)
-            found[stored.cell] = stored
-        return tuple(found.values())
+            results[stored.cell] = stored
+        return tuple(results.values())
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""
@@ -150,10 +150,10 @@ class Together:
         store = self.stages.plan.stores[tensor]
         shifts: dict[str, Expr] = {}
         for dim in (a.dim for a in store.axes if a.dim in self.vector):
-            found = {shift(a, dims, dim) for a in accesses}
-            only = found.pop()
-            if not found and only is not None:
-                shifts[dim] = only
+            distances = {shift(a, dims, dim) for a in accesses}
+            distance = distances.pop()
+            if not distances and distance is not None:
+                shifts[dim] = distance
         element = self.elements.get(tensor)
         if element is not None:
             shifts[element.dim] = sub(element.at, Sym(element.dim))
@@ -203,7 +203,7 @@ class Together:
         sizes = self._near(moving) if self.window and self.window.size in words else []
         lines = (*sizes, *block.lines, f"return {joined(returned)}")
         self.out.lines += [f"    {line}" for line in lines]
-        each = point
+        mapper = point
         inside = len(starts)
         for k, dim in reversed(list(enumerate(self.vector))):
             done = list(self.vector)[:k]
@@ -215,21 +215,21 @@ class Together:
             if self.window and dim == self.window.dim:
                 parts: list[int | None] = [None for _ in indices]
                 parts += [self.homes[a.cell[0]].part(done) for a in moving]
-                each = self._in_windows(each, bytes_, parts, places, outs)
+                mapper = self._in_windows(mapper, bytes_, parts, places, outs)
                 inside, count = 0, mul(Const(2), self.window.width)
             else:
-                each = vmapped(each, [*places, *[None] * inside], outs, bytes_)
+                mapper = vmapped(mapper, [*places, *[None] * inside], outs, bytes_)
             if size is not None:
                 size = mul(size, count)
             if k > 0:
-                self.out.lines.append(f"{point} = {each}")
-                each = point
+                self.out.lines.append(f"{point} = {mapper}")
+                mapper = point
         passed = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
-        made = [self.names.fresh(self._hint(r)) for r in inner]
-        made += [self.names.fresh("fault")] * bool(block.checks)
-        comma = "," if len(made) == 1 and len(returned) != 1 else ""
-        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(passed)})")
-        return made
+        outputs = [self.names.fresh(self._hint(r)) for r in inner]
+        outputs += [self.names.fresh("fault")] * bool(block.checks)
+        comma = "," if len(outputs) == 1 and len(returned) != 1 else ""
+        self.out.lines.append(f"{', '.join(outputs)}{comma} = {mapper}({', '.join(passed)})")
+        return outputs
 
     def _near(self, moving: Sequence[KernelArgument]) -> list[str]:
         """How much of arrays a point is given."""
@@ -356,8 +356,8 @@ class Together:
         """Whether an axis that is written as a whole, beside others, may have length 1."""
         if all(p.whole for p in places):
             return False
-        whole = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
-        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in whole)
+        full_sizes = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
+        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in full_sizes)
 
     def _place(self, axis: BufferAxis, write: Write | None, home: Home) -> _RowStart:
         """Where along an axis of a store goes what the points made."""

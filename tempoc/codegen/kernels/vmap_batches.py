@@ -80,8 +80,8 @@ def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
     single = statement.single
     assert single is not None
     values = _large_bounds(stages)
-    made = list(_made(single, statement, stages))
-    biggest = max(made, key=lambda e: evaluate(e, values), default=None)
+    sizes = list(_made(single, statement, stages))
+    biggest = max(sizes, key=lambda e: evaluate(e, values), default=None)
     if biggest is None:
         return None
     stored = sum(evaluate(e, values) for e in _stored(single, stages))
@@ -169,14 +169,14 @@ def vmapped(
 
     In batches if ``size``, the bytes that a point takes, is given.
     """
-    more = axes_text(places, outs)
-    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
+    axes = axes_text(places, outs)
+    return f"in_batches({function}, {size}{axes})" if size else f"jax.vmap({function}{axes})"
 
 
 def axes_text(places: Sequence[int | None], outs: Sequence[int]) -> str:
     """The axes of arguments and results, spelled out where they are not all the first."""
-    more = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
-    return more + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
+    text = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
+    return text + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
 
 
 def joined(texts: Sequence[str]) -> str:

@@ -108,7 +108,7 @@ def assemble(
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
-    known = ProgramContext(
+    context = ProgramContext(
         stores={s.name: s for s in stored},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
@@ -118,9 +118,9 @@ def assemble(
         lengths=lengths(graph.universe),
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
-    own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
-    own |= {functions[s.name].name for s in computing if _waits(s, graph)}
-    device = _on_device(steps, known, names, stages, own if blocks else None)
+    separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
+    separate |= {functions[s.name].name for s in computing if _waits(s, graph)}
+    device = _on_device(steps, context, names, stages, separate if blocks else None)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = replace(
         _program(stages),
@@ -164,19 +164,19 @@ def _on_device(
     """
     regions = Regions(known=known, names=names)
     tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
-    made = (*regions.made,)
+    emitted = (*regions.made,)
     if apart is not None:
-        given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
+        filled = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
         blocks = Blocks(
             known=known,
             names=names,
-            given=frozenset((*given, seed(stages))),
+            given=frozenset((*filled, seed(stages))),
             kept=frozenset(o.store for o in outputs(stages)),
             apart=apart,
         )
         tree = blocks.convert(tree)
-        made += (*blocks.made,)
-    return _Device(tree=tree, made=made, left=tuple(regions.left))
+        emitted += (*blocks.made,)
+    return _Device(tree=tree, made=emitted, left=tuple(regions.left))
 
 
 def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
@@ -237,12 +237,12 @@ def _stages(
 
 def _constants(universe: Universe) -> dict[str, int | None]:
     """The bounds of a program, with the values of those that are constants."""
-    known = {
+    values = {
         b.name: b.value.value if isinstance(b.value, Const) else None
         for b in universe.bounds
         if b.name not in universe.lengths
     }
-    return known | dict.fromkeys(largest(universe).values())
+    return values | dict.fromkeys(largest(universe).values())
 
 
 def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Kernel:
@@ -331,8 +331,8 @@ class _Tree:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
-        there = self._arith(presence(statement, self.stages.graph.universe), env)
-        return self._guard(there, _sequence([*calls, *self._frees(statement, env)]))
+        present = self._arith(presence(statement, self.stages.graph.universe), env)
+        return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
     def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:
         """An expression of a statement at a point; its lengths are those there."""

@@ -88,9 +88,9 @@ def write_bundle(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
         folders = kept_folders(emitted, beside)
-        kept = {**options, **folders}
+        provenance = {**options, **folders}
         others = [replace(o, options={**o.options, **folders}) for o in others]
-        for name, text in contents(emitted, sources, kept, others).items():
+        for name, text in contents(emitted, sources, provenance, others).items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -125,14 +125,18 @@ def contents(
         base = PurePath(source.path).name
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
-    kept = {f"{SOURCE}{key}": name for key, name in names.items()}
-    kept |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
+    digests = {f"{SOURCE}{key}": name for key, name in names.items()}
+    digests |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
     below = {
         f"{o.name}/{name}": text
         for o in others
-        for name, text in program_files(o.emitted, {**o.options, **from_below(kept)}).items()
+        for name, text in program_files(o.emitted, {**o.options, **from_below(digests)}).items()
     }
-    files = {"__main__.py": _MAIN, **program_files(emitted, {**options, **kept}, below), **below}
+    files = {
+        "__main__.py": _MAIN,
+        **program_files(emitted, {**options, **digests}, below),
+        **below,
+    }
     files |= {name: sources[key].text for key, name in names.items()}
     return files | dict(_shipped())
 
@@ -143,24 +147,24 @@ def program_files(
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     """The two files of a program; it knows these and those ``below`` it by their hashes."""
-    known = {"kernels.py": emitted.kernels, **below}
+    hashed = {"kernels.py": emitted.kernels, **below}
     program = replace(
         emitted.program,
-        files=tuple((name, digest(text)) for name, text in known.items()),
+        files=tuple((name, digest(text)) for name, text in hashed.items()),
         provenance=tuple(provenance.items()),
     )
     return {"kernels.py": emitted.kernels, "program.json": dump(program)}
 
 
-def from_below(kept: Mapping[str, str]) -> dict[str, str]:
+def from_below(provenance: Mapping[str, str]) -> dict[str, str]:
     """What a provenance says of sources, for a program in a folder of a folder below them."""
-    up, found = "../../", {}
-    for key, value in kept.items():
+    up, relative = "../../", {}
+    for key, value in provenance.items():
         if key.startswith(SOURCE):
-            found[key] = up + value
+            relative[key] = up + value
         elif key.startswith(DIGEST):
-            found[DIGEST + up + key.removeprefix(DIGEST)] = value
-    return found
+            relative[DIGEST + up + key.removeprefix(DIGEST)] = value
+    return relative
 
 
 def digest(text: str) -> str:
@@ -186,11 +190,11 @@ def _refuse_foreign(target: Path, shown: str) -> None:
     try:
         if target.exists() and not target.is_dir():
             raise DiagnosticError(not_a_directory(shown))
-        found = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
+        entries = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
     except OSError as error:
         raise DiagnosticError(cannot_write(shown, _reason(error))) from None
-    foreign = [name for name in found if name not in _OURS]
-    if not foreign and found and "program.json" not in found:
-        foreign = found
+    foreign = [name for name in entries if name not in _OURS]
+    if not foreign and entries and "program.json" not in entries:
+        foreign = entries
     if foreign:
         raise DiagnosticError(not_ours(shown, foreign[0]))

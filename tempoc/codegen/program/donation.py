@@ -23,10 +23,10 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         if tensor not in stages.plan.stores:
             continue  # operands and results of calls of host functions
         store = stages.plan.stores[tensor]
-        wanted = argument.cell in written if store.axes else tensor in dying
+        reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
         alone = all(may_not_meet(statement, argument.cell, other, stages) for other in others)
-        if wanted and alone and argument.when == TRUE and store.kind != "resident":
+        if reusable and alone and argument.when == TRUE and store.kind != "resident":
             positions.append(position)
     return tuple(positions)
 

@@ -128,11 +128,11 @@ class _Before(Body):
         for member in self.statement.members:
             if member != node.name:
                 self._member(member)
-        found = []
+        results = []
         for slot in range(len(node.inputs)):
             value = natural(self._operand(node.name, slot), self.out)
-            found.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
-        return tuple(found)
+            results.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
+        return tuple(results)
 
 
 class _After(Body):

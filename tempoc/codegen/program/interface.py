@@ -21,17 +21,17 @@ from tempoc.symbolic.walk import substitute
 
 def bounds(universe: Universe) -> tuple[ProgramBound, ...]:
     """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
-    found = tuple(
+    declared = tuple(
         ProgramBound(name=b.name, value=None if b.value is None else to_arith(b.value))
         for b in universe.bounds
     )
     names = largest(universe)
-    most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
-    values = universe.at_lengths(most)
+    at_most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
+    values = universe.at_lengths(at_most)
     return (
-        *found,
+        *declared,
         *(
-            ProgramBound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            ProgramBound(name=name, value=bound if bound in at_most else to_arith(values[bound]))
             for bound, name in names.items()
         ),
     )
@@ -95,11 +95,11 @@ def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
 
 def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
     """Tensors that are weights given at run time."""
-    found = []
+    results = []
     for t in stages.statements.tensors.values():
         op = stages.graph.nodes[t.node].op
         if isinstance(op, Param):
-            found.append(
+            results.append(
                 nodes.ProgramParam(
                     name=t.name,
                     store=t.name,
@@ -110,14 +110,14 @@ def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
                     has_default=op.has_default,
                 )
             )
-    return tuple(found)
+    return tuple(results)
 
 
 def seed(stages: Stages) -> str:
     """The store of the seed's key; empty if nothing is drawn."""
     tensors = stages.statements.tensors.values()
-    found = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
-    return next(found, "")
+    names = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
+    return next(names, "")
 
 
 def outputs(stages: Stages) -> tuple[nodes.ProgramOutput, ...]:

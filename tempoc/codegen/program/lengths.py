@@ -47,9 +47,9 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
         releases={
             name: tuple(
                 MemoryRelease(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
-                for r in found
+                for r in items
             )
-            for name, found in plan.releases.items()
+            for name, items in plan.releases.items()
         },
         extents={d: size(e) for d, e in plan.extents.items()},
         needs={
@@ -60,9 +60,9 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
                     rows=tuple(map(size, n.rows)),
                     sure=tuple(map(size, n.sure)),
                 )
-                for n in found
+                for n in items
             )
-            for name, found in plan.needs.items()
+            for name, items in plan.needs.items()
         },
     )
 
@@ -82,14 +82,14 @@ def presence(statement: Statement, universe: Universe) -> Expr:
         return TRUE
     where = statement.domain.where
     parts = where.args if isinstance(where, Conjunction) else (where,)
-    told = [p for p in parts if any(n in lengths for n in symbols(p))]
+    tests = [p for p in parts if any(n in lengths for n in symbols(p))]
     for d in statement.domain.dims:
         bound = universe.dim(d).bound
         box = compare("<", Sym(d), Sym(bound))
-        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in told for k in range(1, 3))
+        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in tests for k in range(1, 3))
         if bound in lengths and not tighter:
-            told.insert(0, box)
-    return conjunction(*told)
+            tests.insert(0, box)
+    return conjunction(*tests)
 
 
 def at_point(e: Arith, universe: Universe, point: Mapping[str, Arith]) -> Arith:
@@ -141,7 +141,7 @@ def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith |
         return None
     inner = [loop.var, *variables(loop.body)]
     domains = {s.name: s.domain for s in statements.statements}
-    found: dict[Arith, None] = {}
+    limits: dict[Arith, None] = {}
     for execute in executed(loop.body):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
@@ -150,13 +150,13 @@ def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith |
             for d in dims
             if universe.dim(d).bound in universe.lengths
         ]
-        known = [e for e in ends if e is not None]
-        if not known:
+        loop_ends = [e for e in ends if e is not None]
+        if not loop_ends:
             return None
-        found[known[0]] = None
-    if not found:
+        limits[loop_ends[0]] = None
+    if not limits:
         return None
-    return next(iter(found)) if len(found) == 1 else Operation("max", tuple(found))
+    return next(iter(limits)) if len(limits) == 1 else Operation("max", tuple(limits))
 
 
 def is_settled(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:

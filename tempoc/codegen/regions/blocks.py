@@ -100,28 +100,28 @@ class Blocks:
         self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
     ) -> nodes.ProgramStatement:
         """Runs of items that need no host become blocks."""
-        found: list[nodes.ProgramStatement] = []
+        result: list[nodes.ProgramStatement] = []
         stores = [touched(item) for item in items]
-        later = Counter(name for here in stores for name in here)
+        later = Counter(name for run_range in stores for name in run_range)
         earlier: frozenset[str] = frozenset()
         start = 0
         while start < len(items):
             end = start
             while end < len(items) and self.fits(items[start:end], items[end]):
                 end += 1
-            here = slice(start, max(end, start + 1))
-            later.subtract(name for own in stores[here] for name in own)
+            run_range = slice(start, max(end, start + 1))
+            later.subtract(name for own in stores[run_range] for name in own)
             around = outside.around | earlier | frozenset(+later)
-            around_here = replace(outside, before=outside.before | earlier, around=around)
-            earlier = earlier.union(*stores[here])
-            run = items[here]
+            interface = replace(outside, before=outside.before | earlier, around=around)
+            earlier = earlier.union(*stores[run_range])
+            run = items[run_range]
             if end > start:
-                block = self.block(run, around_here)
-                found += run if block is None else [block]
+                block = self.block(run, interface)
+                result += run if block is None else [block]
             else:
-                found.append(self.part(run[0], around_here))
-            start = here.stop
-        return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
+                result.append(self.part(run[0], interface))
+            start = run_range.stop
+        return result[0] if len(result) == 1 else nodes.Sequence(items=tuple(result))
 
     def fits(self, before: tuple[nodes.ProgramStatement, ...], s: nodes.ProgramStatement) -> bool:
         """Whether a statement may follow others in a block."""
@@ -156,53 +156,53 @@ class Blocks:
         body = nodes.Sequence(items=items)
         if sum(1 for _ in calls(body)) < 2 and not any(True for _ in regions(body)):
             return None
-        known = self.known
+        context = self.known
         try:
-            found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
-            told = asked(body, known, {*known.bounds, *outside.outer})
+            cells = arrays(body, context.stores, context.fixed, {*context.bounds, *outside.outer})
+            lengths = asked(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
-        changed = [name for name in written(body) if name in found]
-        own = [name for name in changed if name not in outside.before]
+        changed = [name for name in written(body) if name in cells]
+        own_stores = [name for name in changed if name not in outside.before]
         first = starting_anew(body, changed)
-        anew = [n for n in changed if not found[n].places and n in first]
-        own += [name for name in anew if name not in own]
-        made = [name for name in own if name in outside.around]
-        local = [name for name in own if name not in outside.around]
-        carried = [name for name in changed if name not in own]
-        read = [name for name in found if name not in changed]
-        if not (carried or made or may_end(body)):
+        overwritten = [n for n in changed if not cells[n].places and n in first]
+        own_stores += [name for name in overwritten if name not in own_stores]
+        returned = [name for name in own_stores if name in outside.around]
+        local = [name for name in own_stores if name not in outside.around]
+        carried = [name for name in changed if name not in own_stores]
+        read = [name for name in cells if name not in changed]
+        if not (carried or returned or may_end(body)):
             return None
-        parts = _Parts(carried=carried, made=made, local=local, read=read, told=told)
-        fresh = [name for name in own if name not in anew]
-        return self.written(body, found, parts, fresh, outside.outer)
+        parts = _Parts(carried=carried, made=returned, local=local, read=read, told=lengths)
+        fresh = [name for name in own_stores if name not in overwritten]
+        return self.written(body, cells, parts, fresh, outside.outer)
 
     def written(
         self,
         body: nodes.Sequence,
-        found: Mapping[str, nodes.Cells],
+        cells: Mapping[str, nodes.Cells],
         parts: _Parts,
         fresh: list[str],
         outer: tuple[str, ...],
     ) -> nodes.Block:
         """The block with its function; ``fresh`` are the stores that start as zeros in it."""
         name = self.names.fresh("block")
-        known, after = self.known, frozenset((*parts.carried, *parts.made))
+        context, after = self.known, frozenset((*parts.carried, *parts.made))
         ends = may_end(body)
         writer = RegionWriter(
-            known=known,
-            fixed=known.fixed,
-            found=found,
+            known=context,
+            fixed=context.fixed,
+            found=cells,
             outer=outer,
             after=after,
             asked=parts.told,
             ends=ends,
         )
         writer.begin(body)
-        first = wanted(body, after, known.registers)
+        read_first = wanted(body, after, context.registers)
         for store in fresh:
-            if store in first or store not in known.registers:
-                writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+            if store in read_first or store not in context.registers:
+                writer.line(1, f"{writer.called[store]} = {_start(writer, cells[store])}")
         writer.statement(body, 1)
         given = [writer.called[s] for s in (*parts.carried, *parts.read)]
         returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
@@ -212,9 +212,9 @@ class Blocks:
             kernel=name,
             point=outer,
             body=body,
-            carried=tuple(found[n] for n in parts.carried),
-            made=tuple(found[n] for n in parts.made),
-            read=tuple(found[n] for n in parts.read),
+            carried=tuple(cells[n] for n in parts.carried),
+            made=tuple(cells[n] for n in parts.made),
+            read=tuple(cells[n] for n in parts.read),
             local=tuple(parts.local),
             lengths=parts.told,
             endings=tuple(map(parts.told.index, ends)),

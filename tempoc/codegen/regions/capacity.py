@@ -12,17 +12,17 @@ def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed
 
     What moves otherwise than by one row with each step is taken to be all there may ever be.
     """
-    found: dict[tuple[str, Arith], dict[Arith, None]] = {}
+    needs: dict[tuple[str, Arith], dict[Arith, None]] = {}
     inner = {*variables(loop.body)}
     for call in calls(loop):
         for need in call.needs:
-            rows = found.setdefault((need.dim, need.size), {})
+            rows = needs.setdefault((need.dim, need.size), {})
             for e in need.rows:
                 plain = inner.isdisjoint(names(e)) and _is_plain(e, loop)
                 rows[e if plain else need.size] = None
     return tuple(
         nodes.CapacityNeed(dim=dim, size=size, rows=tuple(rows))
-        for (dim, size), rows in found.items()
+        for (dim, size), rows in needs.items()
     )
 
 

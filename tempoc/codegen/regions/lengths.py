@@ -34,17 +34,17 @@ def asked(
     Raises ``SharedArraysUnknown`` if one differs from step to step.
     """
     lengths = known.lengths
-    found: dict[Arith, None] = {}
+    parameters: dict[Arith, None] = {}
     for e in _expressions(s):
-        found |= dict.fromkeys(lengths_in(e, lengths))
+        parameters |= dict.fromkeys(lengths_in(e, lengths))
     for call in calls(s):
         for e in known.lengths_of(call):
-            found |= dict.fromkeys(lengths_in(e, lengths))
-        found |= dict.fromkeys(map(ended, call.endings))
-    for e in found:
+            parameters |= dict.fromkeys(lengths_in(e, lengths))
+        parameters |= dict.fromkeys(map(ended, call.endings))
+    for e in parameters:
         if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
             raise SharedArraysUnknown(text(e))
-    return tuple(found)
+    return tuple(parameters)
 
 
 def may_end(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
@@ -58,11 +58,11 @@ def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     Raises ``SharedArraysUnknown`` if a loop within it finds some out, or if it does not count up by
     one.
     """
-    found = may_end(loop)
+    lengths = may_end(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
-    if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
+    if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)
-    return found
+    return lengths
 
 
 def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
@@ -73,11 +73,11 @@ def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
                 yield condition
             case nodes.Loop(lower=lower, upper=upper, limit=limit):
                 yield from (e for e in (lower, upper, limit) if e is not None)
-            case nodes.Call(point=point, args=args, results=results, endings=found):
+            case nodes.Call(point=point, args=args, results=results, endings=call_endings):
                 yield from point
                 for cell in (*args, *results):
                     yield from cell.key
                     yield from () if cell.when is None else (cell.when,)
-                yield from (e.length for e in found)
+                yield from (e.length for e in call_endings)
             case _:
                 pass

@@ -40,12 +40,12 @@ def arrays(
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
     statement. Raises ``SharedArraysUnknown``.
     """
-    found: dict[str, dict[tuple[Arith, ...], None]] = {}
+    keys_of: dict[str, dict[tuple[Arith, ...], None]] = {}
     for use in uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
         key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
-        found.setdefault(use.cell.store, {})[key] = None
-    return {name: _cells(name, list(keys), known) for name, keys in found.items()}
+        keys_of.setdefault(use.cell.store, {})[key] = None
+    return {name: _cells(name, list(keys), known) for name, keys in keys_of.items()}
 
 
 def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]) -> nodes.Cells:
@@ -86,8 +86,8 @@ def uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]
 
 def happens(condition: Arith, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
-    found = bound(condition, values)
-    return not isinstance(found, int) or bool(found)
+    value = bound(condition, values)
+    return not isinstance(value, int) or bool(value)
 
 
 def bound(e: Arith, values: VariableValues) -> Arith:

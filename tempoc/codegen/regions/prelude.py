@@ -19,10 +19,10 @@ def traced(e: Arith) -> str:
         return str(e)
     parts = [traced(a) if not isinstance(a, Operation) else f"({traced(a)})" for a in e.args]
     if e.op in _EXTREMES:
-        found = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
+        result = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
         for part in parts[1:]:
-            found = f"{_EXTREMES[e.op]}({found}, {part})"
-        return found
+            result = f"{_EXTREMES[e.op]}({result}, {part})"
+        return result
     if e.op == "not":
         return f"jnp.logical_not({parts[0]})"
     if not parts:

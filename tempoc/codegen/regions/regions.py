@@ -66,14 +66,16 @@ class Regions:
         match s:
             case nodes.Sequence(items=items):
                 parts = afterwards(items, after, single)
-                return replace(s, items=tuple(self.convert(i, more, outer) for i, more in parts))
+                return replace(
+                    s, items=tuple(self.convert(i, live_out, outer) for i, live_out in parts)
+                )
             case nodes.Guard(body=body):
                 return replace(s, body=self.convert(body, after, outer))
             case nodes.Loop(place="device"):
                 return self.region(s, after, outer)
             case nodes.Loop(body=body, var=var):
-                more = wanted_within(body, after, single)
-                return replace(s, body=self.convert(body, more, (*outer, var)))
+                live_out = wanted_within(body, after, single)
+                return replace(s, body=self.convert(body, live_out, (*outer, var)))
             case _:
                 return s
 
@@ -81,41 +83,41 @@ class Regions:
         self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> nodes.ProgramStatement:
         """The loop as a region; as it is where nobody can say which arrays are which."""
-        known = self.known
+        context = self.known
         try:
-            found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
+            cells = arrays(loop, context.stores, context.fixed, {*context.bounds, *outer})
             ends = endings(loop)
-            told = asked(loop, known, {*known.bounds, *outer})
+            lengths = asked(loop, context, {*context.bounds, *outer})
         except SharedArraysUnknown:
             self.left.append(loop.var)
             return _on_host(loop)
-        more = wanted_within(loop.body, after, known.registers)
-        local = [n for n in written(loop) if n in known.registers and n not in more]
-        changed = [name for name in written(loop) if name in found and name not in local]
+        live_out = wanted_within(loop.body, after, context.registers)
+        local = [n for n in written(loop) if n in context.registers and n not in live_out]
+        changed = [name for name in written(loop) if name in cells and name not in local]
         if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = RegionWriter(
-            known=known,
-            fixed=known.fixed,
-            found=found,
+            known=context,
+            fixed=context.fixed,
+            found=cells,
             outer=outer,
             after=after,
-            asked=told,
+            asked=lengths,
             ends=ends,
             ahead=2,
         )
-        read = [n for n in found if n not in (*changed, *local)]
+        read = [n for n in cells if n not in (*changed, *local)]
         kernel, lines = _write(writer, name, loop, changed, read)
         node = nodes.Region(
             kernel=name,
             point=outer,
             loop=loop,
-            carried=tuple(found[n] for n in changed),
-            read=tuple(found[n] for n in read),
+            carried=tuple(cells[n] for n in changed),
+            read=tuple(cells[n] for n in read),
             needs=needed(loop, outer),
-            lengths=told,
-            endings=tuple(map(told.index, ends)),
+            lengths=lengths,
+            endings=tuple(map(lengths.index, ends)),
             local=tuple(local),
         )
         self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
@@ -136,9 +138,9 @@ def _on_host(loop: nodes.Loop) -> nodes.Loop:
             case _:
                 return s
 
-    found = back(loop)
-    assert isinstance(found, nodes.Loop)
-    return found
+    host_loop = back(loop)
+    assert isinstance(host_loop, nodes.Loop)
+    return host_loop
 
 
 def _write(

@@ -194,8 +194,8 @@ class RegionWriter(RegionNames):
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.counted(loop)
         places = self.thin(loop, carried)
-        again = "looped" if places else "lax.fori_loop"
-        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY{places})")
+        loop_function = "looped" if places else "lax.fori_loop"
+        self.again(depth, carried, f"{loop_function}({', '.join(ends)}, {step}, CARRY{places})")
 
     def thin(self, loop: nodes.Loop, carried: list[str]) -> str:
         """Places of arrays that a loop updates and reads, as an argument, if axes may be 1 long.
@@ -219,22 +219,25 @@ class RegionWriter(RegionNames):
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
         start = "at[0]" if root else self.coordinate(loop.lower)
-        there = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
+        going = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
         if loop.limit is not None:
-            there = f"({there}) & ({var} < {self.text(loop.limit, tight=True)})"
+            going = f"({going}) & ({var} < {self.text(loop.limit, tight=True)})"
         self.line(depth, f"def {more}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
         self.lasting(loop, depth + 1)
-        self.line(depth + 1, f"return {there}")
+        self.line(depth + 1, f"return {going}")
         self.line(depth, f"def {step}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
         self.lasting(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
         places = self.thin(loop, carried)
-        again = "looped_while" if places else "lax.while_loop"
+        loop_call = "looped_while" if places else "lax.while_loop"
         self.line(depth, f"carry = {start}, {tupled(carried)}")
-        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry{places})")
+        self.line(
+            depth,
+            f"_, {tupled(carried)} = {loop_call}({more}, {step}, carry{places})",
+        )
         if not root:
             self.lasting(loop, depth)
 
@@ -261,10 +264,10 @@ class RegionWriter(RegionNames):
             self.block(guard.body, depth + 1)
             return
         # JAX traces a branch whether it is taken or not; Python leaves out what never is.
-        known, rest = self.apart(guard.condition)
-        if known is not None:
-            inner = nodes.Guard(condition=rest, body=guard.body)
-            self.guard(nodes.Guard(condition=known, body=inner), depth)
+        static, traced = self.apart(guard.condition)
+        if static is not None:
+            inner = nodes.Guard(condition=traced, body=guard.body)
+            self.guard(nodes.Guard(condition=static, body=inner), depth)
             return
         if isinstance(guard.body, nodes.Guard) and self.apart(guard.body.condition)[0] is None:
             both = Operation("and", (guard.condition, guard.body.condition))
@@ -287,19 +290,19 @@ class RegionWriter(RegionNames):
         """What Python knows of a condition when the function is traced, if so; and the rest."""
         if not (isinstance(condition, Operation) and condition.op == "and"):
             return (condition, TRUE) if self.is_static(condition) else (None, condition)
-        known = tuple(a for a in condition.args if self.is_static(a))
-        rest = tuple(a for a in condition.args if a not in known)
-        return Operation("and", known) if known else None, Operation("and", rest)
+        static = tuple(a for a in condition.args if self.is_static(a))
+        traced = tuple(a for a in condition.args if a not in static)
+        return Operation("and", static) if static else None, Operation("and", traced)
 
-    def again(self, depth: int, carried: list[str], made: str) -> None:
+    def again(self, depth: int, carried: list[str], call: str) -> None:
         """What is carried becomes what is made of it."""
         given = tupled(carried)
-        content = f"{given} = {made.replace('CARRY', given)}"
+        content = f"{given} = {call.replace('CARRY', given)}"
         if len(INDENT * depth + content) <= WIDTH:
             self.line(depth, content)
             return
         self.line(depth, f"carry = {given}")
-        self.line(depth, f"{given} = {made.replace('CARRY', 'carry')}")
+        self.line(depth, f"{given} = {call.replace('CARRY', 'carry')}")
 
     def call(self, call: nodes.Call, depth: int) -> None:
         """The call of a kernel; a result that is there only sometimes is chosen afterwards."""
@@ -309,17 +312,17 @@ class RegionWriter(RegionNames):
             if cell.store not in self.found:  # it never happens
                 targets.append("_")
                 continue
-            here = self.cell(cell)
+            array = self.cell(cell)
             if cell.when is None:
-                targets.append(here)
+                targets.append(array)
                 continue
             new = self.locals.fresh(f"{self.called[cell.store]}_new")
             targets.append(new)
             when = self.text(cell.when)
             if self.is_static(cell.when):
-                after += [f"if {when}:", f"{INDENT}{here} = {new}"]
+                after += [f"if {when}:", f"{INDENT}{array} = {new}"]
             else:
-                after.append(f"{here} = jnp.where({when}, {new}, {here})")
+                after.append(f"{array} = jnp.where({when}, {new}, {array})")
         targets += [self.locals.fresh("ends") for _ in call.endings]
         for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
             end = self.over[ended(ending)]
@@ -349,10 +352,10 @@ class RegionWriter(RegionNames):
 
     def changed(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
         """What a part changes that is wanted afterwards, by the names in the function."""
-        kept = [n for n in written(s) if n in after or n not in self.single]
-        found = [self.called[name] for name in kept if name in self.found]
-        found += [self.over[e] for e in may_end(s)]
-        return found + [FAULT] * any(self.checks(c) for c in calls(s))
+        live = [n for n in written(s) if n in after or n not in self.single]
+        carried = [self.called[name] for name in live if name in self.found]
+        carried += [self.over[e] for e in may_end(s)]
+        return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: nodes.Call) -> nodes.Kernel:
         """What is called."""
@@ -379,5 +382,5 @@ def _shortened(loop: nodes.Loop) -> nodes.Loop:
 
 def listed(s: nodes.ProgramStatement) -> str:
     """The first kernels that a part calls."""
-    found = list(dict.fromkeys(c.kernel for c in calls(s)))
-    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else ".")
+    kernels = list(dict.fromkeys(c.kernel for c in calls(s)))
+    return ", ".join(kernels[:3]) + (", ..." if len(kernels) > 3 else ".")

@@ -157,11 +157,11 @@ def out_of_order(text: str, numbers: Sequence[int]) -> str:
 
 def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
     """Where the one axis is without which the others are in order, and where it belongs."""
-    wanted = sorted(numbers)
-    for k in wanted:
-        rest = [n for n in numbers if n != k]
-        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
-            return list(numbers).index(k), wanted.index(k)
+    ordered = sorted(numbers)
+    for k in ordered:
+        others = [n for n in numbers if n != k]
+        if list(numbers) != ordered and others == [n for n in ordered if n != k]:
+            return list(numbers).index(k), ordered.index(k)
     return None
 
 

@@ -33,9 +33,9 @@ class Room:
     def pad(self, extent: Expr) -> Expr | None:
         """The size for an extent that is so many less than what is sure to be there."""
         for e in self.least:
-            more = sub(extent, e)
-            if isinstance(more, Const) and more.value <= 0:
-                return add(Sym(self.name), more)
+            difference = sub(extent, e)
+            if isinstance(difference, Const) and difference.value <= 0:
+                return add(Sym(self.name), difference)
         return None
 
     def is_of(self, axis: BufferAxis) -> bool:
@@ -47,45 +47,45 @@ def rooms(
     needs: tuple[CapacityUse, ...], universe: Universe, taken: tuple[str, ...]
 ) -> tuple[Room, ...]:
     """The sizes that a statement does not know; where it needs all, that is the size."""
-    found: list[Room] = []
+    sizes: list[Room] = []
     for need in needs:
         if need.size in need.rows:
             continue
         name = f"{universe.dim(need.dim).bound}_room"
-        while name in taken or any(r.name == name for r in found):
+        while name in taken or any(r.name == name for r in sizes):
             name += "_"
-        found.append(Room(name=name, dim=need.dim, size=need.size, least=need.sure))
-    return tuple(found)
+        sizes.append(Room(name=name, dim=need.dim, size=need.size, least=need.sure))
+    return tuple(sizes)
 
 
-def with_rooms(plan: MemoryPlan, found: tuple[Room, ...]) -> MemoryPlan:
+def with_rooms(plan: MemoryPlan, sizes: tuple[Room, ...]) -> MemoryPlan:
     """The plan as a kernel sees it."""
-    stores = {name: _sized(store, found) for name, store in plan.stores.items()}
+    stores = {name: _sized(store, sizes) for name, store in plan.stores.items()}
     return replace(plan, stores=stores)
 
 
-def _sized(store: Buffer, found: tuple[Room, ...]) -> Buffer:
+def _sized(store: Buffer, sizes: tuple[Room, ...]) -> Buffer:
     axes = []
     for axis in store.axes:
-        room = next((r for r in found if r.is_of(axis)), None)
+        room = next((r for r in sizes if r.is_of(axis)), None)
         axes.append(axis if room is None else replace(axis, size=Sym(room.name), least=room.least))
     return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
 
 
 def place(store: Buffer, room: Room) -> int | None:
     """Which axis of a store's array has a size."""
-    found = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
-    return None if found is None else store.order.index(found)
+    number = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    return None if number is None else store.order.index(number)
 
 
 def lines(
-    found: tuple[Room, ...],
+    sizes: tuple[Room, ...],
     arguments: Mapping[str, Buffer],
     used: frozenset[str],
 ) -> list[str]:
     """``T_room = k.shape[0]`` for the sizes that a kernel names, by arguments that have them."""
     written = []
-    for room in found:
+    for room in sizes:
         if room.name not in used:
             continue
         axis, name = next(

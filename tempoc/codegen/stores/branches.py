@@ -11,21 +11,21 @@ from tempoc.sdg.statements.statements import Statement
 
 def served_by(cond: str, members: Sequence[str], owners: Mapping[str, BranchSide]) -> list[str]:
     """The members that are computed in a branch of ``cond``, or in one within."""
-    found: list[str] = []
+    served: list[str] = []
     for member in reversed(members):  # an inner ``cond`` stands behind what it serves
         owner = owners.get(member)
-        if owner is not None and (owner[0] == cond or owner[0] in found):
-            found.append(member)
-    return found[::-1]
+        if owner is not None and (owner[0] == cond or owner[0] in served):
+            served.append(member)
+    return served[::-1]
 
 
 def wanted_outside(
     cond: str, served: Sequence[str], statement: Statement, graph: Graph
 ) -> list[tuple[str, int]]:
     """The outputs of nodes served by ``cond`` that are stored, or that other members read."""
-    found = [(w.member, w.out) for w in statement.writes if w.member in served]
+    outputs = [(w.member, w.out) for w in statement.writes if w.member in served]
     for reader in statement.members:
         if reader != cond and reader not in served:
             edges = graph.nodes[reader].inputs
-            found += [(e.source, e.out) for e in edges if e.source in served]
-    return list(dict.fromkeys(found))
+            outputs += [(e.source, e.out) for e in edges if e.source in served]
+    return list(dict.fromkeys(outputs))

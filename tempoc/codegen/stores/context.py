@@ -78,10 +78,10 @@ class Stages:
     def pad(self, statement: Statement, extent: Expr) -> Expr:
         """The least known upper bound of an extent, wherever the statement is executed."""
         pads = (*(r.pad(extent) for r in self.rooms), *(w.pad(extent) for w in self.windows))
-        found = next((e for e in pads if e is not None), None)
-        if found is None:
-            found = self.room.upper_bound(extent, statement.domain)
-        return substitute(fast.no_less(0, found, self.room.universe), self.largest)
+        bound = next((e for e in pads if e is not None), None)
+        if bound is None:
+            bound = self.room.upper_bound(extent, statement.domain)
+        return substitute(fast.no_less(0, bound, self.room.universe), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

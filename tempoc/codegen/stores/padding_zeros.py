@@ -39,18 +39,18 @@ def is_zeros(read: Read, statement: Statement, stages: Stages, turned: bool = Fa
         elif entry != Sym(d):
             return False
     vector = stages.graph.nodes[statement.members[0]].vector
-    mine = _runs(stages.tree, statement, dim, vector)
-    if mine is None:
+    own_runs = _runs(stages.tree, statement, dim, vector)
+    if own_runs is None:
         return False
     for writer, write in stages.statements.writers(read.tensor):
-        done = vector if writer == statement else ()
-        runs = _runs(stages.tree, writer, dim, done)
+        mapped = vector if writer == statement else ()
+        runs = _runs(stages.tree, writer, dim, mapped)
         if _is_behind(write, writer, dims.index(dim), dim, statement, stages.space):
             continue
         at = dict(zip(dims, write.entries, strict=True))
         if runs is None or any(at[d] != Sym(d) for d in (dim, *(k.dim for k in store.keys))):
             return False
-        if not all(_is_later(y, x, stages.space) for x in mine for y in runs):
+        if not all(_is_later(y, x, stages.space) for x in own_runs for y in runs):
             return False
     return True
 
@@ -99,7 +99,7 @@ def _runs(
     dims = [d for d in statement.domain.dims if d not in vector]
     if dim not in dims:
         return None
-    found = []
+    runs = []
     for order, (execute, loops) in enumerate(_executions(tree, ())):
         if execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
@@ -107,12 +107,12 @@ def _runs(
             if not all(isinstance(e, Sym | Const) for e in execute.point):
                 return None
             if loop is not None:
-                found.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
+                runs.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
             elif isinstance(at, Const):
-                found.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
+                runs.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
             else:
                 return None
-    return found
+    return runs
 
 
 def _is_later(run: _Run, other: _Run, space: Space) -> bool:

@@ -39,30 +39,30 @@ class _Ordered(Exception):
 
 def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
     """The operands, by member and slot, that are windows which may be read as they lie."""
-    found = {
+    windows = {
         (r.member, r.slot): axes
         for r in statement.reads
         if (axes := _windows(r, statement, stages))
     }
-    while found:
+    while windows:
         try:
-            _follow(found, statement, stages)
+            _follow(windows, statement, stages)
             break
         except _Ordered as error:
-            left = {
+            remaining = {
                 place: axes
-                for place, axes in found.items()
+                for place, axes in windows.items()
                 if not any(t in error.turns for t in axes.values())
             }
-            found = left
-    return frozenset(found)
+            windows = remaining
+    return frozenset(windows)
 
 
 def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
     """The axes of an operand that are windows as long as their rings, or all that there is."""
     dims = stages.statements.tensors[read.tensor].domain.dims
     at = dict(zip(dims, read.entries, strict=True))
-    found: dict[int, RingTurn] = {}
+    turns: dict[int, RingTurn] = {}
     place = 0
     for axis in stages.plan.stores[read.tensor].axes:
         entry = at[axis.dim]
@@ -70,12 +70,12 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
             continue
         if axis.ring:
             first = compare("==", entry.lo, ZERO)
-            whole = compare("==", sub(entry.hi, entry.lo), axis.size)
-            if entry.step != 1 or not stages.proves(statement, disjunction(first, whole)):
+            full = compare("==", sub(entry.hi, entry.lo), axis.size)
+            if entry.step != 1 or not stages.proves(statement, disjunction(first, full)):
                 return {}
-            found[place] = (entry.lo, entry.hi, axis.size)
+            turns[place] = (entry.lo, entry.hi, axis.size)
         place += 1
-    return found
+    return turns
 
 
 def _follow(
@@ -111,8 +111,8 @@ def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Tur
         case Unary() | Nary() | Select() | Copy():
             ndim = max(t.ndim for t in types)
             letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
-            found = _shared(given, types, letters)
-            return None if found is None else dict(found)
+            shared = _shared(given, types, letters)
+            return None if shared is None else dict(shared)
         case Reduction():
             (axes,), (type_,) = given, types
             gone = op.axes if op.axes is not None else tuple(range(type_.ndim))
@@ -138,11 +138,11 @@ def _product(given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | N
         return None
     inner, rows, columns = 0, 1, 2
     letters = [(rows, inner)[2 - a.ndim :], (inner, columns)[: b.ndim]]
-    found = _shared(given, types, letters)
-    if found is None:
+    turns = _shared(given, types, letters)
+    if turns is None:
         return None
     result = [*letters[0][:-1], *letters[1][1:]]
-    return {result.index(k): t for k, t in found.items() if k != inner}
+    return {result.index(k): t for k, t in turns.items() if k != inner}
 
 
 def _shared(
@@ -152,12 +152,12 @@ def _shared(
 
     ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
     """
-    found: dict[int, RingTurn | None] = {}
+    turns: dict[int, RingTurn | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):
         for k, name in enumerate(names):
             if type_.shape[k] == ONE:
                 continue
             turn = axes.get(k)
-            if found.setdefault(name, turn) != turn:
+            if turns.setdefault(name, turn) != turn:
                 return None
-    return {name: turn for name, turn in found.items() if turn is not None}
+    return {name: turn for name, turn in turns.items() if turn is not None}

@@ -57,25 +57,25 @@ class _CodeLine(NamedTuple):
     binding: int = _TIGHT
 
 
-def folded(lines: list[str], kept: Collection[str], width: int) -> list[str]:
+def folded(lines: list[str], named: Collection[str], width: int) -> list[str]:
     """The lines of a function with values that are used once where they are used.
 
-    ``kept`` are names that stay; ``width`` is that of a line, indentation included.
+    ``named`` are names that stay; ``width`` is that of a line, indentation included.
     """
-    there = [_parsed(line) for line in lines]
-    movement = _Movement(there)
-    gone: set[int] = set()
-    for k, line in enumerate(there):
-        line = there[k]  # values have come into it meanwhile
-        if not line.target or line.target in kept or _UPDATES.search(line.text):
+    code = [_parsed(line) for line in lines]
+    movement = _Movement(code)
+    moved: set[int] = set()
+    for k, line in enumerate(code):
+        line = code[k]  # values have come into it meanwhile
+        if not line.target or line.target in named or _UPDATES.search(line.text):
             continue
         at = movement.to(k, line)
-        new = _put(line, there[at]) if at is not None else None
+        new = _put(line, code[at]) if at is not None else None
         if at is not None and new is not None and new.indent + len(new.text) <= width:
-            there[at] = new
-            gone.add(k)
+            code[at] = new
+            moved.add(k)
             movement.moved(line, at)
-    return [" " * line.indent + line.text for k, line in enumerate(there) if k not in gone]
+    return [" " * line.indent + line.text for k, line in enumerate(code) if k not in moved]
 
 
 class _Movement:
@@ -127,12 +127,12 @@ def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
         return None
     text = value.text[value.value :]
     bracket = value.binding < use.binding
-    there = use.start + bracket - value.value
+    offset = use.start + bracket - value.value
     text = f"({text})" if bracket else text
     longer = len(text) - (use.end - use.start)
     inside = [
         u._replace(
-            start=u.start + there, end=u.end + there, binding=max(u.binding, use.binding)
+            start=u.start + offset, end=u.end + offset, binding=max(u.binding, use.binding)
             if u.end - u.start == len(text) else u.binding
         )
         for u in value.uses
@@ -149,9 +149,9 @@ def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
 def _parsed(line: str) -> _CodeLine:
     text = line.lstrip(" ")
     indent = len(line) - len(text)
-    whole = f"{text} pass" if text.startswith("def ") else text
+    source = f"{text} pass" if text.startswith("def ") else text
     # `return` stands in functions only, but the parser alone does not mind.
-    (statement,) = ast.parse(whole).body
+    (statement,) = ast.parse(source).body
     if isinstance(statement, ast.FunctionDef):
         parameters = tuple(a.arg for a in statement.args.args)
         return _CodeLine(text, indent, (), (statement.name, *parameters))

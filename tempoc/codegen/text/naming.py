@@ -61,22 +61,22 @@ def local_names(nodes: Iterable[str], tensors: Iterable[str]) -> dict[str, str]:
     ends: Counter[tuple[str, ...]] = Counter()
     for path in dict.fromkeys(paths.values()):
         ends.update(_ends(path))
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for name, path in paths.items():
         end, part = _end(path, ends), name.split(".")[len(path) :]
-        wanted = (".".join(end), ".".join([*end, *part]), name)
-        found[name] = next((n for n in map(identifier, wanted) if n not in taken), wanted[0])
-        taken.add(found[name])
-    return found
+        spellings = (".".join(end), ".".join([*end, *part]), name)
+        names[name] = next((n for n in map(identifier, spellings) if n not in taken), spellings[0])
+        taken.add(names[name])
+    return names
 
 
 def _path(node: str) -> tuple[str, ...]:
     """The parts of a node's name, without what tells parts of its domain from each other."""
-    first, *rest = node.split(".")
-    while rest and (rest[-1] in ("early", "late") or rest[-1].isdigit()):
-        rest.pop()
-    return first, *rest
+    first, *parts = node.split(".")
+    while parts and (parts[-1] in ("early", "late") or parts[-1].isdigit()):
+        parts.pop()
+    return first, *parts
 
 
 def _end(path: tuple[str, ...], ends: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:

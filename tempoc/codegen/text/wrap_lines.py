@@ -17,17 +17,17 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
     if len(line) <= width:
         return [line]
     space = " " * (len(line) - len(line.lstrip(" ")))
-    targets, equals, rest = line.partition(" = ")
+    targets, equals, value = line.partition(" = ")
     if equals and "," in targets and len(targets) > width // 2 and "(" not in targets:
         names = filled(_parts(targets.strip()), space + INDENT, width)
-        return [f"{space}(", *names, *wrapped(f"{space}) = {rest}", width)]
+        return [f"{space}(", *names, *wrapped(f"{space}) = {value}", width)]
     _, returned, results = line.partition("return ")
     if returned and len(parts := _parts(results)) > 1:
         return [f"{space}return (", *filled(parts, space + INDENT, width), f"{space})"]
-    found = _outermost(line)
-    if not found:
+    pairs = _outermost(line)
+    if not pairs:
         return [line]
-    start, end = found[-1] if found[-1][0] < width else max(found, key=lambda p: p[1] - p[0])
+    start, end = pairs[-1] if pairs[-1][0] < width else max(pairs, key=lambda p: p[1] - p[0])
     text = line[start + 1 : end]
     parts = _parts(text)
     # One part alone has no comma after it that it had not before: that could make a tuple of it.
@@ -58,7 +58,7 @@ def _pairs(line: str) -> list[tuple[int, int]]:
 
     A bracket that closes what an earlier line opened does not count.
     """
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     open_: list[int] = []
     for mark in _MARKS.finditer(line):
         if mark[0] in _OPENING:
@@ -66,8 +66,8 @@ def _pairs(line: str) -> list[tuple[int, int]]:
         elif mark[0] in _CLOSING and open_:
             start = open_.pop()
             if not open_:
-                found.append((start, mark.start()))
-    return found
+                pairs.append((start, mark.start()))
+    return pairs
 
 
 def _parts(text: str) -> list[str]:
@@ -81,8 +81,8 @@ def _parts(text: str) -> list[str]:
         if k < first and not _in_parameters(text[start:k]):
             cuts.append(text[start:k].strip())
             start = k + 1
-    rest = text[start:].strip()
-    return [*cuts, rest] if rest else cuts
+    tail = text[start:].strip()
+    return [*cuts, tail] if tail else cuts
 
 
 def _in_parameters(part: str) -> bool:

@@ -82,14 +82,14 @@ class AssociativeScan(Op):
         """One element after the other, from the front."""
         axes = [axis_of(self.axis, a.ndim) for a in args[: self.leaves]]
         xs = [np.moveaxis(a, axis, 0) for a, axis in zip(args, axes, strict=False)]
-        found = [np.empty_like(x) for x in xs]
+        results = [np.empty_like(x) for x in xs]
         last: list[Array] = []
         for k in range(len(xs[0])):
             now = [x[k] for x in xs]
             last = self.combined(last, now, args[self.leaves :], at) if k else now
-            for y, value in zip(found, last, strict=True):
+            for y, value in zip(results, last, strict=True):
                 y[k] = value
-        return tuple(np.moveaxis(y, 0, axis) for y, axis in zip(found, axes, strict=True))
+        return tuple(np.moveaxis(y, 0, axis) for y, axis in zip(results, axes, strict=True))
 
     def combined(
         self,

@@ -49,6 +49,6 @@ class Cond(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A selection: what is computed elsewhere is there already."""
-        wanted = padded(results[0].shape, out)
-        a, b = (out.align(v, wanted).text for v in args[1:])
+        shape = padded(results[0].shape, out)
+        a, b = (out.align(v, shape).text for v in args[1:])
         return (f"jnp.where({args[0].text}, {a}, {b})",)

@@ -36,9 +36,9 @@ def is_linear(
     varies = [True] * len(first) + [False] * len(others)
     for op, taken, dtypes in steps:
         moving = [k for k, number in enumerate(taken) if varies[number]]
-        made = range(len(varies), len(varies) + len(dtypes))
+        produced = range(len(varies), len(varies) + len(dtypes))
         if moving:
-            same = all(types[n].shape == first[0].shape for n in made)
+            same = all(types[n].shape == first[0].shape for n in produced)
             if not same or any(d is not first[0].dtype for d in dtypes):
                 return False
             match op:

@@ -91,8 +91,8 @@ class Recurrence(Op):
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""
-        first, xs, rest = self.parts(args)
-        return [*first, *(TensorType(x.dtype, x.shape[1:], x.weak) for x in xs), *rest]
+        first, xs, constants = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:], x.weak) for x in xs), *constants]
 
     def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """The first rows, the elements, and the rest."""
@@ -103,19 +103,19 @@ class Recurrence(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One row after the other."""
-        first, xs, rest = self.parts(args)
+        first, xs, constants = self.parts(args)
         count = evaluate(self.count, at)
-        found = [np.empty((count + 1, *a.shape), a.dtype) for a in first]
+        results = [np.empty((count + 1, *a.shape), a.dtype) for a in first]
         row = first
-        for rows, a in zip(found, row, strict=True):
+        for rows, a in zip(results, row, strict=True):
             rows[count if self.reverse else 0] = a
         for k in range(count)[:: -1 if self.reverse else 1]:
             single = (x[start + k] for x, start in zip(xs, self.starts, strict=True))
-            known = computed(self.steps, [*row, *single, *rest], at)
-            row = tuple(known[n].astype(a.dtype) for n, a in zip(self.carried, first, strict=True))
-            for rows, a in zip(found, row, strict=True):
+            values = computed(self.steps, [*row, *single, *constants], at)
+            row = tuple(values[n].astype(a.dtype) for n, a in zip(self.carried, first, strict=True))
+            for rows, a in zip(results, row, strict=True):
                 rows[k if self.reverse else k + 1] = a
-        return tuple(found)
+        return tuple(results)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -126,12 +126,12 @@ class Recurrence(Op):
         beside them: XLA copies a tensor in each step if a row is read from it that the row written
         to it is not made of, or not alone.
         """
-        first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
+        first, xs, constants = self.parts(tuple(natural(v, out) for v in args))
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
-        others = [*single, *(v.type for v in rest)]
+        others = [*single, *(v.type for v in constants)]
         if is_linear(self.steps, self.carried, [v.type for v in first], others):
-            return self.linear(first, xs, rest, out)
+            return self.linear(first, xs, constants, out)
         count, alone = out.static(self.count), len(first) == 1
 
         def body(names: tuple[str, ...]) -> str:
@@ -142,13 +142,13 @@ class Recurrence(Op):
             last = rows[len(first) :]
             if alone:
                 last = [out.bind("before", _read(rows[0], before, self._bare(first[0])))]
-            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
-            known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            known = written(self.steps, [*known, *rest], out)
+            values = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
+            values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
+            values = written(self.steps, [*values, *constants], out)
             texts, new = [], []
             for row, v, n in zip(rows, first, self.carried, strict=False):
-                made = out.align(known[n], v.padded)
-                text = cast(made.text, made.type.dtype, v.type.dtype)
+                value = out.align(values[n], v.padded)
+                text = cast(value.text, value.type.dtype, v.type.dtype)
                 new.append(text if alone or text.isidentifier() else out.bind("new", text))
                 plain = f", {PLAIN}" * self._bare(v)
                 put = f"lax.dynamic_update_index_in_dim({row}, {new[-1]}, {after}, 0{plain})"
@@ -167,25 +167,27 @@ class Recurrence(Op):
             return (f"lax.fori_loop(0, {count}, {name}, {start[0]})",)
         start += [v.text for v in first]
         loop = f"lax.fori_loop(0, {count}, lambda k, rows: {name}(k, *rows), ({', '.join(start)}))"
-        made = out.bind("made", loop)
-        return tuple(f"{made}[{n}]" for n in numbers)
+        tensors = out.bind("made", loop)
+        return tuple(f"{tensors}[{n}]" for n in numbers)
 
     def linear(
         self,
         first: tuple[EmittedValue, ...],
         xs: tuple[EmittedValue, ...],
-        rest: tuple[EmittedValue, ...],
+        constants: tuple[EmittedValue, ...],
         out: Emitter,
     ) -> tuple[str, ...]:
         """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""
 
         def body(names: tuple[str, ...]) -> str:
             k, *before = names
-            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
-            known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            known = written(self.steps, [*known, *rest], out)
-            made = [out.align(known[n], v.padded) for n, v in zip(self.carried, first, strict=True)]
-            return tupled([v.text for v in made])
+            values = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
+            values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
+            values = written(self.steps, [*values, *constants], out)
+            rows = [
+                out.align(values[n], v.padded) for n, v in zip(self.carried, first, strict=True)
+            ]
+            return tupled([v.text for v in rows])
 
         hints = ["before"] if len(first) == 1 else [f"before_{n}" for n in range(len(first))]
         name = out.function("row", ("k", *hints), body)
@@ -193,8 +195,8 @@ class Recurrence(Op):
         call = f"linear_rows({name}, {given}{', reverse=True' if self.reverse else ''})"
         if len(first) == 1:
             return (f"{call}[0]",)
-        made = out.bind("made", call)
-        return tuple(f"{made}[{n}]" for n in range(len(first)))
+        tensors = out.bind("made", call)
+        return tuple(f"{tensors}[{n}]" for n in range(len(first)))
 
     def _bare(self, row: EmittedValue) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""

@@ -47,13 +47,13 @@ def computed(steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, i
     for op, taken, dtypes in steps:
         operands = tuple(types[k] for k in taken)
         values = op.evaluate(op.settle(tuple(known[k] for k in taken), operands), at)
-        found = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
-        known += found
+        results = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        known += results
         weak = not taken or any(t.weak for t in operands)
         inferred = op.infer(operands, _Granted()) if weak else ()
         types += [
             replace(_type(a), weak=any(t.weak for t in inferred[k : k + 1]))
-            for k, a in enumerate(found)
+            for k, a in enumerate(results)
         ]
     return known
 

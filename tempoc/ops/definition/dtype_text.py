@@ -72,8 +72,8 @@ def bare(text: str) -> str:
 
     Half precision keeps it: JAX would round twice.
     """
-    found = _BARE.fullmatch(text)
-    return found[1] if found else text
+    match = _BARE.fullmatch(text)
+    return match[1] if match else text
 
 
 def paired(a: str, b: str) -> tuple[str, str]:

@@ -43,9 +43,9 @@ def natural(v: EmittedValue, out: Emitter) -> EmittedValue:
     return out.align(v, padded(v.type.shape, out))
 
 
-def spread(v: EmittedValue, wanted: tuple[Expr, ...], out: Emitter) -> EmittedValue:
+def spread(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedValue:
     """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
-    target = wanted[len(wanted) - v.type.ndim :]
+    target = shape[len(shape) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
     return out.align(
         v, tuple(ONE if ONE in (extent, have) else want for extent, have, want in extents)

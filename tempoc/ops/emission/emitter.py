@@ -311,8 +311,8 @@ class KernelEmitter:
             if key not in self._known:
                 places = f"{self.index(_start(v, axis))} + {self._steps(v, axis)}"
                 self._known[key] = self.bind(v.text, taken(v.text, places, axis))
-            rest = tuple(k for k in v.last if k != axis)
-            v = replace(v, text=self._known[key], shared="", finite=False, last=rest)
+            others = tuple(k for k in v.last if k != axis)
+            v = replace(v, text=self._known[key], shared="", finite=False, last=others)
         for stretch in (s for s in v.amid if s.axis in axes):
             first = self.index(sub(stretch.start, stretch.begin))
             places = f"{first} + {self._steps(v, stretch.axis)}"
@@ -369,6 +369,6 @@ def _start(v: EmittedValue, axis: int) -> Expr:
     """The first valid position of an axis whose valid elements come last; its length if none is."""
     extent = v.type.shape[axis]
     if isinstance(extent, IndexMax) and ZERO in extent.args:
-        rest = tuple(a for a in extent.args if a != ZERO)
-        extent = maximum(*rest)  # no position is left over where the others are negative
+        nonzero = tuple(a for a in extent.args if a != ZERO)
+        extent = maximum(*nonzero)  # no position is left over where the others are negative
     return sub(v.padded[axis], extent)

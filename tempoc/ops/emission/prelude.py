@@ -26,9 +26,9 @@ HELPERS = {
 
 def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
     """The functions that some code calls, and those that these call, each before its callers."""
-    wanted: dict[str, None] = {}
+    called: dict[str, None] = {}
     for name in reversed(helpers):
-        callers = [text, *(helpers[w] for w in wanted)]
+        callers = [text, *(helpers[w] for w in called)]
         if any(re.search(rf"\b{name}\(", caller) for caller in callers):
-            wanted[name] = None
-    return tuple(helpers[name] for name in reversed(wanted))
+            called[name] = None
+    return tuple(helpers[name] for name in reversed(called))

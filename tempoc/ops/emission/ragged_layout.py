@@ -54,7 +54,7 @@ def settled(
     """Operands that the operator can take, and how the valid elements of its results lie."""
     if not any(v.displaced for v in args):
         return args, tuple(((), ()) for _ in results)
-    kept: list[list[int]] = [[] for _ in args]
+    preserved: list[list[int]] = [[] for _ in args]
     last: list[list[int]] = [[] for _ in results]
     amid: list[list[Stretch]] = [[] for _ in results]
     given = list(args)
@@ -72,18 +72,18 @@ def settled(
             else:
                 continue
             for k, axis in places:
-                kept[k].append(axis)
+                preserved[k].append(axis)
     taken = tuple(
         out.first(v, tuple(a for a in v.displaced if a not in axes))
-        for v, axes in zip(given, kept, strict=True)
+        for v, axes in zip(given, preserved, strict=True)
     )
     pairs = zip(last, amid, strict=True)
-    return taken, tuple((tuple(sorted(ends)), tuple(found)) for ends, found in pairs)
+    return taken, tuple((tuple(sorted(ends)), tuple(stretches)) for ends, stretches in pairs)
 
 
-def _add(link: Link, found: list[list[T]], lies: Callable[[int], T]) -> None:
-    for axes, made in zip(found, link.results, strict=True):
-        axes += [] if made is None else [lies(made)]
+def _add(link: Link, axes_of: list[list[T]], lies: Callable[[int], T]) -> None:
+    for axes, axis in zip(axes_of, link.results, strict=True):
+        axes += [] if axis is None else [lies(axis)]
 
 
 def _alike(
@@ -94,19 +94,19 @@ def _alike(
     Operands whose elements come first are moved there if they are no larger.
     """
     stretches = [given[k].stretch(axis) for k, axis in places]
-    found = next((s for s in stretches if s is not None), None)
-    if found is None or any(axis in given[k].last for k, axis in places):
+    common = next((s for s in stretches if s is not None), None)
+    if common is None or any(axis in given[k].last for k, axis in places):
         return None
     ends = {(s.start, s.stop, s.begin) for s in stretches if s is not None}
     rooms = {given[k].padded[axis] for k, axis in places}
     pairs = list(zip(places, stretches, strict=True))
-    there = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
+    rank = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
     away = [(k, axis) for (k, axis), s in pairs if s is None]
-    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > there for k, _ in away):
+    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > rank for k, _ in away):
         return None
     for k, axis in away:
-        given[k] = out.moved(given[k], replace(found, axis=axis))
-    return found
+        given[k] = out.moved(given[k], replace(common, axis=axis))
+    return common
 
 
 def plain(v: EmittedValue, out: Emitter) -> EmittedValue:

@@ -40,7 +40,7 @@ class _Folding:
     def run(self) -> Derivatives:
         """The cotangents of the operands."""
         c, op = self.c, self.op
-        first, xs, rest = op.parts(self.args)
+        first, xs, constants = op.parts(self.args)
         carries = replace(op, outputs=tuple(range(len(first))))
         before = c.several(carries, *self.args) if first else ()
         floats = [k for k, a in enumerate(first) if a.type.dtype.is_float]
@@ -48,11 +48,11 @@ class _Folding:
         elements = [*before, *xs, *(c.held(self.cots[k]) for k in gs)]
         back, reached = self.back(elements, floats, gs)
         zeros = [c.number(0.0, first[k].type.dtype, first[k].shape) for k in floats]
-        found = c.several(back, *zeros, *elements, *rest)
+        cotangents = c.several(back, *zeros, *elements, *constants)
         parts: list[Term | None] = [None] * len(self.args)
-        for k, term in zip(floats, found, strict=False):
+        for k, term in zip(floats, cotangents, strict=False):
             parts[k] = c.fit(self.last(term), self.args[k])
-        for k, term in zip(reached, found[len(floats) :], strict=True):
+        for k, term in zip(reached, cotangents[len(floats) :], strict=True):
             inner = k >= len(first) + len(xs)
             parts[k] = c.fit(c.sum(term, [0]) if inner else term, self.args[k])
         return tuple(parts)
@@ -66,10 +66,10 @@ class _Folding:
         """
         op, build = self.op, Steps(self.c.build.facts)
         c = Calculus(build)
-        first, xs, rest = op.parts(self.args)
+        first, xs, constants = op.parts(self.args)
         carried = [build.value(first[k].type) for k in floats]
         single = [build.single(e) for e in elements]
-        outside = [build.value(TensorType(a.type.dtype, a.shape)) for a in rest]
+        outside = [build.value(TensorType(a.type.dtype, a.shape)) for a in constants]
         count = len(first) + len(xs)
         given = [*single[:count], *outside]
         cots: dict[int, list[Term]] = {}
@@ -81,14 +81,14 @@ class _Folding:
         reached = [k for k in range(len(first), len(given)) if k in got]
         outputs = [total(c, got.get(k), given[k]) for k in (*floats, *reached)]
         numbers = tuple(t.handle for t in outputs if isinstance(t.handle, int))
-        made = Fold(
+        values = Fold(
             steps=tuple(build.steps),
             carried=numbers[: len(floats)],
             outputs=numbers,
             elements=len(elements),
             reverse=not op.reverse,
         )
-        return made, reached
+        return values, reached
 
     def last(self, term: Term) -> Term:
         """What flows back into what is carried into the first element; 0 if there is none."""
@@ -96,5 +96,5 @@ class _Folding:
         n = term.shape[0]
         places = c.op(Arange(stop=n))
         first = c.op(IndexValue(expr=sub(n, ONE) if self.op.reverse else ZERO))
-        here = c.expand(c.op(Equal(), places, first), range(1, term.type.ndim))
-        return c.sum(c.masked(here, term), [0])
+        at_first = c.expand(c.op(Equal(), places, first), range(1, term.type.ndim))
+        return c.sum(c.masked(at_first, term), [0])

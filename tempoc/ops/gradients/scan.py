@@ -60,11 +60,11 @@ class _ScanDerivative:
         build = Steps(c.build.facts)
         fold, read = self.fold(build, floats, elements)
         starts = [c.number(0.0, xs[k].type.dtype, xs[k].shape[1:]) for k in floats]
-        found = c.several(fold, *starts, *elements, *self.args[n:])
+        cotangents = c.several(fold, *starts, *elements, *self.args[n:])
         parts: list[Term | None] = [None] * len(self.args)
-        for k, term in zip(floats, found, strict=False):
+        for k, term in zip(floats, cotangents, strict=False):
             parts[k] = c.fit(self.back(term, k), self.args[k])
-        for k, term in zip(read, found[len(floats) :], strict=True):
+        for k, term in zip(read, cotangents[len(floats) :], strict=True):
             parts[n + k] = c.fit(c.sum(term, [0]), self.args[n + k])
         return tuple(parts)
 

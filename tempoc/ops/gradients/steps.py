@@ -54,39 +54,39 @@ def through(
 
     The steps are done again. Nothing flows back through a branch of `cond` that is not taken.
     """
-    known, uses = list(given), []
+    values, uses = list(given), []
     for op, taken, _ in steps:
-        operands = tuple(known[k] for k in taken)
-        made = c.several(op, *operands)
-        uses.append((op, taken, operands, len(known), made))
-        known += made
+        operands = tuple(values[k] for k in taken)
+        results = c.several(op, *operands)
+        uses.append((op, taken, operands, len(values), results))
+        values += results
     around, inside = _needs(steps, len(given), cots)
-    found = {k: list(terms) for k, terms in cots.items()}
+    cotangents = {k: list(terms) for k, terms in cots.items()}
     for number in reversed(range(len(uses))):
-        op, taken, operands, at, made = uses[number]
-        mine = [found.get(at + k) for k in range(len(made))]
-        if op.name not in rules or not any(mine):
+        op, taken, operands, at, results = uses[number]
+        result_cots = [cotangents.get(at + k) for k in range(len(results))]
+        if op.name not in rules or not any(result_cots):
             continue
-        totals = tuple(total(c, m, t) for m, t in zip(mine, made, strict=True))
+        totals = tuple(total(c, m, t) for m, t in zip(result_cots, results, strict=True))
         if isinstance(op, Cond):
             parts: Derivatives = (None, totals[0], totals[0])
         else:
-            parts = rules[op.name](op, c, operands, made, totals)
+            parts = rules[op.name](op, c, operands, results, totals)
         for slot, (k, part) in enumerate(zip(taken, parts, strict=True)):
             if part is not None:
                 leaving = [n for n in _use(around[number], op, taken, slot) if n not in inside[k]]
                 for condition, holds in reversed(leaving):
-                    part = _only(c, known[condition], holds, part)
-                found.setdefault(k, []).append(part)
-    return found
+                    part = _only(c, values[condition], holds, part)
+                cotangents.setdefault(k, []).append(part)
+    return cotangents
 
 
 def total(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
     """The sum of what a value gets."""
-    found = c.number(0.0, like.type.dtype, like.shape)
+    cotangent = c.number(0.0, like.type.dtype, like.shape)
     for term in terms or ():
-        found = c.add(found, term)
-    return c.held(found)
+        cotangent = c.add(cotangent, term)
+    return c.held(cotangent)
 
 
 def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
@@ -95,10 +95,10 @@ def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
 
 
 def _needs(
-    steps: Sequence[OpStep], start: int, kept: Iterable[int]
+    steps: Sequence[OpStep], start: int, outputs: Iterable[int]
 ) -> tuple[list[tuple[NeededValue, ...]], dict[int, tuple[NeededValue, ...]]]:
     """Under which conditions alone each step, and each value that one makes, is needed."""
-    values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(kept, ())
+    values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(outputs, ())
     around: list[tuple[NeededValue, ...]] = []
     end = start + sum(len(dtypes) for _, _, dtypes in steps)
     for op, taken, dtypes in reversed(steps):

@@ -106,11 +106,11 @@ def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
         inside = f"{inside} | ~{out.valid(idx, k)}"
     place = retyped(idx, DType.I32, out).text
     message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
-    told = place
+    reported = place
     if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
         least = "0" if idx.type.dtype is DType.U32 else "-2**29"
-        told = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
-    out.check(inside, message, told)
+        reported = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
+    out.check(inside, message, reported)
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 
@@ -210,8 +210,8 @@ class SpatialIndex(Op):
     def searched(self, shape: Shape) -> list[int]:
         """The axes of which not the whole is taken; a point may be proved to be inside an axis
         that is empty, where no one looks at it."""
-        whole = [(ZERO, n, 1) for n in shape]
-        parts = enumerate(zip(self.entries, whole, strict=True))
+        full_axes = [(ZERO, n, 1) for n in shape]
+        parts = enumerate(zip(self.entries, full_axes, strict=True))
         return [k for k, (e, w) in parts if e != w]
 
     def gathered(
@@ -332,10 +332,10 @@ class TakeAlong(Op):
         """A gather, checked unless positions are sure."""
         x, idx = args
         axis = axis_of(self.axis, x.type.ndim)
-        wanted = padded(results[0].shape, out)
-        idx = spread(idx, wanted, out)
+        shape = padded(results[0].shape, out)
+        idx = spread(idx, shape, out)
         own = out.pad(x.type.shape[axis])
-        x = spread(x, tuple(own if k == axis else e for k, e in enumerate(wanted)), out)
+        x = spread(x, tuple(own if k == axis else e for k, e in enumerate(shape)), out)
         x = nonempty(x, (axis,), out)
         if self.sure:
             positions = retyped(idx, DType.I32, out).text

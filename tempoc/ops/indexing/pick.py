@@ -94,11 +94,11 @@ class Pick(Op):
         message = f"index {{value}} is not in {self.promised}, where it was promised to be"
         out.check(inside, message, index)
         last = out.index(self.hi - 1)
-        kept = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
+        clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:
             shift = out.index(sub(first, self.lo))
-            return out.bind("place", kept if shift == "0" else f"{kept} + {atom(shift)}")
-        turn = f"({kept} - {atom(lo)}) // {self.step}"
+            return out.bind("place", clamped if shift == "0" else f"{clamped} + {atom(shift)}")
+        turn = f"({clamped} - {atom(lo)}) // {self.step}"
         scaled = turn if step == 1 else f"({turn}) * {step}"
         start = out.index(first)
         return out.bind("place", scaled if start == "0" else f"{scaled} + {atom(start)}")

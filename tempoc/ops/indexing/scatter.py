@@ -81,6 +81,6 @@ class ScatterAdd(Op):
         text = out.masked(x, tuple(range(axis, axis + rank)), scalar(0, wide))
         positions = guarded(idx, self.n, axis, out)
         shape = static_shape(padded(result.shape, out), out)
-        whole = "".join(":, " for _ in range(axis))
-        target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{whole}{positions}]"
+        leading = "".join(":, " for _ in range(axis))
+        target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{leading}{positions}]"
         return (cast(f'{target}.add({text}, mode="drop")', wide, result.dtype),)

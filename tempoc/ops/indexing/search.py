@@ -73,11 +73,11 @@ class ArgMax(Op):
         v = natural(args[0], out)
         axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
         x = out.masked(v, axes, self.neutral(v.type.dtype))
-        kept = ", keepdims=True" if self.keepdims else ""
-        found = f"{self.jax}({x}, axis={self.axis}{kept}).astype(jnp.int32)"
+        keepdims = ", keepdims=True" if self.keepdims else ""
+        call = f"{self.jax}({x}, axis={self.axis}{keepdims}).astype(jnp.int32)"
         if self.axis is not None or not any(v.is_ragged(k) for k in range(1, v.type.ndim)):
-            return (found,)
-        place = out.bind("place", found)
+            return (call,)
+        place = out.bind("place", call)
         padded = ", ".join(out.static(e) for e in v.padded)
         parts = out.bind("places", f"jnp.unravel_index({place}, ({padded},))")
         flat = f"{parts}[0]"

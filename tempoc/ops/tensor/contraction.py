@@ -132,8 +132,8 @@ class MatMul(Op):
         (result,) = results
         a, b = args
         inner = out.pad(a.type.shape[-1])
-        wanted = padded(result.shape, out)
-        batch = wanted[: max(a.type.ndim, b.type.ndim) - 2]
+        shape = padded(result.shape, out)
+        batch = shape[: max(a.type.ndim, b.type.ndim) - 2]
         a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
         columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
         b = out.align(b, (*_batch(b, batch), inner, *columns))
@@ -201,15 +201,15 @@ class Einsum(Op):
             if n < 0 or (n > 0 and "..." not in term):
                 rank = len(term.replace("...", ""))
                 raise OperandError(f'"{term}" in einsum names {rank} axes, not {rank + n}')
-        rest = "".join(spare[: max(extra, default=0)])
+        ellipsis = "".join(spare[: max(extra, default=0)])
         parts = zip(terms, extra, strict=True)
-        operands = [t.replace("...", rest[len(rest) - n :]) for t, n in parts]
+        operands = [t.replace("...", ellipsis[len(ellipsis) - n :]) for t, n in parts]
         if arrow:
-            result = right.replace("...", rest)
+            result = right.replace("...", ellipsis)
         else:
             every = "".join(operands)
-            result = rest + "".join(
-                sorted(c for c in {*every} if every.count(c) == 1 and c not in rest)
+            result = ellipsis + "".join(
+                sorted(c for c in {*every} if every.count(c) == 1 and c not in ellipsis)
             )
         self.check(operands, result)
         return operands, result
@@ -229,19 +229,19 @@ class Einsum(Op):
         self, terms: list[str], args: tuple[TensorType, ...], facts: ShapeFacts
     ) -> dict[str, Expr]:
         """The extent of each letter. Raises ``OperandError`` where two differ."""
-        found: dict[str, Expr] = {}
+        extents: dict[str, Expr] = {}
         for term, a in zip(terms, args, strict=True):
             for letter, extent in zip(term, a.shape, strict=True):
-                known = found.setdefault(letter, extent)
-                if known == ONE:
-                    found[letter] = extent
-                elif extent != ONE and not same(known, extent, facts):
+                previous = extents.setdefault(letter, extent)
+                if previous == ONE:
+                    extents[letter] = extent
+                elif extent != ONE and not same(previous, extent, facts):
                     shapes = " and ".join(shape_text(x.shape) for x in args)
                     raise OperandError(
                         f'shapes {shapes} do not contract by "{self.spec}": '
-                        f"{letter} is {show(known)} and {show(extent)}"
+                        f"{letter} is {show(previous)} and {show(extent)}"
                     )
-        return found
+        return extents
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """An extent for each letter of the result."""

@@ -174,11 +174,11 @@ class Conv(Op):
         return out.bind("laid", f"jnp.where({inside}, {taken(text, place, axis)}, {zero})")
 
     def call(
-        self, x: str, w: str, batch: list[Expr], rest: list[Expr], pads: list[str],
+        self, x: str, w: str, batch: list[Expr], extents: list[Expr], pads: list[str],
         wide: tuple[Expr, ...], out: Emitter,
     ) -> str:  # fmt: skip
         """The call of XLA's convolution, which wants exactly one batch axis."""
-        flat = static_shape((product(batch), *rest), out)
+        flat = static_shape((product(batch), *extents), out)
         spatial = len(pads)
         letters = "DHW"[-spatial:]
         layout = f'("N{letters}C", "{letters}IO", "N{letters}C")'

@@ -363,8 +363,8 @@ class Cast(Unary):
             return x.astype(target)
         info = np.iinfo(target)
         wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
-        whole = np.where(np.abs(wide) < 2.0**62, wide, 0).astype(np.int64)
-        inside = np.clip(whole, int(info.min), int(info.max))
+        integers = np.where(np.abs(wide) < 2.0**62, wide, 0).astype(np.int64)
+        inside = np.clip(integers, int(info.min), int(info.max))
         return np.where(
             wide >= 2.0**62, info.max, np.where(wide <= -(2.0**62), info.min, inside)
         ).astype(target)

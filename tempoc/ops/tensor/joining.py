@@ -39,10 +39,10 @@ class Concat(Op):
         if not args:
             raise OperandError("concat of nothing has no type")
         axis = axis_of(self.axis, args[0].ndim)
-        rest = without(args[0].shape, (axis,))
+        other_extents = without(args[0].shape, (axis,))
         for a in args[1:]:
             same = a.ndim == args[0].ndim
-            if not same or not same_shape(without(a.shape, (axis,)), rest, facts):
+            if not same or not same_shape(without(a.shape, (axis,)), other_extents, facts):
                 shapes = " and ".join(shape_text(x.shape) for x in (args[0], a))
                 raise OperandError(f"shapes {shapes} do not concatenate along axis {axis}")
         shape = list(args[0].shape)
@@ -63,13 +63,13 @@ class Concat(Op):
         """
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        wanted = padded(result.shape, out)
+        shape = padded(result.shape, out)
         parts = []
         for v in args:
-            goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(wanted))
+            goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(shape))
             parts.append(retyped(out.align(v, goal), result.dtype, out))
         room = tuple(
-            add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(wanted)
+            add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(shape)
         )
         if any(p.is_ragged(axis) for p in parts[:-1]):
             text, start = out.align(parts[0], room).text, parts[0].type.shape[axis]
@@ -80,8 +80,8 @@ class Concat(Op):
                 text, start = out.bind("joined", call), add(start, p.type.shape[axis])
         else:
             text = f"jnp.concatenate([{', '.join(p.text for p in parts)}], axis={axis})"
-            text = text if room == wanted else out.bind("joined", text)
-        return (out.align(EmittedValue(text, result, room), wanted).text,)
+            text = text if room == shape else out.bind("joined", text)
+        return (out.align(EmittedValue(text, result, room), shape).text,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +115,8 @@ class Stack(Op):
         """Garbage stays where it is."""
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        wanted = without(padded(result.shape, out), (axis,))
-        parts = [retyped(out.align(v, wanted), result.dtype, out).text for v in args]
+        shape = without(padded(result.shape, out), (axis,))
+        parts = [retyped(out.align(v, shape), result.dtype, out).text for v in args]
         return (f"jnp.stack([{', '.join(parts)}], axis={axis})",)
 
 

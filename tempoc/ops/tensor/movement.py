@@ -134,10 +134,10 @@ class Squeeze(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""
-        gone = axes_of(self.axes, args[0].type.ndim)
-        wanted = padded(args[0].type.shape, out)
-        v = out.align(args[0], tuple(ONE if k in gone else e for k, e in enumerate(wanted)))
-        return (f"jnp.squeeze({v.text}, {gone})",)
+        removed = axes_of(self.axes, args[0].type.ndim)
+        shape = padded(args[0].type.shape, out)
+        v = out.align(args[0], tuple(ONE if k in removed else e for k, e in enumerate(shape)))
+        return (f"jnp.squeeze({v.text}, {removed})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +167,11 @@ class BroadcastTo(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """To the padded shape."""
-        wanted = padded(self.shape, out)
-        v = spread(args[0], wanted, out)
-        if v.padded == wanted:
+        shape = padded(self.shape, out)
+        v = spread(args[0], shape, out)
+        if v.padded == shape:
             return (v.text,)
-        return (f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})",)
+        return (f"jnp.broadcast_to({v.text}, {static_shape(shape, out)})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,13 +214,13 @@ class Pad(Op):
         (result,) = results
         v = natural(args[0], out)
         filler = scalar(self.value, result.dtype)
-        wanted = padded(result.shape, out)
+        shape = padded(result.shape, out)
         moving = [k for k, (low, _) in enumerate(self.widths) if out.pad(low) != low]
         v = nonempty(v, moving, out)
-        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in wanted]
+        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in shape]
         for k in (k for k in range(v.type.ndim) if k not in moving):
             low = self.widths[k][0]
-            config[k] = low, sub(wanted[k], add(low, v.padded[k]))
+            config[k] = low, sub(shape[k], add(low, v.padded[k]))
         text = v.text
         if any(pair != (ZERO, ZERO) for pair in config):
             pairs = ", ".join(f"({out.static(a)}, {out.static(b)}, 0)" for a, b in config)

@@ -128,8 +128,8 @@ class Reduction(Op):
 
     def call(self, function: str, x: str, axes: tuple[int, ...], extra: str = "") -> str:
         """A call of a reduction of ``jnp``."""
-        kept = ", keepdims=True" if self.keepdims else ""
-        return f"{function}({x}, axis={axes_text(axes)}{extra}{kept})"
+        keepdims = ", keepdims=True" if self.keepdims else ""
+        return f"{function}({x}, axis={axes_text(axes)}{extra}{keepdims})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,8 +323,8 @@ class Var(RealReduction):
         mean = out.bind("mean", f"jnp.sum({x}, axis={axes_text(axes)}, keepdims=True) / {count}")
         away = out.bind("away", f"{x} - {mean}")
         shaped = EmittedValue(away, TensorType(wide, v.type.shape), v.padded)
-        kept = out.masked(shaped, axes, self.neutral(wide))
-        total = f"{self.call(self.jax, f'{kept} * {kept}', axes)} / {count}"
+        deviations = out.masked(shaped, axes, self.neutral(wide))
+        total = f"{self.call(self.jax, f'{deviations} * {deviations}', axes)} / {count}"
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 
 

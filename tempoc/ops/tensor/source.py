@@ -192,9 +192,9 @@ class Eye(Op):
     ) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
-        whole = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
-        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(whole)})"
-        return (cast(eye, whole, self.dtype),)
+        dtype = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
+        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(dtype)})"
+        return (cast(eye, dtype, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,8 +83,8 @@ class Window(Op):
                 raise OperandError("a window has at least 1 element, and no less than 0 around")
         axis = axis_of(self.axis, args[0].ndim)
         shape = list(args[0].shape)
-        whole = add(shape[axis], self.before, self.after, ONE)
-        shape[axis] = maximum(ZERO, sub(whole, self.size))
+        padded_extent = add(shape[axis], self.before, self.after, ONE)
+        shape[axis] = maximum(ZERO, sub(padded_extent, self.size))
         dtype, weak = self.reduction.kind(kind_of(args[0]))
         return (TensorType(dtype, tuple(shape), weak),)
 
@@ -170,18 +170,18 @@ class Window(Op):
         With a factor the second of two windows counts as much more as the first has elements.
         """
         assert isinstance(self.size, Const)
-        rest, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
+        remaining, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
         while True:
-            if rest & size:
+            if remaining & size:
                 end = count if not done else f"{done} + {count}"
                 part = f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})"
                 text = two.format(text, f"{weight} * {part}" if weight else part) if text else part
-                rest, done = rest - size, done + size
-                if factor and rest:
+                remaining, done = remaining - size, done + size
+                if factor and remaining:
                     weight = (
                         out.bind(f"weight_{done}", f"{weight} * {factor}") if weight else factor
                     )
-            if not rest:
+            if not remaining:
                 return text
             first = f"lax.slice_in_dim({x}, 0, -{size}, axis={axis})"
             second = f"lax.slice_in_dim({x}, {size}, None, axis={axis})"
