@@ -21,20 +21,20 @@ from tempoc.symbolic.expr import Slice
 
 def spatial_in_front(tensor: str, dim: str, statements: Statements, graph: Graph) -> int:
     """How many spatial axes of a tensor had better stand before the axis of a dimension."""
-    return min(_wishes(tensor, dim, statements, graph), default=0)
+    return min(_preferences(tensor, dim, statements, graph), default=0)
 
 
-def _wishes(tensor: str, dim: str, statements: Statements, graph: Graph) -> Iterator[int]:
+def _preferences(tensor: str, dim: str, statements: Statements, graph: Graph) -> Iterator[int]:
     """What each reader of slices would like."""
     place = statements.tensors[tensor].domain.dims.index(dim)
     for statement, _ in statements.readers(tensor):
         one = statement.single or statement
         for read in one.reads:
             if read.tensor == tensor and isinstance(read.entries[place], Slice):
-                yield _before(read, graph)
+                yield _preferred_count(read, graph)
 
 
-def _before(read: Read, graph: Graph) -> int:
+def _preferred_count(read: Read, graph: Graph) -> int:
     """How many spatial axes, the first ones, a reader wants before the slice.
 
     Those for each position of which it has a product of its own; all of them, if it sums over the

@@ -150,7 +150,7 @@ class Events:
             if write.tensor == self.tensor.name and not any(
                 isinstance(e, Slice) for e in write.entries
             ):
-                same = _surely_same(self.store, key, self.key(write.entries, i))
+                same = _same_array(self.store, key, self.key(write.entries, i))
                 parts.append(negation(conjunction(self.world.at(write.where, i), same)))
         return conjunction(*parts)
 
@@ -171,7 +171,9 @@ def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event
     )
 
 
-def endings(plan: MemoryPlan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
+def freeing_statements(
+    plan: MemoryPlan, statements: Statements
+) -> dict[str, tuple[Statement, ...]]:
     """For each tensor the statements after which arrays of it are given back, or given away."""
     statements_of: dict[str, dict[str, Statement]] = {}
     for s in statements.statements:
@@ -184,7 +186,7 @@ def endings(plan: MemoryPlan, statements: Statements) -> dict[str, tuple[Stateme
 # ---------------------------------------------------------------------- slots
 
 
-def _surely_same(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
+def _same_array(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
     """A condition under which two keys are of one array."""
     pairs = zip(store.keys, a, b, strict=True)
     return conjunction(*(compare("==", x, y) for k, x, y in pairs if k.modulo != ONE))
@@ -202,7 +204,7 @@ def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
     return disjunction(compare("==", a, b), *far)
 
 
-def other_in_slot(
+def slot_collisions(
     a: CellExprs, b: CellExprs, moduli: Sequence[Expr | None], *, exact: bool
 ) -> Iterator[tuple[Expr, ...]]:
     """The ways in which two different cells may have one slot."""

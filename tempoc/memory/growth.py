@@ -20,35 +20,37 @@ from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
 from tempoc.symbolic.walk import substitute, symbols
 
 
-def growing(
+def growing_dims(
     tree: ScheduleTree, statements: Statements, space: Space
 ) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions along which a store of it had better grow."""
     dims_of: dict[str, set[str]] = {}
-    for loop in _fronts(tree):
-        for tensor, dim in _followed(loop, statements, space):
+    for loop in _rising_loops(tree):
+        for tensor, dim in _growth_candidates(loop, statements, space):
             dims_of.setdefault(tensor, set()).add(dim)
     return {tensor: frozenset(dims) for tensor, dims in dims_of.items()}
 
 
-def _fronts(tree: ScheduleTree) -> Iterator[TreeLoop]:
+def _rising_loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
     """Rising loops between whose steps the host may do something."""
     match tree:
         case TreeSequence(items=items):
             for item in items:
-                yield from _fronts(item)
+                yield from _rising_loops(item)
         case TreeGuard(body=body):
-            yield from _fronts(body)
+            yield from _rising_loops(body)
         case TreeLoop(body=body):
             if tree.step == 1:
                 yield tree
             if tree.place == "host":
-                yield from _fronts(body)
+                yield from _rising_loops(body)
         case Execute():
             pass
 
 
-def _followed(loop: TreeLoop, statements: Statements, space: Space) -> Iterator[tuple[str, str]]:
+def _growth_candidates(
+    loop: TreeLoop, statements: Statements, space: Space
+) -> Iterator[tuple[str, str]]:
     """Tensors and dimensions of which the loop reads all up to its step, and nothing behind."""
     by_name = {s.name: s for s in statements.statements}
     followed: dict[tuple[str, str], None] = {}
@@ -57,16 +59,16 @@ def _followed(loop: TreeLoop, statements: Statements, space: Space) -> Iterator[
         s = by_name[execute.statement]
         at = dict(zip(s.domain.dims, execute.point, strict=True))
         for tensor, dim, entry, is_read in _accesses(s, statements):
-            rows = substitute(top(entry), at)
+            rows = substitute(rows_needed(entry), at)
             if isinstance(sub(rows, Sym(loop.var)), Const):
                 if is_read and isinstance(entry, Slice) and _is_long(entry, dim, s, space):
                     followed[tensor, dim] = None
-            elif loop.var in symbols(rows) or _covers(top(entry), dim, s, space):
+            elif loop.var in symbols(rows) or _may_cover_bound(rows_needed(entry), dim, s, space):
                 spoiled[tensor, dim] = None
     return (key for key in followed if key not in spoiled)
 
 
-def _covers(rows: Expr, dim: str, s: Statement, space: Space) -> bool:
+def _may_cover_bound(rows: Expr, dim: str, s: Statement, space: Space) -> bool:
     """Whether so many rows may be all, or nobody knows."""
     most = space.upper_bound(rows, s.domain)
     unknown = any(space.universe.is_dim(n) for n in symbols(most))
@@ -89,7 +91,7 @@ def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, 
                 yield tensor, dim, entry, is_read
 
 
-def top(entry: Entry) -> Expr:
+def rows_needed(entry: Entry) -> Expr:
     """How many rows there must be for an entry."""
     return entry.hi if isinstance(entry, Slice) else entry + 1
 
@@ -97,23 +99,23 @@ def top(entry: Entry) -> Expr:
 # ---------------------------------------------------------------- what statements need
 
 
-def needs(
+def capacity_uses(
     stores: Mapping[str, Buffer], statements: Statements, space: Space
 ) -> dict[str, tuple[CapacityUse, ...]]:
     """How many rows of growing stores each statement touches."""
     uses = {}
     for s in statements.statements:
-        collector = _Needs(s, space)
+        collector = _CapacityCollector(s, space)
         for tensor, dim, entry, _ in _accesses(s, statements):
             for axis in stores[tensor].axes:
                 if axis.dim == dim and axis.grows:
-                    collector.add(axis, top(entry))
+                    collector.add(axis, rows_needed(entry))
         if collector.rows:
             uses[s.name] = collector.all()
     return uses
 
 
-class _Needs:
+class _CapacityCollector:
     """The needs of one statement while they are collected."""
 
     def __init__(self, statement: Statement, space: Space) -> None:

@@ -161,7 +161,7 @@ class AllInstances:
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
                     clock = var if part.step > 0 else var * -1
-                    conditions = (*where, *_steps(var, low, high, part.step))
+                    conditions = (*where, *_loop_values(var, low, high, part.step))
                     yield from inside(part.body, inner, conditions, (*time, clock), depth + 1)
                 case Execute(statement=name, point=point):
                     at = tuple(self.at_most(e, env) for e in point)
@@ -197,7 +197,7 @@ class AllInstances:
         )
 
 
-def _steps(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
+def _loop_values(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
     """The values of a loop's variable."""
     stride = compare("==", mod(sub(var, low), abs(step)), ZERO)
     if step > 0:
@@ -205,7 +205,7 @@ def _steps(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
     return compare("<=", var, low), compare(">", var, high), stride
 
 
-def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
+def orderings(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
     """The ways in which one time can come before another one (or, with ``same``, be that one)."""
     equal: tuple[Expr, ...] = ()
     for x, y in zip(a, b, strict=False):
@@ -221,7 +221,7 @@ def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]
         yield equal
 
 
-def alike(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
+def same_lengths(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
     """A bound has one length at one point."""
     for x in a:
         for y in b:

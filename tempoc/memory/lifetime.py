@@ -48,7 +48,9 @@ class Lifetimes:
         tensor_info = self.statements.tensors[tensor]
         where = tuple(tensor_info.domain.dims.index(d) for d in keys)
         domain = self.timeline.space.project(tensor_info.domain, keys)
-        arrays = stored(tensor_info, self.statements, self.kept.get(tensor, ()), domain, where)
+        arrays = stored_tensor(
+            tensor_info, self.statements, self.kept.get(tensor, ()), domain, where
+        )
         arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
@@ -72,12 +74,14 @@ def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Ou
     tensors = {}
     for t in statements.tensors.values():
         everywhere = tuple(range(len(t.domain.dims)))
-        tensors[t.name] = stored(t, statements, output_reads.get(t.name, ()), t.domain, everywhere)
+        tensors[t.name] = stored_tensor(
+            t, statements, output_reads.get(t.name, ()), t.domain, everywhere
+        )
     liveness = Liveness(scheduled.lasting, tensors)
     return Lifetimes(statements, scheduled.timeline, output_reads, liveness)
 
 
-def stored(
+def stored_tensor(
     tensor: Tensor,
     statements: Statements,
     output_reads: tuple[Entries, ...],

@@ -15,7 +15,7 @@ from dataclasses import replace
 from tempoc.memory.axis_order import spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
-from tempoc.memory.growth import growing, needs
+from tempoc.memory.growth import capacity_uses, growing_dims
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, BufferKind, MemoryPlan
 from tempoc.poly.relations import syntactic as fast
@@ -53,14 +53,14 @@ def plan(
     planner.moving = moving(scheduled.tree, statements)
     planner.graph = graph
     planner.apart = apart
-    planner.growing = growing(scheduled.tree, statements, room) if least else {}
+    planner.growing = growing_dims(scheduled.tree, statements, room) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return MemoryPlan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
         donations=donations(stores, lives),
         extents={d.name: Sym(d.bound) for d in space.universe.dims},
-        needs=needs(stores, statements, room),
+        needs=capacity_uses(stores, statements, room),
         least=least,
     )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
+from tempoc.memory.events import Event, Events, freeing_statements, same_slot, slot_collisions
 from tempoc.memory.instances import (
     OTHER,
     WRITE,
@@ -23,8 +23,8 @@ from tempoc.memory.instances import (
     CellExprs,
     Instance,
     LengthAt,
-    alike,
-    before,
+    orderings,
+    same_lengths,
 )
 from tempoc.memory.plan_types import BufferAxis, CapacityUse, MemoryPlan
 from tempoc.poly.relations.formulas import Formulas, GivenUp
@@ -92,7 +92,7 @@ class Prover:
         """Look for a proof for each tensor."""
         proved: list[str] = []
         unproved: dict[str, str] = {}
-        ending = endings(plan, self.world.statements)
+        ending = freeing_statements(plan, self.world.statements)
         for tensor in self.world.statements.tensors.values():
             events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
             wrong = self._wrong(plan, events)
@@ -106,12 +106,12 @@ class Prover:
         if self.formulas.contradict():
             return "no bounds are allowed"
         try:
-            return next(_Tensor(self.world, plan, self.formulas, events).wrong(), None)
+            return next(_TensorProof(self.world, plan, self.formulas, events).wrong(), None)
         except GivenUp:
             return "it is too hard to tell"
 
 
-class _Tensor:
+class _TensorProof:
     """The proof for one tensor: `wrong` says what might happen to it."""
 
     def __init__(
@@ -151,13 +151,13 @@ class _Tensor:
         for read in reads:
             lengths_at = self.lengths_of(read)
             domain = read.formula.having(
-                *self.world.facts_of(lengths_at), *alike(read.lengths, lengths_at)
+                *self.world.facts_of(lengths_at), *same_lengths(read.lengths, lengths_at)
             )
             cases = []
             for write in writes:
                 same = _equal(read.cells, write.cells)
-                for lengths in _ways_to_know(self.mentioned(write), lengths_at, read.lengths):
-                    for order in before(write.time, read.time):
+                for lengths in _length_equalities(self.mentioned(write), lengths_at, read.lengths):
+                    for order in orderings(write.time, read.time):
                         cases.append(write.formula.having(*same, *lengths, *order))
             if not self.formulas.covered(domain, cases):
                 yield f"{read.who} may read it before it is written"
@@ -199,7 +199,7 @@ class _Tensor:
         for exact in (False, True):
             if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
                 return True
-            collisions = other_in_slot(read.cells, other.cells, self.moduli, exact=exact)
+            collisions = slot_collisions(read.cells, other.cells, self.moduli, exact=exact)
             if not any(self.stands_between(read, write, other, way) for way in collisions):
                 return False
         return True
@@ -220,7 +220,10 @@ class _Tensor:
         """Reads with writes of what they read."""
         for read in reads:
             for write in writes:
-                same = (*_equal(read.cells, write.cells), *alike(read.lengths, write.lengths))
+                same = (
+                    *_equal(read.cells, write.cells),
+                    *same_lengths(read.lengths, write.lengths),
+                )
                 both = (read.formula & write.formula).having(*same)
                 if not self.formulas.never(both):
                     yield read, write
@@ -231,10 +234,10 @@ class _Tensor:
         """Whether something may happen after a cell is written and before it is read."""
         all_three = read.formula & write.formula & other.formula
         for a, b in ((read, write), (write, other), (read, other)):
-            all_three = all_three.having(*alike(a.lengths, b.lengths))
+            all_three = all_three.having(*same_lengths(a.lengths, b.lengths))
         same = _equal(read.cells, write.cells)
-        for first in before(write.time, other.time, same=True):
-            for second in before(other.time, read.time):
+        for first in orderings(write.time, other.time, same=True):
+            for second in orderings(other.time, read.time):
                 when = (*where, *same, *first, *second)
                 if not self.formulas.never(all_three.having(*when)):
                     return True
@@ -245,8 +248,8 @@ class _Tensor:
         for end in gone:
             for use in uses:
                 where = self.may_be_same(use.cells, end.cells)
-                both = (use.formula & end.formula).having(*alike(use.lengths, end.lengths))
-                for order in before(end.time, use.time):
+                both = (use.formula & end.formula).having(*same_lengths(use.lengths, end.lengths))
+                for order in orderings(end.time, use.time):
                     if not self.formulas.never(both.having(*where, *order)):
                         yield f"{end.who} may free it before {use.who} uses it"
 
@@ -343,7 +346,7 @@ def _equal(a: CellExprs, b: CellExprs) -> tuple[Expr, ...]:
     return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
 
 
-def _ways_to_know(
+def _length_equalities(
     own: Sequence[LengthAt], *others: Sequence[LengthAt]
 ) -> Iterator[tuple[Expr, ...]]:
     """For each of some lots of lengths: ``own`` are those of the same points, and so the same."""

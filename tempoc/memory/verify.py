@@ -23,7 +23,7 @@ from tempoc.symbolic.walk import evaluate, integers, symbols
 SMALL = (1, 2, 3, 5)
 _STEPS = 20_000
 _MORE_STEPS = 100_000
-_BEYOND = 3
+_STEPS_PAST_WINDOW = 3
 """So many steps after the longest window has been full."""
 
 
@@ -66,19 +66,19 @@ def beyond_windows(
 ) -> Iterator[dict[str, int]]:
     """Bounds of which one is larger than all distances along its dimensions, the others small."""
     far: dict[str, int] = {}
-    for dim, e in _along(plan, statements):
+    for dim, e in _entries_by_dim(plan, statements):
         bound = universe.dim(dim).bound
         ends = (e.lo, e.hi) if isinstance(e, Slice) else (e,)
         far[bound] = max(far.get(bound, 0), *(abs(n) for end in ends for n in integers(end)), 0)
     free = [b.name for b in universe.bounds if b.value is None]
     for name in free:
-        if far.get(name, 0) + _BEYOND > max(SMALL):
-            bounds = {**dict.fromkeys(free, 2), name: far[name] + _BEYOND}
-            if _complete(universe, bounds):
+        if far.get(name, 0) + _STEPS_PAST_WINDOW > max(SMALL):
+            bounds = {**dict.fromkeys(free, 2), name: far[name] + _STEPS_PAST_WINDOW}
+            if _add_derived(universe, bounds):
                 yield bounds
 
 
-def _along(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
+def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
     """Entries and sizes of tensors, by dimension."""
     for s in statements.statements:
         uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]
@@ -101,11 +101,11 @@ def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:
         choices = itertools.chain(((n,) * len(free) for n in SMALL), mixed)
     for sizes in choices:
         bounds = dict(zip(free, sizes, strict=True))
-        if _complete(universe, bounds):
+        if _add_derived(universe, bounds):
             yield bounds
 
 
-def _complete(universe: Universe, bounds: dict[str, int]) -> bool:
+def _add_derived(universe: Universe, bounds: dict[str, int]) -> bool:
     """Add fixed and derived bounds; whether all are at least 1 and all assumptions hold."""
     derived = [b for b in universe.bounds if b.value is not None]
     while derived:

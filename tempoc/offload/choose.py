@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.offload.rewrite import NEAR, PrefetchReach, movable, moved
+from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.report.progress import count_calls
@@ -74,7 +74,7 @@ class _Chooser:
 
     def run(self) -> OffloadChoice:
         """The choice."""
-        names = movable(self.program)
+        names = offloadable(self.program)
         farthest = depth(self.program.tree) + 1
         best = self.with_({})
         everything = self.with_(dict.fromkeys(names, NEAR))
@@ -99,7 +99,7 @@ class _Chooser:
         """The choice of these."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
-            program = moved(self.program, reach)
+            program = with_transfers(self.program, reach)
             dry_run = forecast(program, self.bounds, self.given)
             self.tried[key] = OffloadChoice(reach=reach, program=program, found=dry_run)
         return self.tried[key]
@@ -111,7 +111,7 @@ class _Chooser:
         candidates = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
         for names in candidates:
             ahead = tuple(dict.fromkeys((*choice.ahead, *names)))
-            program = moved(self.program, choice.reach, ahead)
+            program = with_transfers(self.program, choice.reach, ahead)
             if program != choice.program:
                 dry_run = forecast(program, self.bounds, self.given)
                 if dry_run.peak <= self.budget:

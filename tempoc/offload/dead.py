@@ -27,7 +27,7 @@ from tempoc.program.nodes.nodes import (
 )
 
 
-def without_dead(program: Program) -> Program:
+def drop_dead_evictions(program: Program) -> Program:
     """The same program with fewer copies."""
     single = registers({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
@@ -63,7 +63,7 @@ class _Dropper:
         self, s: Evict, later: StoreNames, items: tuple[ProgramStatement, ...]
     ) -> Iterator[ProgramStatement]:
         """An eviction as what is copied, and what is dropped."""
-        freed = {*_given_back(items)}
+        freed = {*_freed_next(items)}
         dead = [
             cell
             for cell in s.cells
@@ -77,7 +77,7 @@ class _Dropper:
             yield Evict(cells=(*dead,), dead=True)
 
 
-def _given_back(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
+def _freed_next(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
     """The cells that are given back before anything else happens."""
     for item in items:
         if not isinstance(item, Free):

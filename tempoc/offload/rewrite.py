@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.offload.dead import without_dead
+from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import found_out
 from tempoc.program.analysis.traversal import cells_of, every, written
@@ -57,13 +57,13 @@ _StoredCell = tuple[str, CellKey]
 
 def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
     """The program, verified, with these stores away, some of which are loaded ahead."""
-    rewritten = moved(program, reach, ahead)
+    rewritten = with_transfers(program, reach, ahead)
     if rewritten is not program:
         verify(rewritten)
     return rewritten
 
 
-def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
+def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
     """The same, not verified: to find out what it would take."""
     if not reach:
         return program
@@ -73,10 +73,10 @@ def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -
     late, early = found_out(program), frozenset(ahead)
     rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
     tree = rewriter.within(program.tree, None).statement
-    return without_dead(replace(program, stores=stores, tree=tree))
+    return drop_dead_evictions(replace(program, stores=stores, tree=tree))
 
 
-def movable(program: Program) -> tuple[str, ...]:
+def offloadable(program: Program) -> tuple[str, ...]:
     """The stores that may live with the host.
 
     None that grow, none that never leave a kernel, none by keys that the run finds out.
@@ -150,7 +150,7 @@ class _StatementMoves:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Stay:
+class _Residency:
     """Cells that come before one statement of a sequence and go after another."""
 
     first: int
@@ -171,12 +171,12 @@ class _Rewriter:
 
         Where it is that of none nothing may.
         """
-        parts = [self.part(item) for item in _flat(s)]
+        parts = [self.part(item) for item in _flattened(s)]
         before: list[list[Cell]] = [[] for _ in parts]
         early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
         outer: dict[_StoredCell, _CellUse] = {}
-        moving: list[_Stay] = []
+        moving: list[_Residency] = []
         inside = [use for part in parts for use in part.inside]
         for stays in self.stays(parts):
             if loop is not None and self.may_leave(stays, loop.var, inside):
@@ -201,19 +201,19 @@ class _Rewriter:
         body = statements[0] if len(statements) == 1 else Sequence(items=(*statements,))
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
-    def may_leave(self, stays: list[_Stay], var: str, inside: list[_CellUse]) -> bool:
+    def may_leave(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
         """Whether cells are the same in all steps of a loop, and may stay there during it."""
         uses = [use for stay in stays for use in stay.uses.values()]
         fixed = (e for u in uses for e in (*u.key, *u.reads) if e is not None)
         is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
         return is_single and not any(var in names(e) for e in fixed) and not self.meet(uses, inside)
 
-    def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
+    def early(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
         """What the next step needs, if that is plain to see and nothing changes it until then."""
         changed = written(loop.body)
         if any(name in changed for name, _ in stay.uses):
             return
-        following = _following(loop)
+        following = _next_value(loop)
         has_next = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
@@ -227,22 +227,22 @@ class _Rewriter:
                 yield replace(cell, key=key, when=both)
 
     def staying(
-        self, stay: _Stay, loop: Loop, others: list[_Stay], ends: tuple[int, int]
+        self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
     ) -> Iterator[Cell]:
         """What goes after a step; what the next one reads only after the last step.
 
         ``ends`` are the first and the last statement of the body that do something.
         """
-        last = Operation(">=" if loop.step > 0 else "<=", (_following(loop), loop.upper))
+        last = Operation(">=" if loop.step > 0 else "<=", (_next_value(loop), loop.upper))
         for use in stay.uses.values():
             again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
             stays = free or (again and use.store in self.ahead)
             yield replace(use.evicted(), when=last) if stays else use.evicted()
 
-    def reads_next(self, stay: _Stay, use: _CellUse, loop: Loop) -> bool:
+    def reads_next(self, stay: _Residency, use: _CellUse, loop: Loop) -> bool:
         """Whether a stay in the next step of a loop begins with a cell of this one."""
-        following = _following(loop)
+        following = _next_value(loop)
         return any(
             u.store == use.store
             and u.reads
@@ -262,11 +262,11 @@ class _Rewriter:
         """Whether two cells may be the same one."""
         return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
 
-    def stays(self, parts: list[_StatementMoves]) -> list[list[_Stay]]:
+    def stays(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
         """From where to where cells are on the device, together those that may be the same one."""
-        result: list[list[_Stay]] = []
+        result: list[list[_Residency]] = []
         for group in self.groups([part.uses for part in parts]):
-            runs: list[_Stay] = []
+            runs: list[_Residency] = []
             follows = False
             for k, part in enumerate(parts):
                 own = {p: u for p, u in part.uses.items() if p in group}
@@ -277,7 +277,7 @@ class _Rewriter:
                     follows = follows and (not near or isinstance(part.statement, Free))
                     continue
                 if not follows:
-                    runs.append(_Stay(first=k, last=k))
+                    runs.append(_Residency(first=k, last=k))
                 follows, last = True, runs[-1]
                 last.last = k
                 for place, use in own.items():
@@ -341,14 +341,14 @@ class _Rewriter:
         return uses
 
 
-def _following(loop: Loop) -> Arith:
+def _next_value(loop: Loop) -> Arith:
     """The variable of a loop in the next step."""
     return Operation("+", (loop.var, loop.step))
 
 
-def _flat(s: ProgramStatement) -> Iterator[ProgramStatement]:
+def _flattened(s: ProgramStatement) -> Iterator[ProgramStatement]:
     if isinstance(s, Sequence):
         for item in s.items:
-            yield from _flat(item)
+            yield from _flattened(item)
     else:
         yield s

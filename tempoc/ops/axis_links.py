@@ -94,12 +94,14 @@ def _elementwise(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
     """Axes from the last one; an operand without the axis, or with one element, is repeated."""
     shape = results[0].shape
     for axis in range(len(shape)):
-        places = _meeting([a.shape for a in args], shape, axis, same)
+        places = _broadcast_axes([a.shape for a in args], shape, axis, same)
         if places is not None:
             yield Link(places, (axis,))
 
 
-def _meeting(operands: Sequence[Shape], shape: Shape, axis: int, same: Same) -> AxisPlaces | None:
+def _broadcast_axes(
+    operands: Sequence[Shape], shape: Shape, axis: int, same: Same
+) -> AxisPlaces | None:
     """The axes of operands that broadcast to a shape which meet at one axis of it."""
     axes: list[int | None] = []
     for operand in operands:
@@ -146,7 +148,7 @@ def _matmul(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     left, right = (a.shape for a in args)
     batch = results[0].shape[: max(len(left), len(right), 2) - 2]
     for axis in range(len(batch)):
-        places = _meeting([left[:-2], right[:-2]], batch, axis, same)
+        places = _broadcast_axes([left[:-2], right[:-2]], batch, axis, same)
         if places is not None:
             yield Link(places, (axis,))
     rows = len(left) > 1
@@ -277,7 +279,7 @@ def _take_along(op: Op, args: Types, results: Types, same: Same) -> Iterator[Lin
     shape = results[0].shape
     own = axis_of(op.axis, len(shape))
     for axis in range(len(shape)):
-        places = _meeting([a.shape for a in args], shape, axis, same)
+        places = _broadcast_axes([a.shape for a in args], shape, axis, same)
         if axis == own:
             yield Link((None, axis), (axis,))
         elif places is not None:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
-from tempoc.codegen.kernels.vector_body import Together
-from tempoc.codegen.stores.array_sizes import lines as room_lines
-from tempoc.codegen.stores.array_sizes import rooms, with_rooms
+from tempoc.codegen.kernels.vector_body import VectorBody
+from tempoc.codegen.stores.array_sizes import dynamic_sizes, with_dynamic_sizes
+from tempoc.codegen.stores.array_sizes import size_lines as room_lines
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
-from tempoc.codegen.text.inline_values import folded
+from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.text.source_lines import shown
-from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, filled, wrapped
+from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Statement, Vector
@@ -65,9 +65,9 @@ def function(
     bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
     own = tuple(map(variable, (*(d.name for d in universe.dims), *bounds, *lengths)))
     taken = (*stages.imports.values(), *own)
-    sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
+    sizes = dynamic_sizes(stages.plan.needs.get(statement.name, ()), universe, taken)
     taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
-    stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
+    stages = replace(stages, rooms=sizes, plan=with_dynamic_sizes(stages.plan, sizes))
     stages = replace(stages, windows=windows(statement, stages, taken))
     taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
     tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]
@@ -83,14 +83,14 @@ def function(
         points=product(sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
     )
-    write = writer or (Together if statement.vector else Body)
+    write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
     results = body.run()
     returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         returned.append(body.failure())
     named = {local[m] for m in statement.members if is_source_name(m)}
-    lines = folded([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
+    lines = inlined([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
@@ -141,7 +141,7 @@ def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> li
     line = f"def {name}({', '.join(parts)}):"
     if len(line) <= WIDTH:
         return [line]
-    return [f"def {name}(", *filled(parts, INDENT), "):"]
+    return [f"def {name}(", *packed(parts, INDENT), "):"]
 
 
 # ---------------------------------------------------------------- the docstring

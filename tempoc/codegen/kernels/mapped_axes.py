@@ -70,10 +70,10 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     for read in statement.single.reads:
         element = _element(read, statement, stages)
         if element is not None:
-            view = _with(view, read, element)
+            view = _with_element(view, read, element)
     for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
         for read in _at_distances(view.single, tensor, statement, stages):
-            view = _apart(view, read)
+            view = _with_shifted(view, read)
     return view
 
 
@@ -111,17 +111,17 @@ def _at_distances(
     return list(distinct.values()) if along else []
 
 
-def _apart(before: Pointwise, read: Read) -> Pointwise:
+def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
     """The statement with the reads at one distance become reads of a tensor of their own."""
     stages = before.stages
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
     at = dict(zip(tensor.domain.dims, read.entries, strict=True))
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    return renamed(before, read, name, store)
+    return with_alias(before, read, name, store)
 
 
-def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
+def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
     """The statement with equal reads become reads of a tensor of their own, in such a store."""
     stages = before.stages
     tensor = stages.statements.tensors[read.tensor]
@@ -189,7 +189,7 @@ def _names(part: object) -> tuple[str, ...]:
     return tuple(s for e in parts if isinstance(e, Expr) for s in symbols(e))
 
 
-def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
+def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     """The statement with one read of an array at a position become a read of a tensor."""
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]

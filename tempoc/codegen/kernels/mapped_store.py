@@ -11,7 +11,7 @@ from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class MappedStore:
     """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``.
 
     With ``element`` it stands for an array of another tensor, one of its spatial axes being ``t``.

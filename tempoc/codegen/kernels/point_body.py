@@ -15,12 +15,18 @@ from functools import partial
 from tempoc.base.names import Names
 from tempoc.codegen.stores import access
 from tempoc.codegen.stores.access import KernelFrame
-from tempoc.codegen.stores.branches import served_by, wanted_outside
-from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages, either
-from tempoc.codegen.stores.padding_zeros import has_many_ends, is_zeros
-from tempoc.codegen.stores.ring_order import unordered
+from tempoc.codegen.stores.branches import branch_members, outputs_used_outside
+from tempoc.codegen.stores.context import (
+    KernelArgument,
+    KernelCell,
+    KernelResult,
+    Stages,
+    merge_results,
+)
+from tempoc.codegen.stores.padding_zeros import ends_vary, has_zero_padding
+from tempoc.codegen.stores.ring_order import order_free_operands
 from tempoc.codegen.stores.slots import same_slots
-from tempoc.codegen.stores.window_axis import numbers
+from tempoc.codegen.stores.window_axis import window_positions
 from tempoc.codegen.text.naming import access_name
 from tempoc.memory.plan_types import Buffer
 from tempoc.ops.control.effects import EffectOp
@@ -30,7 +36,7 @@ from tempoc.ops.definition.operator import EmittedValue, OperandError
 from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
-from tempoc.ops.emission.ragged_layout import plain, settled
+from tempoc.ops.emission.ragged_layout import resolve_layout, valid_first
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
@@ -59,7 +65,7 @@ class Body:
         self.endings: dict[str, str] = {}
         self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
         self._owners = owners(stages.graph, statement.members)
-        self._unordered = unordered(statement, stages)
+        self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -96,7 +102,7 @@ class Body:
         elif (op := access.row_pick(node)) is not None and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, op)
         elif any(owner[0] == name for owner in self._owners.values()):
-            served = served_by(name, self.statement.members, self._owners)
+            served = branch_members(name, self.statement.members, self._owners)
             self._choice(name, node, served)
             computed += served
         else:
@@ -111,10 +117,12 @@ class Body:
         args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
-        if (positions := numbers(node.op, types, self.stages.windows, self.out)) is not None:
+        if (
+            positions := window_positions(node.op, types, self.stages.windows, self.out)
+        ) is not None:
             self._values[name, 0] = self._as(positions, node.types[0])
             return
-        args, sides = settled(node.op, args, types, same, self.out)
+        args, sides = resolve_layout(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
@@ -151,7 +159,10 @@ class Body:
         condition = self._operand(name, 0).text
         for member in served:
             self._fetch_points(member)
-        results = [(name, 0), *wanted_outside(name, served, self.statement, self.stages.graph)]
+        results = [
+            (name, 0),
+            *outputs_used_outside(name, served, self.statement, self.stages.graph),
+        ]
         types = [self.stages.graph.nodes[m].types[out] for m, out in results]
         branches = (partial(self._branch, name, results, slot) for slot in (1, 2))
         then, orelse = map(self.out.apart, branches)
@@ -185,7 +196,7 @@ class Body:
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
                 value = zeros(type_, self.out)
-            texts.append(self.out.align(plain(value, self.out), self._padded(type_)).text)
+            texts.append(self.out.align(valid_first(value, self.out), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
@@ -204,7 +215,7 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
         value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
-        return self.out.align(plain(value, self.out), self._padded(type_))
+        return self.out.align(valid_first(value, self.out), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
         """Make pending writes of a tensor visible, after what reads its old contents."""
@@ -219,7 +230,7 @@ class Body:
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> EmittedValue:
-        return plain(self._given(member, slot), self.out)
+        return valid_first(self._given(member, slot), self.out)
 
     def _given(self, member: str, slot: int) -> EmittedValue:
         """An operand; axes may have their garbage first (``EmittedValue.last``)."""
@@ -321,8 +332,8 @@ class Body:
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         displaced = array.gathered or array.amid
-        finite = not displaced and is_zeros(read, self.statement, self.stages, turned)
-        differs = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
+        finite = not displaced and has_zero_padding(read, self.statement, self.stages, turned)
+        differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = name if differs and name == self.arguments[self._cell(read)].name else ""
         value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
@@ -361,7 +372,7 @@ class Body:
 
     def _row(self, write: Write) -> str:
         """What a write stores: the member's result, with the dtype and extents of the store."""
-        value = plain(self._values[write.member, write.out], self.out)
+        value = valid_first(self._values[write.member, write.out], self.out)
         tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
@@ -395,5 +406,7 @@ class Body:
                 continue
             where = TRUE if self.frame.proves(w.where) else w.where
             result = KernelResult(cell=cell, text=self._row(w), where=where)
-            results[cell] = either(results[cell], result, self.out) if cell in results else result
+            results[cell] = (
+                merge_results(results[cell], result, self.out) if cell in results else result
+            )
         return tuple(results.values())

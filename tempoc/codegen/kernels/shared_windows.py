@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.codegen.kernels.mapped_axes import Pointwise, renamed
+from tempoc.codegen.kernels.mapped_axes import Pointwise, with_alias
 from tempoc.codegen.kernels.vmap_batches import bytes_text
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
@@ -109,7 +109,7 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
     return (WindowAxis(dim=dim, entry=entry, width=width, size=size, start=start),)
 
 
-def seen(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
+def with_window(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
     """What a statement does at one point, parts of arrays being read as tensors."""
     view = before
     for read in before.single.reads:
@@ -118,7 +118,7 @@ def seen(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwi
             at = dict(zip(_dims(read, before.stages), read.entries, strict=True))
             along = next(d for d, e in at.items() if e == window.entry)
             store = window.part(before.stages.plan.stores[read.tensor], along)
-            view = renamed(view, read, f"{read.tensor}@near", store)
+            view = with_alias(view, read, f"{read.tensor}@near", store)
     return view
 
 
@@ -146,7 +146,7 @@ def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slic
         return None
     (dim,) = named
     others = [s for d, e in at.items() if d != along for s in symbols(e)]
-    if dim in others or axis.begin is not None or not _walks(entry, dim, single, stages):
+    if dim in others or axis.begin is not None or not _is_sliding(entry, dim, single, stages):
         return None
     return dim, entry
 
@@ -155,7 +155,7 @@ def _named(e: Slice, dims: list[str]) -> list[str]:
     return [d for d in dims if d in symbols(e)]
 
 
-def _walks(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
+def _is_sliding(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
     """Whether each point's window begins where that of the one before does, or one later.
 
     Its length must vary, since one that is the same everywhere is no padded axis. What begins or

@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.mapped_axes import pointwise, shift
-from tempoc.codegen.kernels.mapped_store import Home
+from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body
-from tempoc.codegen.kernels.shared_windows import seen
-from tempoc.codegen.kernels.vmap_batches import axes_text, bytes_of_a_point, joined, vmapped
-from tempoc.codegen.stores.access import out_of_order
+from tempoc.codegen.kernels.shared_windows import with_window
+from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, vmapped
+from tempoc.codegen.stores.access import from_axis_order
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.memory.plan_types import Buffer, BufferAxis
@@ -58,7 +58,7 @@ class _RowStart:
     single: bool = False
 
 
-class Together:
+class VectorBody:
     """Writes one kernel as ``Body`` does; ``run`` once."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
@@ -67,7 +67,7 @@ class Together:
         view = pointwise(statement, stages)
         self.window = next(iter(stages.windows), None)
         if self.window is not None:
-            view = seen(view, statement, self.window)
+            view = with_window(view, statement, self.window)
         self.single, self.stages, self.elements = view.single, view.stages, view.elements
         self.origins = view.origins
         self.out = out
@@ -142,7 +142,7 @@ class Together:
 
     # ------------------------------------------------------------ one point
 
-    def _home(self, tensor: str) -> Home:
+    def _home(self, tensor: str) -> MappedStore:
         """Which dimensions every access takes at the point's own index, all at one distance."""
         dims = self.stages.statements.tensors[tensor].domain.dims
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
@@ -157,7 +157,7 @@ class Together:
         element = self.elements.get(tensor)
         if element is not None:
             shifts[element.dim] = sub(element.at, Sym(element.dim))
-        return Home(store=store, shifts=shifts, element=element)
+        return MappedStore(store=store, shifts=shifts, element=element)
 
     def _inside(self) -> tuple[Statement, Stages]:
         """The statement of a point, and the stages as it sees them."""
@@ -188,7 +188,7 @@ class Together:
             if all(same):
                 return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
-        size = bytes_of_a_point(replace(self.statement, single=self.single), self.stages)
+        size = point_bytes(replace(self.statement, single=self.single), self.stages)
         moving = [a for a in arguments if self.homes[a.cell[0]].is_seen_in_part]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
@@ -333,7 +333,7 @@ class Together:
         order = home.store.order
         if write is not None:
             single = [k for k, p in enumerate(places) if p.single]
-            text = out_of_order(text, [k for k in order if k not in single])
+            text = from_axis_order(text, [k for k in order if k not in single])
         if inner.where == TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return KernelResult(cell=cell, text=text)
@@ -359,7 +359,7 @@ class Together:
         full_sizes = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
         return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in full_sizes)
 
-    def _place(self, axis: BufferAxis, write: Write | None, home: Home) -> _RowStart:
+    def _place(self, axis: BufferAxis, write: Write | None, home: MappedStore) -> _RowStart:
         """Where along an axis of a store goes what the points made."""
         at = home.shifts.get(axis.dim)
         if write is not None:

@@ -72,7 +72,7 @@ def bytes_text(size: int) -> str:
     return f"{size >> 20} * 2**20" if size >= 2**20 else str(size)
 
 
-def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
+def point_bytes(statement: Statement, stages: Stages) -> Expr | None:
     """The bytes of the largest array that a point makes, if all points may make too much.
 
     ``None`` where that is never much more than what is in stores, or all points are small together.
@@ -80,11 +80,11 @@ def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
     single = statement.single
     assert single is not None
     values = _large_bounds(stages)
-    sizes = list(_made(single, statement, stages))
+    sizes = list(_computed_bytes(single, statement, stages))
     biggest = max(sizes, key=lambda e: evaluate(e, values), default=None)
     if biggest is None:
         return None
-    stored = sum(evaluate(e, values) for e in _stored(single, stages))
+    stored = sum(evaluate(e, values) for e in _stored_bytes(single, stages))
     count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
     return biggest if size > MORE * stored and size * count > stages.batch else None
@@ -99,22 +99,22 @@ def _large_bounds(stages: Stages) -> dict[str, int]:
     return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.rooms}
 
 
-def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
+def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
     """The bytes of what a point computes, and of what it cuts out of stores."""
     graph, stages = stages.graph, replace(stages, windows=())
     for member in single.members:
         for type_ in graph.nodes[member].types:
-            yield _bytes(type_, single, stages)
+            yield _type_bytes(type_, single, stages)
     for read in single.reads:
         part = any(a.begin is not None for a in stages.plan.stores[read.tensor].axes)
-        if part or not _cuts(read, statement):
+        if part or not _reads_own_slice(read, statement):
             continue
         if not _is_shared(read, single, statement, stages):
             type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
-            yield _bytes(type_, single, stages)
+            yield _type_bytes(type_, single, stages)
 
 
-def _cuts(read: Read, statement: Statement) -> bool:
+def _reads_own_slice(read: Read, statement: Statement) -> bool:
     """Whether each point reads a slice of its own."""
     own = [v.dim for v in statement.vector]
     return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
@@ -127,7 +127,10 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     """
     if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
         return False
-    if any(r != read and r.member == read.member and _cuts(r, statement) for r in single.reads):
+    if any(
+        r != read and r.member == read.member and _reads_own_slice(r, statement)
+        for r in single.reads
+    ):
         return False
     own = [v.dim for v in statement.vector]
     dims, axes = stages.statements.tensors[read.tensor].domain.dims, {}
@@ -144,7 +147,7 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     return True
 
 
-def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
+def _stored_bytes(single: Statement, stages: Stages) -> Iterator[Expr]:
     """The bytes that a point has in stores."""
     tensors = [w.tensor for w in single.writes]
     tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
@@ -153,7 +156,7 @@ def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
         yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))
 
 
-def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
+def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
     return product(
         (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
     )

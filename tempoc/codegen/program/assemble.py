@@ -14,11 +14,11 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import KernelFunction, function
-from tempoc.codegen.kernels.vmap_batches import bytes_of_a_point
+from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program.donation import donated
 from tempoc.codegen.program.effects import to_effect
-from tempoc.codegen.program.externs import externs, hosted, imports
-from tempoc.codegen.program.host_calls import Calling, calls_host, host
+from tempoc.codegen.program.externs import externs, host_imports, imports
+from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.interface import (
     assumptions,
     bounds,
@@ -31,10 +31,10 @@ from tempoc.codegen.program.interface import (
 )
 from tempoc.codegen.program.lengths import (
     at_point,
-    is_settled,
-    limit,
+    loop_limit,
     loops_with_largest,
-    presence,
+    presence_condition,
+    runs_to_end,
     with_largest,
     with_points,
 )
@@ -99,7 +99,7 @@ def assemble(
     functions_of = imports(graph)
     stages = _stages(graph, statements, tree, plan, space)
     stages = replace(stages, imports=functions_of, batch=batch)
-    hosts_of = hosted(graph, functions_of)
+    hosts_of = host_imports(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
@@ -119,8 +119,8 @@ def assemble(
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
-    separate |= {functions[s.name].name for s in computing if _waits(s, graph)}
-    device = _on_device(steps, context, names, stages, separate if blocks else None)
+    separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
+    device = _form_regions(steps, context, names, stages, separate if blocks else None)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = replace(
         _program(stages),
@@ -130,7 +130,7 @@ def assemble(
         tree=device.tree,
     )
     verify(program)
-    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
+    batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
     texts = tuple(r.text for r in device.made)
     return EmittedProgram(
         program=program,
@@ -142,7 +142,7 @@ def assemble(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Device:
+class _DeviceProgram:
     """The tree with regions and blocks, which these are, and loops that stay with the host."""
 
     tree: nodes.ProgramStatement
@@ -150,13 +150,13 @@ class _Device:
     left: tuple[str, ...]
 
 
-def _on_device(
+def _form_regions(
     steps: nodes.ProgramStatement,
     known: ProgramContext,
     names: Names,
     stages: Stages,
     apart: frozenset[str] | None,
-) -> _Device:
+) -> _DeviceProgram:
     """What the device does by itself; blocks if some kernels are named that stand ``apart``.
 
     These call functions of the user: where one fails, it is said at which point. Or they make
@@ -176,7 +176,7 @@ def _on_device(
         )
         tree = blocks.convert(tree)
         emitted += (*blocks.made,)
-    return _Device(tree=tree, made=emitted, left=tuple(regions.left))
+    return _DeviceProgram(tree=tree, made=emitted, left=tuple(regions.left))
 
 
 def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
@@ -192,7 +192,7 @@ def _narrow(
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
 
 
-def _waits(s: Statement, graph: Graph) -> bool:
+def _has_after(s: Statement, graph: Graph) -> bool:
     return any(isinstance(graph.nodes[m].op, After) for m in s.members)
 
 
@@ -267,7 +267,7 @@ class _Tree:
 
     stages: Stages
     functions: Mapping[str, KernelFunction]
-    hosts: Mapping[str, Calling]
+    hosts: Mapping[str, HostCall]
     sure: tuple[Arith, ...] = ()
 
     def convert(self, tree: ScheduleTree) -> nodes.ProgramStatement:
@@ -286,9 +286,9 @@ class _Tree:
     def _loop(self, tree: TreeLoop) -> nodes.Loop:
         universe, end = self.stages.graph.universe, None
         if universe.ended:
-            end = limit(tree, self.stages.statements, universe)
+            end = loop_limit(tree, self.stages.statements, universe)
         inner = self
-        if end is not None and is_settled(tree, self.stages.statements, universe):
+        if end is not None and runs_to_end(tree, self.stages.statements, universe):
             inner = replace(self, sure=(*self.sure, Operation("<", (tree.var, end))))
         return nodes.Loop(
             var=tree.var,
@@ -331,7 +331,7 @@ class _Tree:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
-        present = self._arith(presence(statement, self.stages.graph.universe), env)
+        present = self._arith(presence_condition(statement, self.stages.graph.universe), env)
         return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
     def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:

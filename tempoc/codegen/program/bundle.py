@@ -87,7 +87,7 @@ def write_bundle(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        folders = kept_folders(emitted, beside)
+        folders = extern_folders(emitted, beside)
         provenance = {**options, **folders}
         others = [replace(o, options={**o.options, **folders}) for o in others]
         for name, text in contents(emitted, sources, provenance, others).items():
@@ -107,7 +107,7 @@ def write_bundle(
         shutil.rmtree(old, ignore_errors=True)
 
 
-def kept_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
+def extern_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
     """What the provenance says of folders with Python functions, if the program calls some."""
     folders = enumerate(beside if emitted.program.externs else ())
     return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
@@ -130,7 +130,9 @@ def contents(
     below = {
         f"{o.name}/{name}": text
         for o in others
-        for name, text in program_files(o.emitted, {**o.options, **from_below(digests)}).items()
+        for name, text in program_files(
+            o.emitted, {**o.options, **relative_provenance(digests)}
+        ).items()
     }
     files = {
         "__main__.py": _MAIN,
@@ -156,7 +158,7 @@ def program_files(
     return {"kernels.py": emitted.kernels, "program.json": dump(program)}
 
 
-def from_below(provenance: Mapping[str, str]) -> dict[str, str]:
+def relative_provenance(provenance: Mapping[str, str]) -> dict[str, str]:
     """What a provenance says of sources, for a program in a folder of a folder below them."""
     up, relative = "../../", {}
     for key, value in provenance.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.stores.context import KernelCell, Stages
-from tempoc.codegen.stores.slots import apart
+from tempoc.codegen.stores.slots import distinct_slots
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic.expr import TRUE
 
@@ -25,12 +25,12 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         store = stages.plan.stores[tensor]
         reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
-        alone = all(may_not_meet(statement, argument.cell, other, stages) for other in others)
+        alone = all(are_disjoint(statement, argument.cell, other, stages) for other in others)
         if reusable and alone and argument.when == TRUE and store.kind != "resident":
             positions.append(position)
     return tuple(positions)
 
 
-def may_not_meet(statement: Statement, a: KernelCell, b: KernelCell, stages: Stages) -> bool:
+def are_disjoint(statement: Statement, a: KernelCell, b: KernelCell, stages: Stages) -> bool:
     """Whether two cells of one tensor provably are different arrays at every point."""
-    return stages.proves(statement, apart(stages.plan.stores[a[0]], a[1], b[1]))
+    return stages.proves(statement, distinct_slots(stages.plan.stores[a[0]], a[1], b[1]))

@@ -19,7 +19,9 @@ def imports(graph: Graph) -> dict[ImportedFunction, str]:
     return _named(graph, ExternJax, [])
 
 
-def hosted(graph: Graph, others: Mapping[ImportedFunction, str]) -> dict[ImportedFunction, str]:
+def host_imports(
+    graph: Graph, others: Mapping[ImportedFunction, str]
+) -> dict[ImportedFunction, str]:
     """A name for each function that the runner calls, different from those of the ``others``."""
     return _named(graph, ExternHost, list(others.values()))
 

@@ -17,7 +17,7 @@ from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
@@ -28,7 +28,7 @@ from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calling:
+class HostCall:
     """A call: the kernel before it, the one after it if its results are wanted, the stores."""
 
     extern: str
@@ -65,15 +65,15 @@ class Calling:
 
 def host(
     statement: Statement, stages: Stages, names: Names, externs: Mapping[ImportedFunction, str]
-) -> Calling:
+) -> HostCall:
     """Emit the kernels of a statement that calls one of the host functions ``externs``."""
     node = _node(statement, stages)
     assert isinstance(node.op, ExternHost)
     name = identifier(statement.name)
-    before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
+    before = function(statement, stages, names.fresh(f"{name}_operands"), _OperandKernel)
     after = None
     if statement.writes:
-        after = function(statement, stages, names.fresh(f"{name}_results"), _After)
+        after = function(statement, stages, names.fresh(f"{name}_results"), _ResultKernel)
     types = operand_types(stages.graph, node)
 
     def store(name: str, type_: TensorType) -> nodes.Store:
@@ -87,7 +87,7 @@ def host(
     def extent(e: Expr) -> Arith:
         return at_point(to_arith(e), stages.graph.universe, point)
 
-    return Calling(
+    return HostCall(
         extern=externs[node.op.declared],
         before=before,
         after=after,
@@ -116,7 +116,7 @@ def _result(statement: Statement, k: int) -> str:
     return f"{statement.name}.result{k}"
 
 
-class _Before(Body):
+class _OperandKernel(Body):
     """Fetches the operands; constants among them are made on the spot."""
 
     def run(self) -> tuple[KernelResult, ...]:
@@ -130,12 +130,12 @@ class _Before(Body):
                 self._member(member)
         results = []
         for slot in range(len(node.inputs)):
-            value = natural(self._operand(node.name, slot), self.out)
+            value = with_own_padding(self._operand(node.name, slot), self.out)
             results.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
         return tuple(results)
 
 
-class _After(Body):
+class _ResultKernel(Body):
     """Writes the results into their stores."""
 
     def run(self) -> tuple[KernelResult, ...]:

@@ -75,7 +75,7 @@ def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree
 # ---------------------------------------------------------------- what is still there
 
 
-def presence(statement: Statement, universe: Universe) -> Expr:
+def presence_condition(statement: Statement, universe: Universe) -> Expr:
     """The condition for a point of a statement to be there, as far as it depends on lengths."""
     lengths = universe.lengths
     if not lengths:
@@ -135,7 +135,7 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 # ---------------------------------------------------------------- leaving loops
 
 
-def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
+def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
     """From where on nothing in a loop is there any more, if lengths say so."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
@@ -159,7 +159,7 @@ def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith |
     return next(iter(limits)) if len(limits) == 1 else Operation("max", tuple(limits))
 
 
-def is_settled(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
+def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
     """Whether a step that has begun is there to its end: none in it ends an earlier one."""
     for execute in executed(loop.body):
         s = statements.by_name[execute.statement]

@@ -33,7 +33,7 @@ _IMPORTS = (
     ("lax.", "from jax import lax"),
 )
 
-BETWEEN = {
+REGION_HELPERS = {
     "first_fault": FIRST_FAULT,
     "taken_if": TAKEN_IF,
     "squeezed": SQUEEZED,
@@ -59,7 +59,7 @@ def module(
         "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
-    between = helpers_in("\n\n".join(regions), BETWEEN)
+    between = helpers_in("\n\n".join(regions), REGION_HELPERS)
     body = "\n\n".join([*before, kernels, *between, *regions])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:

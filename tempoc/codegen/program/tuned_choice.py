@@ -16,7 +16,7 @@ from pathlib import Path
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.errors import cannot_write
 from tempoc.codegen.program.assemble import EmittedProgram
-from tempoc.codegen.program.bundle import digest, from_below, program_files
+from tempoc.codegen.program.bundle import digest, program_files, relative_provenance
 from tempoc.program.codec import dump, load_choices
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 
@@ -40,7 +40,11 @@ def write_choice(
         before = _read(place / FOLDER / FILE, base)
         after = [c for c in before if not c.applies(choice)]
         if emitted is not None:
-            variant_provenance = {**options, **_folders(provenance), **from_below(provenance)}
+            variant_provenance = {
+                **options,
+                **_folders(provenance),
+                **relative_provenance(provenance),
+            }
             after.append(_written(place, choice, program_files(emitted, variant_provenance)))
         if after != before:
             _replace(place / FOLDER, dump(Choices(program=base, choices=tuple(after))))

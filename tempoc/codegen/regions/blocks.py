@@ -25,10 +25,10 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.lengths import asked, may_end
+from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
-from tempoc.codegen.regions.writer import RegionWriter, listed
+from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import wanted
 from tempoc.program.analysis.traversal import calls, regions, starting_anew, touched, written
 from tempoc.program.nodes import nodes
@@ -128,7 +128,7 @@ class Blocks:
         if not self.is_free(s):
             return False
         checks = any(self.known.kernels[c.kernel].checks for c in calls(s))
-        return not (checks and any(map(may_end, before)))
+        return not (checks and any(map(ended_lengths, before)))
 
     def is_free(self, s: nodes.ProgramStatement) -> bool:
         """Whether the host is not needed for a statement, or only to decide once and for all."""
@@ -159,7 +159,7 @@ class Blocks:
         context = self.known
         try:
             cells = arrays(body, context.stores, context.fixed, {*context.bounds, *outside.outer})
-            lengths = asked(body, context, {*context.bounds, *outside.outer})
+            lengths = length_parameters(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
         changed = [name for name in written(body) if name in cells]
@@ -171,7 +171,7 @@ class Blocks:
         local = [name for name in own_stores if name not in outside.around]
         carried = [name for name in changed if name not in own_stores]
         read = [name for name in cells if name not in changed]
-        if not (carried or returned or may_end(body)):
+        if not (carried or returned or ended_lengths(body)):
             return None
         parts = _Parts(carried=carried, made=returned, local=local, read=read, told=lengths)
         fresh = [name for name in own_stores if name not in overwritten]
@@ -188,7 +188,7 @@ class Blocks:
         """The block with its function; ``fresh`` are the stores that start as zeros in it."""
         name = self.names.fresh("block")
         context, after = self.known, frozenset((*parts.carried, *parts.made))
-        ends = may_end(body)
+        ends = ended_lengths(body)
         writer = RegionWriter(
             known=context,
             fixed=context.fixed,
@@ -206,7 +206,7 @@ class Blocks:
         writer.statement(body, 1)
         given = [writer.called[s] for s in (*parts.carried, *parts.read)]
         returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
-        doc = f"What stands between two tasks of the host: {listed(body)}"
+        doc = f"What stands between two tasks of the host: {kernel_list(body)}"
         kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
         node = nodes.Block(
             kernel=name,

@@ -7,7 +7,7 @@ from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 
 
-def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
+def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
     """The needs of all calls, over the loop's variable and those of the loops around.
 
     What moves otherwise than by one row with each step is taken to be all there may ever be.

@@ -21,12 +21,12 @@ from tempoc.program.nodes.arithmetic import names as names_in
 from tempoc.program.nodes.bounds import lengths_in
 
 
-def ended(ending: nodes.Ending) -> Arith:
+def ended_length(ending: nodes.Ending) -> Arith:
     """The length that a call may end, as expressions name it."""
     return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
 
 
-def asked(
+def length_parameters(
     s: nodes.ProgramStatement, known: ProgramContext, names: Collection[str]
 ) -> tuple[Arith, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
@@ -40,25 +40,25 @@ def asked(
     for call in calls(s):
         for e in known.lengths_of(call):
             parameters |= dict.fromkeys(lengths_in(e, lengths))
-        parameters |= dict.fromkeys(map(ended, call.endings))
+        parameters |= dict.fromkeys(map(ended_length, call.endings))
     for e in parameters:
         if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
             raise SharedArraysUnknown(text(e))
     return tuple(parameters)
 
 
-def may_end(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
+def ended_lengths(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
     """The lengths that a statement may end, each once."""
-    return tuple(dict.fromkeys(ended(e) for call in calls(s) for e in call.endings))
+    return tuple(dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings))
 
 
-def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
+def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     """The lengths that a loop finds out.
 
     Raises ``SharedArraysUnknown`` if a loop within it finds some out, or if it does not count up by
     one.
     """
-    lengths = may_end(loop)
+    lengths = ended_lengths(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
     if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)

@@ -41,9 +41,9 @@ def arrays(
     statement. Raises ``SharedArraysUnknown``.
     """
     keys_of: dict[str, dict[tuple[Arith, ...], None]] = {}
-    for use in uses(s, fixed):
+    for use in cell_uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
-        key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
+        key = tuple(0 if k.modulo == 1 else substituted(e, use.values) for k, e in parts)
         keys_of.setdefault(use.cell.store, {})[key] = None
     return {name: _cells(name, list(keys), known) for name, keys in keys_of.items()}
 
@@ -61,39 +61,39 @@ def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
     return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
 
 
-def uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
+def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
     """All cells that calls touch; what is known not to happen is left out."""
     match s:
         case nodes.Sequence(items=items):
             for item in items:
-                yield from uses(item, values)
+                yield from cell_uses(item, values)
         case nodes.Loop(var=var, body=body, place="unrolled"):
             ends = evaluate(s.lower, values), evaluate(s.upper, values)
             for k in range(*ends, s.step):
-                yield from uses(body, {**values, var: k})
+                yield from cell_uses(body, {**values, var: k})
         case nodes.Loop(body=body) | nodes.Region(loop=body):
-            yield from uses(body, values)
+            yield from cell_uses(body, values)
         case nodes.Guard(condition=condition, body=body):
-            if happens(condition, values):
-                yield from uses(body, values)
+            if may_hold(condition, values):
+                yield from cell_uses(body, values)
         case nodes.Call(args=args, results=results):
             for cell in (*args, *results):
-                if cell.when is None or happens(cell.when, values):
+                if cell.when is None or may_hold(cell.when, values):
                     yield LoopUse(cell=cell, values=values)
         case _:
             pass
 
 
-def happens(condition: Arith, values: VariableValues) -> bool:
+def may_hold(condition: Arith, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
-    value = bound(condition, values)
+    value = substituted(condition, values)
     return not isinstance(value, int) or bool(value)
 
 
-def bound(e: Arith, values: VariableValues) -> Arith:
+def substituted(e: Arith, values: VariableValues) -> Arith:
     """The expression with values put in; a number where that decides it."""
     if all(name in values for name in names(e)):
         return evaluate(e, values)
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(bound(a, values) for a in e.args))
+        return Operation(e.op, tuple(substituted(a, values) for a in e.args))
     return e

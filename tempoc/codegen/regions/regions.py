@@ -24,11 +24,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.regions.capacity import needed
+from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.lengths import asked, endings
+from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
-from tempoc.codegen.regions.writer import RegionWriter, listed
+from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import afterwards, wanted_within
 from tempoc.program.analysis.traversal import written
 from tempoc.program.nodes import nodes
@@ -86,8 +86,8 @@ class Regions:
         context = self.known
         try:
             cells = arrays(loop, context.stores, context.fixed, {*context.bounds, *outer})
-            ends = endings(loop)
-            lengths = asked(loop, context, {*context.bounds, *outer})
+            ends = loop_endings(loop)
+            lengths = length_parameters(loop, context, {*context.bounds, *outer})
         except SharedArraysUnknown:
             self.left.append(loop.var)
             return _on_host(loop)
@@ -115,7 +115,7 @@ class Regions:
             loop=loop,
             carried=tuple(cells[n] for n in changed),
             read=tuple(cells[n] for n in read),
-            needs=needed(loop, outer),
+            needs=capacity_needs(loop, outer),
             lengths=lengths,
             endings=tuple(map(lengths.index, ends)),
             local=tuple(local),
@@ -151,7 +151,7 @@ def _write(
     writer.line(1, "count = at[1] if steps is None else steps")
     writer.device(loop, 1, root=True)
     ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
-    doc = f"{loop.var} {ends}, at[1] steps; the loop of {listed(loop)}"
+    doc = f"{loop.var} {ends}, at[1] steps; the loop of {kernel_list(loop)}"
     given = [writer.called[s] for s in (*changed, *read)]
     returned = given[: len(changed)]
     return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))

@@ -10,8 +10,8 @@ from typing import assert_never
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import signature
-from tempoc.codegen.regions.lengths import ended, may_end
-from tempoc.codegen.regions.loop_state import happens
+from tempoc.codegen.regions.lengths import ended_length, ended_lengths
+from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
@@ -99,7 +99,7 @@ class RegionWriter(RegionNames):
 
     def lasting(self, s: nodes.ProgramStatement, depth: int) -> None:
         """The lengths that a part may have ended, as they are known now."""
-        for e in may_end(s):
+        for e in ended_lengths(s):
             end = self.over[e]
             self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
 
@@ -164,7 +164,7 @@ class RegionWriter(RegionNames):
 
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
-        loop = loop if root or may_end(loop) else _shortened(loop)
+        loop = loop if root or ended_lengths(loop) else _clamped(loop)
         after = wanted_within(loop.body, self.after, self.single)
         carried = self.changed(loop, after)
         if not carried:
@@ -174,7 +174,7 @@ class RegionWriter(RegionNames):
 
     def counting(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A loop of the device that carries these arrays."""
-        if may_end(loop):
+        if ended_lengths(loop):
             self.lasting_loop(loop, carried, depth, root)
             return
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
@@ -257,7 +257,7 @@ class RegionWriter(RegionNames):
 
     def guard(self, guard: nodes.Guard, depth: int) -> None:
         """What is done only sometimes; if Python cannot say when, as a branch."""
-        if not happens(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
+        if not may_hold(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
             return
         if self.is_static(guard.condition):
             self.line(depth, f"if {self.text(guard.condition)}:")
@@ -325,7 +325,7 @@ class RegionWriter(RegionNames):
                 after.append(f"{array} = jnp.where({when}, {new}, {array})")
         targets += [self.locals.fresh("ends") for _ in call.endings]
         for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
-            end = self.over[ended(ending)]
+            end = self.over[ended_length(ending)]
             after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
             targets.append("found")
@@ -354,7 +354,7 @@ class RegionWriter(RegionNames):
         """What a part changes that is wanted afterwards, by the names in the function."""
         live = [n for n in written(s) if n in after or n not in self.single]
         carried = [self.called[name] for name in live if name in self.found]
-        carried += [self.over[e] for e in may_end(s)]
+        carried += [self.over[e] for e in ended_lengths(s)]
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: nodes.Call) -> nodes.Kernel:
@@ -370,7 +370,7 @@ class RegionWriter(RegionNames):
         return max(len(c.point) for c in calls(s) if self.checks(c))
 
 
-def _shortened(loop: nodes.Loop) -> nodes.Loop:
+def _clamped(loop: nodes.Loop) -> nodes.Loop:
     """The loop over the steps below its limit."""
     if loop.limit is None or abs(loop.step) != 1:
         return loop
@@ -380,7 +380,7 @@ def _shortened(loop: nodes.Loop) -> nodes.Loop:
     return replace(loop, lower=Operation("min", (loop.lower, last)))
 
 
-def listed(s: nodes.ProgramStatement) -> str:
+def kernel_list(s: nodes.ProgramStatement) -> str:
     """The first kernels that a part calls."""
     kernels = list(dict.fromkeys(c.kernel for c in calls(s)))
     return ", ".join(kernels[:3]) + (", ..." if len(kernels) > 3 else ".")

@@ -40,7 +40,7 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.walk import extent, symbols
 
-NONE: Mapping[str, str] = {}
+NO_ROWS: Mapping[str, str] = {}
 """No rows."""
 _END = "end"
 
@@ -88,7 +88,7 @@ def read(
     at: Mapping[str, Entry],
     frame: KernelFrame,
     hint: str,
-    rows: Mapping[str, str] = NONE,
+    rows: Mapping[str, str] = NO_ROWS,
     *,
     turned: bool = False,
 ) -> KernelArray:
@@ -135,7 +135,7 @@ def read(
         text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
     sides = tuple(last), tuple(amid)
-    return KernelArray(in_order(text, left), (*padded, *store.shape), gathered, *sides)
+    return KernelArray(to_axis_order(text, left), (*padded, *store.shape), gathered, *sides)
 
 
 def _point(entry: Entry) -> Expr:
@@ -143,13 +143,13 @@ def _point(entry: Entry) -> Expr:
     return entry
 
 
-def in_order(text: str, numbers: Sequence[int]) -> str:
+def to_axis_order(text: str, numbers: Sequence[int]) -> str:
     """An array whose axes have these numbers, with its axes in the order of the numbers."""
     move = _misplaced(numbers)
     return text if move is None else f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
 
 
-def out_of_order(text: str, numbers: Sequence[int]) -> str:
+def from_axis_order(text: str, numbers: Sequence[int]) -> str:
     """An array with its axes in the order of their numbers, with them as they follow here."""
     move = _misplaced(numbers)
     return text if move is None else f"jnp.moveaxis({text}, {move[1]}, {move[0]})"

@@ -22,7 +22,7 @@ from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DynamicSize:
     """The size ``name`` of growing axes along ``dim``; no less than any of ``least``."""
 
     name: str
@@ -43,28 +43,28 @@ class Room:
         return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
 
 
-def rooms(
+def dynamic_sizes(
     needs: tuple[CapacityUse, ...], universe: Universe, taken: tuple[str, ...]
-) -> tuple[Room, ...]:
+) -> tuple[DynamicSize, ...]:
     """The sizes that a statement does not know; where it needs all, that is the size."""
-    sizes: list[Room] = []
+    sizes: list[DynamicSize] = []
     for need in needs:
         if need.size in need.rows:
             continue
         name = f"{universe.dim(need.dim).bound}_room"
         while name in taken or any(r.name == name for r in sizes):
             name += "_"
-        sizes.append(Room(name=name, dim=need.dim, size=need.size, least=need.sure))
+        sizes.append(DynamicSize(name=name, dim=need.dim, size=need.size, least=need.sure))
     return tuple(sizes)
 
 
-def with_rooms(plan: MemoryPlan, sizes: tuple[Room, ...]) -> MemoryPlan:
+def with_dynamic_sizes(plan: MemoryPlan, sizes: tuple[DynamicSize, ...]) -> MemoryPlan:
     """The plan as a kernel sees it."""
     stores = {name: _sized(store, sizes) for name, store in plan.stores.items()}
     return replace(plan, stores=stores)
 
 
-def _sized(store: Buffer, sizes: tuple[Room, ...]) -> Buffer:
+def _sized(store: Buffer, sizes: tuple[DynamicSize, ...]) -> Buffer:
     axes = []
     for axis in store.axes:
         room = next((r for r in sizes if r.is_of(axis)), None)
@@ -72,14 +72,14 @@ def _sized(store: Buffer, sizes: tuple[Room, ...]) -> Buffer:
     return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
 
 
-def place(store: Buffer, room: Room) -> int | None:
+def size_axis(store: Buffer, room: DynamicSize) -> int | None:
     """Which axis of a store's array has a size."""
     number = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
     return None if number is None else store.order.index(number)
 
 
-def lines(
-    sizes: tuple[Room, ...],
+def size_lines(
+    sizes: tuple[DynamicSize, ...],
     arguments: Mapping[str, Buffer],
     used: frozenset[str],
 ) -> list[str]:
@@ -91,7 +91,7 @@ def lines(
         axis, name = next(
             (axis, name)
             for name, store in arguments.items()
-            if (axis := place(store, room)) is not None
+            if (axis := size_axis(store, room)) is not None
         )
         written.append(f"{room.name} = {name}.shape[{axis}]")
     return written

@@ -9,7 +9,9 @@ from tempoc.sdg.statements.branches import BranchSide
 from tempoc.sdg.statements.statements import Statement
 
 
-def served_by(cond: str, members: Sequence[str], owners: Mapping[str, BranchSide]) -> list[str]:
+def branch_members(
+    cond: str, members: Sequence[str], owners: Mapping[str, BranchSide]
+) -> list[str]:
     """The members that are computed in a branch of ``cond``, or in one within."""
     served: list[str] = []
     for member in reversed(members):  # an inner ``cond`` stands behind what it serves
@@ -19,7 +21,7 @@ def served_by(cond: str, members: Sequence[str], owners: Mapping[str, BranchSide
     return served[::-1]
 
 
-def wanted_outside(
+def outputs_used_outside(
     cond: str, served: Sequence[str], statement: Statement, graph: Graph
 ) -> list[tuple[str, int]]:
     """The outputs of nodes served by ``cond`` that are stored, or that other members read."""

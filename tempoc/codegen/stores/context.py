@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.codegen.stores.array_sizes import Room
+from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.naming import identifier
 from tempoc.memory.plan_types import MemoryPlan
@@ -48,7 +48,7 @@ class Stages:
     imports: Mapping[ImportedFunction, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
     batch: int = BATCH
-    rooms: tuple[Room, ...] = ()
+    rooms: tuple[DynamicSize, ...] = ()
     windows: tuple[WindowAxis, ...] = ()
     local: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class KernelResult:
     where: Expr = TRUE
 
 
-def either(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
+def merge_results(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
     """One result of two writes of a cell, which never happen at one point."""
     where = disjunction(a.where, b.where)
     if a.text == b.text:

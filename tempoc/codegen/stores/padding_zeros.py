@@ -21,7 +21,9 @@ from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(read: Read, statement: Statement, stages: Stages, turned: bool = False) -> bool:
+def has_zero_padding(
+    read: Read, statement: Statement, stages: Stages, turned: bool = False
+) -> bool:
     """Whether rows from the slice's end on hold zeros when the statement reads them.
 
     A ring that is read ``turned`` is full, or as if all rows had room in it.
@@ -142,7 +144,7 @@ def _executions(
             yield tree, loops
 
 
-def has_many_ends(read: Read, dims: Iterable[str], gathered: bool) -> bool:
+def ends_vary(read: Read, dims: Iterable[str], gathered: bool) -> bool:
     """Whether points that differ in some of the dimensions read different parts of a tensor.
 
     Of what is gathered that counts only where all begin at one place: else each has its own rows.

@@ -23,21 +23,21 @@ from tempoc.sdg.statements.branches import owners
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
 
-RingTurn = tuple[Expr, Expr, Expr]
+RingRotation = tuple[Expr, Expr, Expr]
 """Which rows of a ring: first, end, and how many it has. Equal ones are turned alike."""
-Turned = Mapping[int, RingTurn]
+RotatedAxes = Mapping[int, RingRotation]
 """Axes that are turned, and how."""
 
 
-class _Ordered(Exception):
+class _OrderRequired(Exception):
     """Somebody wants rows in order."""
 
-    def __init__(self, turns: Sequence[RingTurn]) -> None:
+    def __init__(self, turns: Sequence[RingRotation]) -> None:
         super().__init__()
         self.turns = turns
 
 
-def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
+def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
     """The operands, by member and slot, that are windows which may be read as they lie."""
     windows = {
         (r.member, r.slot): axes
@@ -46,9 +46,9 @@ def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]
     }
     while windows:
         try:
-            _follow(windows, statement, stages)
+            _propagate(windows, statement, stages)
             break
-        except _Ordered as error:
+        except _OrderRequired as error:
             remaining = {
                 place: axes
                 for place, axes in windows.items()
@@ -58,11 +58,11 @@ def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]
     return frozenset(windows)
 
 
-def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
+def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
     """The axes of an operand that are windows as long as their rings, or all that there is."""
     dims = stages.statements.tensors[read.tensor].domain.dims
     at = dict(zip(dims, read.entries, strict=True))
-    turns: dict[int, RingTurn] = {}
+    turns: dict[int, RingRotation] = {}
     place = 0
     for axis in stages.plan.stores[read.tensor].axes:
         entry = at[axis.dim]
@@ -78,16 +78,16 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
     return turns
 
 
-def _follow(
-    operands: Mapping[tuple[str, int], Turned], statement: Statement, stages: Stages
+def _propagate(
+    operands: Mapping[tuple[str, int], RotatedAxes], statement: Statement, stages: Stages
 ) -> None:
-    """Follow turned axes through the members. Raises ``_Ordered`` where one may not go on."""
+    """Follow turned axes through the members. Raises ``_OrderRequired`` where one may not go on."""
     graph = stages.graph
     chosen = owners(graph, statement.members)
-    values: dict[tuple[str, int], Turned] = {}
+    values: dict[tuple[str, int], RotatedAxes] = {}
     for member in statement.members:
         node = graph.nodes[member]
-        given: list[Turned] = []
+        given: list[RotatedAxes] = []
         for slot, edge in enumerate(node.inputs):
             same = tuple(Sym(d) for d in graph.nodes[edge.source].domain.dims)
             local = edge.source in statement.members and edge.entries == same
@@ -95,23 +95,25 @@ def _follow(
             given.append(inner if local else operands.get((member, slot), {}))
         if not any(given):
             continue
-        result = _result(node.op, given, operand_types(graph, node))
+        result = _result_axes(node.op, given, operand_types(graph, node))
         every = tuple(t for axes in given for t in axes.values())
         if result is None or member in chosen or len(node.types) != 1:
-            raise _Ordered(every)
+            raise _OrderRequired(every)
         values[member, 0] = result
     for write in statement.writes:
         if axes := values.get((write.member, write.out)):
-            raise _Ordered(tuple(axes.values()))
+            raise _OrderRequired(tuple(axes.values()))
 
 
-def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
+def _result_axes(
+    op: Op, given: Sequence[RotatedAxes], types: Sequence[TensorType]
+) -> RotatedAxes | None:
     """The turned axes of what an operator gives; ``None`` if it wants some in order."""
     match op:
         case Unary() | Nary() | Select() | Copy():
             ndim = max(t.ndim for t in types)
             letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
-            shared = _shared(given, types, letters)
+            shared = _common_rotations(given, types, letters)
             return None if shared is None else dict(shared)
         case Reduction():
             (axes,), (type_,) = given, types
@@ -121,7 +123,7 @@ def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Tur
             return {left.index(k): t for k, t in axes.items() if k not in away}
         case Einsum():
             terms, result = op.letters(tuple(t.ndim for t in types))
-            spelled = _shared(given, types, [tuple(map(ord, term)) for term in terms])
+            spelled = _common_rotations(given, types, [tuple(map(ord, term)) for term in terms])
             if spelled is None or any(len({*term}) < len(term) for term in terms):
                 return None
             return {result.index(chr(k)): t for k, t in spelled.items() if chr(k) in result}
@@ -131,28 +133,28 @@ def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Tur
             return None
 
 
-def _product(given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
+def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> RotatedAxes | None:
     """Of a product of vectors and matrices; of stacks of them, nothing is said."""
     a, b = types
     if a.ndim > 2 or b.ndim > 2:
         return None
     inner, rows, columns = 0, 1, 2
     letters = [(rows, inner)[2 - a.ndim :], (inner, columns)[: b.ndim]]
-    turns = _shared(given, types, letters)
+    turns = _common_rotations(given, types, letters)
     if turns is None:
         return None
     result = [*letters[0][:-1], *letters[1][1:]]
     return {result.index(k): t for k, t in turns.items() if k != inner}
 
 
-def _shared(
-    given: Sequence[Turned], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
-) -> dict[int, RingTurn] | None:
+def _common_rotations(
+    given: Sequence[RotatedAxes], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
+) -> dict[int, RingRotation] | None:
     """How axes are turned that operands have in common; ``None`` if not all are turned alike.
 
     ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
     """
-    turns: dict[int, RingTurn | None] = {}
+    turns: dict[int, RingRotation | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):
         for k, name in enumerate(names):
             if type_.shape[k] == ONE:

@@ -12,7 +12,7 @@ def same_slots(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
     return all(k.modulo == ONE or x == y for k, x, y in pairs)
 
 
-def apart(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Expr:
+def distinct_slots(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Expr:
     """A condition under which two keys of a store pick different arrays."""
     return disjunction(*map(_differ, store.keys, a, b))
 

@@ -44,7 +44,7 @@ class WindowAxis:
         return replace(store, axes=tuple(axes))
 
 
-def numbers(
+def window_positions(
     op: Op, types: Sequence[TensorType], windows: Sequence[WindowAxis], out: KernelEmitter
 ) -> EmittedValue | None:
     """Numbers in a row, one for each element of a window, that say where these elements are."""

@@ -57,7 +57,7 @@ class _CodeLine(NamedTuple):
     binding: int = _TIGHT
 
 
-def folded(lines: list[str], named: Collection[str], width: int) -> list[str]:
+def inlined(lines: list[str], named: Collection[str], width: int) -> list[str]:
     """The lines of a function with values that are used once where they are used.
 
     ``named`` are names that stay; ``width`` is that of a line, indentation included.
@@ -70,7 +70,7 @@ def folded(lines: list[str], named: Collection[str], width: int) -> list[str]:
         if not line.target or line.target in named or _UPDATES.search(line.text):
             continue
         at = movement.to(k, line)
-        new = _put(line, code[at]) if at is not None else None
+        new = _substituted(line, code[at]) if at is not None else None
         if at is not None and new is not None and new.indent + len(new.text) <= width:
             code[at] = new
             moved.add(k)
@@ -119,7 +119,7 @@ def _functions(lines: list[_CodeLine]) -> Iterator[int]:
         yield open_[-1][1]
 
 
-def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
+def _substituted(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
     """The line with the value in the place of its name."""
     (at,) = (k for k, u in enumerate(user.uses) if u.name == value.target)
     use = user.uses[at]
@@ -178,7 +178,7 @@ def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[
     for child in ast.iter_child_nodes(node):
         inner = child.value if isinstance(child, ast.keyword) else child
         if isinstance(inner, ast.expr):
-            yield from _uses(inner, _wanted(node, inner), deferred)
+            yield from _uses(inner, _required_binding(node, inner), deferred)
         elif isinstance(inner, ast.comprehension):
             for part in (inner.target, inner.iter, *inner.ifs):
                 yield from _uses(part, _TIGHT, True)
@@ -195,7 +195,7 @@ def _binding(node: ast.expr) -> int:
             return _BINDING.get(type(node), _TIGHT)
 
 
-def _wanted(parent: ast.expr, child: ast.expr) -> int:
+def _required_binding(parent: ast.expr, child: ast.expr) -> int:
     """How tightly an expression must bind to stand there without brackets."""
     match parent:
         case ast.BinOp(left=left, op=op):

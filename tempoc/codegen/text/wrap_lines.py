@@ -19,11 +19,11 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
     space = " " * (len(line) - len(line.lstrip(" ")))
     targets, equals, value = line.partition(" = ")
     if equals and "," in targets and len(targets) > width // 2 and "(" not in targets:
-        names = filled(_parts(targets.strip()), space + INDENT, width)
+        names = packed(_parts(targets.strip()), space + INDENT, width)
         return [f"{space}(", *names, *wrapped(f"{space}) = {value}", width)]
     _, returned, results = line.partition("return ")
     if returned and len(parts := _parts(results)) > 1:
-        return [f"{space}return (", *filled(parts, space + INDENT, width), f"{space})"]
+        return [f"{space}return (", *packed(parts, space + INDENT, width), f"{space})"]
     pairs = _outermost(line)
     if not pairs:
         return [line]
@@ -33,11 +33,11 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
     # One part alone has no comma after it that it had not before: that could make a tuple of it.
     comma = "," if len(parts) > 1 or text.rstrip().endswith(",") else ""
     *before, first = wrapped(line[:start], width)
-    inside = filled(parts, space + INDENT, width, comma)
+    inside = packed(parts, space + INDENT, width, comma)
     return [*before, f"{first}{line[start]}", *inside, *wrapped(space + line[end:], width)]
 
 
-def filled(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
+def packed(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
     """Parts with commas after them on as few indented lines as fit the width."""
     lines: list[str] = []
     for part in parts:

@@ -16,7 +16,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, spread
+from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -144,7 +144,7 @@ class Select(Op):
     ) -> tuple[str, ...]:
         """As in NumPy."""
         shape = padded(results[0].shape, out)
-        c, a, b = (spread(v, shape, out) for v in args)
+        c, a, b = (aligned_to(v, shape, out) for v in args)
         x, y = (cast(v.text, v.type.dtype, results[0].dtype) for v in (a, b))
         return (f"jnp.where({', '.join((c.text, *paired(x, y)))})",)
 

@@ -18,7 +18,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr, Sym
@@ -114,7 +114,7 @@ class ExternJax(ExternCall):
     ) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
         name = out.imported(self.declared)
-        call = f"{name}({', '.join(natural(a, out).text for a in args)})"
+        call = f"{name}({', '.join(with_own_padding(a, out).text for a in args)})"
         if len(results) == 1:
             return (call,)
         values = out.bind(f"{self.extern}_results", call)
@@ -182,7 +182,7 @@ class ExternVjp(ExternJax):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
-        texts = [natural(a, out).text for a in args]
+        texts = [with_own_padding(a, out).text for a in args]
         floats = [a.type.dtype.is_float for a in args]
         name = out.imported(self.declared)
         values = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))

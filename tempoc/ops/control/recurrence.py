@@ -32,7 +32,7 @@ from typing import TypeVar
 import numpy as np
 
 from tempoc.ops.control.linear_recurrence import is_linear
-from tempoc.ops.control.steps import OpStep, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
 from tempoc.ops.definition.dtype_text import cast, tupled
 from tempoc.ops.definition.operator import (
     Array,
@@ -42,7 +42,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, nonempty, static_shape
+from tempoc.ops.definition.padding import nonempty, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
@@ -77,7 +77,7 @@ class Recurrence(Op):
         for x, start in zip(xs, self.starts, strict=True):
             if not facts.holds(compare("<=", add(self.count, Const(start)), x.shape[0])):
                 raise OperandError(f"a recurrence has more steps than {type_text(x)} has rows")
-        known = typed(self.steps, self.given(args), facts)
+        known = step_types(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -87,7 +87,7 @@ class Recurrence(Op):
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
         """The steps stay inside the axes of what they take."""
-        return within(self.steps, self.given(args))
+        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""
@@ -111,7 +111,7 @@ class Recurrence(Op):
             rows[count if self.reverse else 0] = a
         for k in range(count)[:: -1 if self.reverse else 1]:
             single = (x[start + k] for x, start in zip(xs, self.starts, strict=True))
-            values = computed(self.steps, [*row, *single, *constants], at)
+            values = evaluate_steps(self.steps, [*row, *single, *constants], at)
             row = tuple(values[n].astype(a.dtype) for n, a in zip(self.carried, first, strict=True))
             for rows, a in zip(results, row, strict=True):
                 rows[k if self.reverse else k + 1] = a
@@ -126,7 +126,7 @@ class Recurrence(Op):
         beside them: XLA copies a tensor in each step if a row is read from it that the row written
         to it is not made of, or not alone.
         """
-        first, xs, constants = self.parts(tuple(natural(v, out) for v in args))
+        first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
         others = [*single, *(v.type for v in constants)]
@@ -144,7 +144,7 @@ class Recurrence(Op):
                 last = [out.bind("before", _read(rows[0], before, self._bare(first[0])))]
             values = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
             values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            values = written(self.steps, [*values, *constants], out)
+            values = emit_steps(self.steps, [*values, *constants], out)
             texts, new = [], []
             for row, v, n in zip(rows, first, self.carried, strict=False):
                 value = out.align(values[n], v.padded)
@@ -183,7 +183,7 @@ class Recurrence(Op):
             k, *before = names
             values = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
             values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            values = written(self.steps, [*values, *constants], out)
+            values = emit_steps(self.steps, [*values, *constants], out)
             rows = [
                 out.align(values[n], v.padded) for n, v in zip(self.carried, first, strict=True)
             ]

@@ -44,7 +44,7 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     return _NUMPY[dtype]
 
 
-def meant_by(dtype: np.dtype[Any]) -> DType:
+def dtype_of(dtype: np.dtype[Any]) -> DType:
     """The language's dtype of an array. ``KeyError`` for a dtype that the language lacks."""
     return _MEANT[dtype]
 

@@ -38,12 +38,12 @@ def zeros(type: TensorType, out: Emitter) -> EmittedValue:
     return EmittedValue(text, type, shape)
 
 
-def natural(v: EmittedValue, out: Emitter) -> EmittedValue:
+def with_own_padding(v: EmittedValue, out: Emitter) -> EmittedValue:
     """The operand with the padding that its own extents ask for."""
     return out.align(v, padded(v.type.shape, out))
 
 
-def spread(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedValue:
+def aligned_to(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedValue:
     """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
     target = shape[len(shape) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
@@ -52,7 +52,7 @@ def spread(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedVal
     )
 
 
-def retyped(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
+def converted(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
     """The operand in another dtype, bound to a name of its own."""
     if v.type.dtype is dtype:
         return v
@@ -71,7 +71,7 @@ def along(position: str, axis: int, ndim: int) -> str:
     return position if tail == 0 else f"{position}[:{', None' * tail}]"
 
 
-def taken(x: str, positions: str, axis: int) -> str:
+def take_text(x: str, positions: str, axis: int) -> str:
     """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error.
 
     The padded axis must not be empty: JAX finds nothing to repeat there (``nonempty``).
@@ -106,6 +106,6 @@ def is_positive(e: Expr) -> bool:
             return False
 
 
-def counted(extent: Expr, out: Emitter) -> str:
+def axis_positions(extent: Expr, out: Emitter) -> str:
     """The positions of an axis of this true extent, padding included."""
     return f"jnp.arange({out.static(out.pad(extent))}, dtype=jnp.int32)"

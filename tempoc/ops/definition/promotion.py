@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -92,12 +92,12 @@ def numeric(kind: PromotedType) -> PromotedType:
 
 def common(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
     """The arrays converted to the dtype that they promote to; a NumPy array is never weak."""
-    kinds = [(meant_by(a.dtype), False) for a in arrays]
+    kinds = [(dtype_of(a.dtype), False) for a in arrays]
     dtype = numpy_dtype(reduce(join, kinds)[0])
     return tuple(a.astype(dtype, copy=False) for a in arrays)
 
 
 def real(array: Array) -> Array:
     """The array in floating point: ``inexact`` for arrays."""
-    dtype, _ = inexact((meant_by(array.dtype), False))
+    dtype, _ = inexact((dtype_of(array.dtype), False))
     return array.astype(numpy_dtype(dtype), copy=False)

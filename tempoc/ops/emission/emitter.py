@@ -15,7 +15,7 @@ from types import MappingProxyType
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Stretch
-from tempoc.ops.definition.padding import along, taken
+from tempoc.ops.definition.padding import along, take_text
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -310,7 +310,7 @@ class KernelEmitter:
             key = ("first", v.text, v.type.shape, axis)
             if key not in self._known:
                 places = f"{self.index(_start(v, axis))} + {self._steps(v, axis)}"
-                self._known[key] = self.bind(v.text, taken(v.text, places, axis))
+                self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
             others = tuple(k for k in v.last if k != axis)
             v = replace(v, text=self._known[key], shared="", finite=False, last=others)
         for stretch in (s for s in v.amid if s.axis in axes):
@@ -340,7 +340,7 @@ class KernelEmitter:
         """The elements at other places of an axis."""
         key = (how, v.text, v.type.shape, stretch)
         if key not in self._known:
-            self._known[key] = self.bind(v.text, taken(v.text, places, stretch.axis))
+            self._known[key] = self.bind(v.text, take_text(v.text, places, stretch.axis))
         return replace(v, text=self._known[key], shared="", finite=False)
 
     # ------------------------------------------------------------ checks

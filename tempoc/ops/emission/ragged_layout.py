@@ -36,21 +36,21 @@ _SAME = (
     "power minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul "
     "einsum transpose expand_dims squeeze getitem take_along"
 )
-INDIFFERENT: frozenset[str] = frozenset(_SAME.split())
+LAYOUT_AGNOSTIC: frozenset[str] = frozenset(_SAME.split())
 """Operators whose emitted code looks at positions of a followed axis only through masks."""
 
 
-Lies = tuple[tuple[int, ...], tuple[Stretch, ...]]
+RaggedAxes = tuple[tuple[int, ...], tuple[Stretch, ...]]
 """Axes of a result with garbage first, and with garbage on both sides."""
 
 
-def settled(
+def resolve_layout(
     op: Op,
     args: tuple[EmittedValue, ...],
     results: Types,
     same: Callable[[Expr, Expr], bool],
     out: Emitter,
-) -> tuple[tuple[EmittedValue, ...], tuple[Lies, ...]]:
+) -> tuple[tuple[EmittedValue, ...], tuple[RaggedAxes, ...]]:
     """Operands that the operator can take, and how the valid elements of its results lie."""
     if not any(v.displaced for v in args):
         return args, tuple(((), ()) for _ in results)
@@ -58,7 +58,7 @@ def settled(
     last: list[list[int]] = [[] for _ in results]
     amid: list[list[Stretch]] = [[] for _ in results]
     given = list(args)
-    if op.name in INDIFFERENT:
+    if op.name in LAYOUT_AGNOSTIC:
         for link in links(op, tuple(v.type for v in args), results, same):
             places = [
                 (k, axis)
@@ -67,7 +67,7 @@ def settled(
             ]
             if places and all(axis in args[k].last for k, axis in places):
                 _add(link, last, lambda axis: axis)
-            elif stretch := _alike(given, places, out):
+            elif stretch := _common_stretch(given, places, out):
                 _add(link, amid, lambda axis: replace(stretch, axis=axis))
             else:
                 continue
@@ -86,7 +86,7 @@ def _add(link: Link, axes_of: list[list[T]], lies: Callable[[int], T]) -> None:
         axes += [] if axis is None else [lies(axis)]
 
 
-def _alike(
+def _common_stretch(
     given: list[EmittedValue], places: Sequence[tuple[int, int]], out: Emitter
 ) -> Stretch | None:
     """Where the elements of axes that meet lie, amid garbage; ``None`` if they are to come first.
@@ -109,6 +109,6 @@ def _alike(
     return common
 
 
-def plain(v: EmittedValue, out: Emitter) -> EmittedValue:
+def valid_first(v: EmittedValue, out: Emitter) -> EmittedValue:
     """The operand with valid elements first along all axes."""
     return out.first(v, v.displaced)

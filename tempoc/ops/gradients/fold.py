@@ -10,7 +10,7 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rules, StepRule, Steps, through, total
+from tempoc.ops.gradients.steps import Rules, StepRule, Steps, backpropagate, sum_cotangents
 from tempoc.ops.tensor.arithmetic import Equal
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, sub
@@ -24,13 +24,13 @@ def fold(rules: Rules) -> StepRule:
     ) -> Derivatives:
         """What was carried is found out first, by the same fold."""
         assert isinstance(op, Fold)
-        return _Folding(rules, op, c, args, cots).run()
+        return _FoldDerivative(rules, op, c, args, cots).run()
 
     return rule
 
 
 @dataclass(frozen=True, slots=True)
-class _Folding:
+class _FoldDerivative:
     rules: Rules
     op: Fold
     c: Calculus
@@ -77,9 +77,9 @@ class _Folding:
             cots.setdefault(op.carried[k], []).append(term)
         for k, term in zip(gs, single[count:], strict=True):
             cots.setdefault(op.outputs[k], []).append(term)
-        got = through(self.rules, c, op.steps, given, cots)
+        got = backpropagate(self.rules, c, op.steps, given, cots)
         reached = [k for k in range(len(first), len(given)) if k in got]
-        outputs = [total(c, got.get(k), given[k]) for k in (*floats, *reached)]
+        outputs = [sum_cotangents(c, got.get(k), given[k]) for k in (*floats, *reached)]
         numbers = tuple(t.handle for t in outputs if isinstance(t.handle, int))
         values = Fold(
             steps=tuple(build.steps),

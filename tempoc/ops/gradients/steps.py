@@ -43,7 +43,7 @@ class Steps:
         return tuple(self.value(t) for t in types)
 
 
-def through(
+def backpropagate(
     rules: Rules,
     c: Calculus,
     steps: Sequence[OpStep],
@@ -60,14 +60,14 @@ def through(
         results = c.several(op, *operands)
         uses.append((op, taken, operands, len(values), results))
         values += results
-    around, inside = _needs(steps, len(given), cots)
+    around, inside = _conditions(steps, len(given), cots)
     cotangents = {k: list(terms) for k, terms in cots.items()}
     for number in reversed(range(len(uses))):
         op, taken, operands, at, results = uses[number]
         result_cots = [cotangents.get(at + k) for k in range(len(results))]
         if op.name not in rules or not any(result_cots):
             continue
-        totals = tuple(total(c, m, t) for m, t in zip(result_cots, results, strict=True))
+        totals = tuple(sum_cotangents(c, m, t) for m, t in zip(result_cots, results, strict=True))
         if isinstance(op, Cond):
             parts: Derivatives = (None, totals[0], totals[0])
         else:
@@ -76,12 +76,12 @@ def through(
             if part is not None:
                 leaving = [n for n in _use(around[number], op, taken, slot) if n not in inside[k]]
                 for condition, holds in reversed(leaving):
-                    part = _only(c, values[condition], holds, part)
+                    part = _if_taken(c, values[condition], holds, part)
                 cotangents.setdefault(k, []).append(part)
     return cotangents
 
 
-def total(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
+def sum_cotangents(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
     """The sum of what a value gets."""
     cotangent = c.number(0.0, like.type.dtype, like.shape)
     for term in terms or ():
@@ -89,12 +89,12 @@ def total(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
     return c.held(cotangent)
 
 
-def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
+def _if_taken(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
     zero = c.number(0.0, x.type.dtype, x.shape)
     return c.op(Cond(), condition, *((x, zero) if holds else (zero, x)))
 
 
-def _needs(
+def _conditions(
     steps: Sequence[OpStep], start: int, outputs: Iterable[int]
 ) -> tuple[list[tuple[NeededValue, ...]], dict[int, tuple[NeededValue, ...]]]:
     """Under which conditions alone each step, and each value that one makes, is needed."""

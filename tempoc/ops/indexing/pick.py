@@ -19,7 +19,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, natural, nonempty, retyped
+from tempoc.ops.definition.padding import atom, converted, nonempty, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, shape_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import require_integers
@@ -77,7 +77,7 @@ class Pick(Op):
     ) -> tuple[str, ...]:
         """A row of the slice; the kernel's own reads do without the slice."""
         axis = axis_of(self.axis, args[0].type.ndim)
-        x = nonempty(natural(args[0], out), (axis,), out)
+        x = nonempty(with_own_padding(args[0], out), (axis,), out)
         place = self.place(args[1], ZERO, 1, out)
         return (f"lax.dynamic_index_in_dim({x.text}, {place}, {axis}, keepdims=False)",)
 
@@ -86,7 +86,7 @@ class Pick(Op):
 
         Checks the promise. The result is the name of an ``i32``, inside even if it is broken.
         """
-        index = retyped(j, DType.I32, out).text
+        index = converted(j, DType.I32, out).text
         lo, hi = out.index(self.lo), out.index(self.hi)
         inside = f"({index} >= {atom(lo)}) & ({index} < {atom(hi)})"
         if self.step != 1:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, is_nonzero, meant_by, numpy_dtype, paired, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, is_nonzero, numpy_dtype, paired, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -20,7 +20,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, spread
+from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import PromotedType, common, inexact, numeric, promote, real
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -66,7 +66,7 @@ class Nary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
         args = common(args)
-        half = meant_by(args[0].dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(args[0].dtype) in (DType.BF16, DType.F16)
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
@@ -85,7 +85,7 @@ class Nary(Op):
         """The operands in a common dtype, ready to broadcast."""
         dtype = self.operand(tuple(a.type for a in args))[0]
         shape = padded(results[0].shape, out)
-        aligned = [spread(a, shape, out) for a in args]
+        aligned = [aligned_to(a, shape, out) for a in args]
         return [cast(a.text, a.type.dtype, dtype) for a in aligned]
 
 

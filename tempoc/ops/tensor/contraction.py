@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import jax_dtype, meant_by, scalar
+from tempoc.ops.definition.dtype_text import dtype_of, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, retyped
+from tempoc.ops.definition.padding import converted, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -44,7 +44,7 @@ def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.gen
     """The arrays in the dtype in which products are summed, and the dtype of the result."""
     arrays = common(args)
     result = arrays[0].dtype
-    if meant_by(result) in HALVES:
+    if dtype_of(result) in HALVES:
         arrays = tuple(a.astype(np.float32) for a in arrays)
     return arrays, result
 
@@ -137,7 +137,7 @@ class MatMul(Op):
         a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
         columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
         b = out.align(b, (*_batch(b, batch), inner, *columns))
-        a, b = (retyped(v, result.dtype, out) for v in (a, b))
+        a, b = (converted(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
         dtype = result.dtype
         is_vector = (a.type.ndim, b.type.ndim) == (2, 1)
@@ -289,7 +289,7 @@ class Einsum(Op):
             term, v = terms[k], args[k]
             extents = zip(term, v.type.shape, strict=True)
             goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
-            v = retyped(out.align(v, goal), dtype, out)
+            v = converted(out.align(v, goal), dtype, out)
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:

@@ -18,7 +18,13 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import counted, natural, padded, retyped, taken
+from tempoc.ops.definition.padding import (
+    axis_positions,
+    converted,
+    padded,
+    take_text,
+    with_own_padding,
+)
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text, without
 from tempoc.ops.definition.types import TensorType
@@ -67,7 +73,7 @@ class Concat(Op):
         parts = []
         for v in args:
             goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(shape))
-            parts.append(retyped(out.align(v, goal), result.dtype, out))
+            parts.append(converted(out.align(v, goal), result.dtype, out))
         room = tuple(
             add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(shape)
         )
@@ -116,7 +122,7 @@ class Stack(Op):
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
         shape = without(padded(result.shape, out), (axis,))
-        parts = [retyped(out.align(v, shape), result.dtype, out).text for v in args]
+        parts = [converted(out.align(v, shape), result.dtype, out).text for v in args]
         return (f"jnp.stack([{', '.join(parts)}], axis={axis})",)
 
 
@@ -153,7 +159,7 @@ class Split(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Static slices, or gathers where the parts have no static place."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         part = results[0].shape[axis]
         if not v.is_ragged(axis):
@@ -161,6 +167,6 @@ class Split(Op):
                 (out.static(part * k), out.static(part * (k + 1))) for k in range(self.sections)
             ]
             return tuple(f"lax.slice_in_dim({v.text}, {a}, {b}, axis={axis})" for a, b in places)
-        steps = counted(part, out)
+        steps = axis_positions(part, out)
         starts = [steps, *(f"{out.index(part * k)} + {steps}" for k in range(1, self.sections))]
-        return tuple(taken(v.text, start, axis) for start in starts)
+        return tuple(take_text(v.text, start, axis) for start in starts)

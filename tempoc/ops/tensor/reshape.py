@@ -22,12 +22,12 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import (
     along,
     atom,
-    counted,
+    axis_positions,
     is_positive,
-    natural,
     nonempty,
     padded,
     static_shape,
+    with_own_padding,
 )
 from tempoc.ops.definition.shapes import Shape, require, same, shape_text
 from tempoc.ops.definition.types import TensorType
@@ -78,7 +78,7 @@ class Reshape(Op):
     ) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""
         (result,) = results
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         shape = padded(result.shape, out)
         if v.padded == shape and v.type.shape == result.shape:
             return (v.text,)
@@ -210,7 +210,7 @@ def _gathered(v: EmittedValue, result: TensorType, padded: Shape, out: Emitter) 
     """Each element of the result taken from where its true row-major place lies in the operand."""
     place = ""
     for k, extent in enumerate(result.shape):
-        steps = along(counted(extent, out), k, result.ndim)
+        steps = along(axis_positions(extent, out), k, result.ndim)
         place = out.bind("place", f"{place} * {atom(out.index(extent))} + {steps}" if k else steps)
     if not v.type.ndim:
         return f"jnp.broadcast_to({v.text}, {static_shape(padded, out)})"

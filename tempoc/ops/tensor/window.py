@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Scalar, cast, meant_by, scalar
+from tempoc.ops.definition.dtype_text import Scalar, cast, dtype_of, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -102,7 +102,7 @@ class Window(Op):
         size, before, after = concrete((self.size, self.before, self.after), at)
         x = np.moveaxis(self.reduction.convert(args[0]), self.axis, 0)
         count = max(x.shape[0] + before + after - size + 1, 0)
-        y = np.full((count, *x.shape[1:]), self.neutral(meant_by(x.dtype)), x.dtype)
+        y = np.full((count, *x.shape[1:]), self.neutral(dtype_of(x.dtype)), x.dtype)
         for j in range(count):
             window = x[max(j - before, 0) : max(j - before + size, 0)]
             if len(window) and len(args) > 1:
@@ -136,11 +136,11 @@ class Window(Op):
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
         wide = DType.F32 if dtype in HALVES else dtype
-        v = retyped(natural(args[0], out), wide, out)
+        v = converted(with_own_padding(args[0], out), wide, out)
         axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
-        factor = retyped(args[1], wide, out).text if len(args) > 1 else ""
+        factor = converted(args[1], wide, out).text if len(args) > 1 else ""
         if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
             text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
