@@ -45,7 +45,7 @@ class Event:
     It happens for all values of its variables that ``formula`` allows.
     """
 
-    who: str
+    name: str
     formula: Formula
     cells: CellExprs
     time: Time
@@ -76,7 +76,7 @@ class Events:
                 phase = 2 * s.members.index(read.member) + 1 if read.forwarded else 0
                 yield self.access(read.entries, i, (*i.time, Const(phase)))
         for o in self.outputs:
-            yield replace(self.access(o.entries, None, END), who=f"output {o.name}")
+            yield replace(self.access(o.entries, None, END), name=f"output {o.name}")
 
     def writes(self, role: str) -> Iterator[Event]:
         """All writes of cells."""
@@ -92,7 +92,7 @@ class Events:
 
     def access(self, entries: tuple[Entry, ...], i: Instance | None, time: Time) -> Event:
         """The cells that an access touches; without an instance, in the end."""
-        known = self.world.known({}) if i is None else i.known
+        known = self.world.bound_values({}) if i is None else i.values
         formula, role = (Formula(()), READ) if i is None else (i.formula, i.role)
         cells: list[Expr] = []
         for k, (dim, entry) in enumerate(zip(self.tensor.domain.dims, entries, strict=True)):
@@ -112,7 +112,7 @@ class Events:
                 stride = compare("==", mod(sub(cell, e.lo), e.step), ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
         who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
-        return Event(who=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
+        return Event(name=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
 
     # ------------------------------------------------------------------ arrays
 
@@ -125,9 +125,9 @@ class Events:
                 yield _array(i, self.key(entries, i), 0)
         for o in self.outputs:
             key = self.key(o.entries, None)
-            yield Event(who=f"output {o.name}", formula=Formula(()), cells=key, time=END)
+            yield Event(name=f"output {o.name}", formula=Formula(()), cells=key, time=END)
 
-    def gone(self) -> Iterator[Event]:
+    def frees(self) -> Iterator[Event]:
         """When arrays are given back, or given away, by key."""
         name = self.tensor.name
         for s in self.ending:
@@ -141,9 +141,9 @@ class Events:
                 for read in s.reads if name in self.plan.donations.get(s.name, ()) else ():
                     if read.tensor == name:
                         key = self.key(read.entries, i)
-                        yield _array(i, key, last, self._elsewhere(i, key))
+                        yield _array(i, key, last, self._writes_elsewhere(i, key))
 
-    def _elsewhere(self, i: Instance, key: CellExprs) -> Expr:
+    def _writes_elsewhere(self, i: Instance, key: CellExprs) -> Expr:
         """Whether an instance may write nothing into an array: then it can give it away."""
         parts = []
         for write in i.statement.writes:
@@ -163,7 +163,7 @@ class Events:
 
 def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event:
     return Event(
-        who=i.statement.name,
+        name=i.statement.name,
         formula=i.formula.having(where),
         cells=key,
         time=(*i.time, Const(phase)),

@@ -56,7 +56,7 @@ class Instance:
     statement: Statement
     formula: Formula
     env: Mapping[str, Expr]
-    known: Mapping[str, Expr]
+    values: Mapping[str, Expr]
     lengths: tuple[LengthAt, ...]
     time: Time
     role: str
@@ -114,14 +114,14 @@ class AllInstances:
     def facts_of(self, lengths: Sequence[LengthAt]) -> Iterator[Expr]:
         """What holds of lengths that vary."""
         if lengths:
-            known = self.known({n.bound: n.value for n in lengths})
+            known = self.bound_values({n.bound: n.value for n in lengths})
             for n in lengths:
                 yield compare("<=", n.value, self.most[n.bound])
             for name in self.universe.lengths:
                 yield compare(">=", known[name], ONE)
             yield from (substitute(a, known) for a in self.universe.assumptions)
 
-    def known(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
+    def bound_values(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
         """The bounds that have a value where ``lengths`` of those that vary are known."""
         if not self.varying:
             return self.fixed
@@ -131,7 +131,7 @@ class AllInstances:
 
     def at(self, e: Expr, i: Instance | None = None) -> Expr:
         """A value at an instance, for the lengths that it has; without one, in the end."""
-        return substitute(e, self.known({}) if i is None else i.known)
+        return substitute(e, self.bound_values({}) if i is None else i.values)
 
     def at_most(self, e: Expr, env: Mapping[str, Expr] | None = None) -> Expr:
         """A value at a point, for the largest lengths."""
@@ -182,7 +182,7 @@ class AllInstances:
             for b in self.varying
             if all(d in env for d in b.outer)
         )
-        known = {**self.known({n.bound: n.value for n in lengths}), **env}
+        known = {**self.bound_values({n.bound: n.value for n in lengths}), **env}
         bounds = {d: Sym(self.universe.dim(d).bound) for d in env}
         inside = [compare("<", e, substitute(bounds[d], known)) for d, e in env.items()]
         has = (*inside, substitute(s.domain.where, known), *self.facts_of(lengths))
@@ -190,7 +190,7 @@ class AllInstances:
             statement=s,
             formula=Formula((*where, *has)),
             env=env,
-            known=known,
+            values=known,
             lengths=lengths,
             time=time,
             role=role,

@@ -83,7 +83,7 @@ class _Planner:
         if tensor.origin != "computed":
             return self.resident(tensor)
         sliced = self.sliced(tensor)
-        sizes, block = self.windows(tensor), self.side_by_side(tensor)
+        sizes, block = self.windows(tensor), self.vectorized(tensor)
         keys: list[BufferKey] = []
         axes: list[BufferAxis] = []
         for dim in tensor.domain.dims:
@@ -138,11 +138,11 @@ class _Planner:
         uses = [r.entries for _, r in self.statements.readers(tensor.name)]
         uses += [w.entries for _, w in self.statements.writers(tensor.name)]
         if not (self.apart and tensor.type.ndim):
-            uses += self.lives.kept.get(tensor.name, ())
+            uses += self.lives.output_reads.get(tensor.name, ())
         columns = zip(tensor.domain.dims, zip(*uses, strict=True), strict=True) if uses else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
 
-    def side_by_side(self, tensor: Tensor) -> tuple[str, ...]:
+    def vectorized(self, tensor: Tensor) -> tuple[str, ...]:
         """Dimensions of which somebody writes, or reads for one point each, several at once.
 
         No ring takes these.

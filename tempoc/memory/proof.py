@@ -95,24 +95,24 @@ class Prover:
         ending = freeing_statements(plan, self.world.statements)
         for tensor in self.world.statements.tensors.values():
             events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
-            wrong = self._wrong(plan, events)
+            wrong = self._failure(plan, events)
             if wrong is None:
                 proved.append(tensor.name)
             else:
                 unproved[tensor.name] = wrong
         return Proof(proved=tuple(proved), unproved=unproved)
 
-    def _wrong(self, plan: MemoryPlan, events: Events) -> str | None:
+    def _failure(self, plan: MemoryPlan, events: Events) -> str | None:
         if self.formulas.contradict():
             return "no bounds are allowed"
         try:
-            return next(_TensorProof(self.world, plan, self.formulas, events).wrong(), None)
+            return next(_TensorProof(self.world, plan, self.formulas, events).failures(), None)
         except GivenUp:
             return "it is too hard to tell"
 
 
 class _TensorProof:
-    """The proof for one tensor: `wrong` says what might happen to it."""
+    """The proof for one tensor: `failures` says what might happen to it."""
 
     def __init__(
         self, world: AllInstances, plan: MemoryPlan, formulas: Formulas, events: Events
@@ -128,25 +128,25 @@ class _TensorProof:
         self.moduli = tuple({**keys, **rings}[d] for d in dims)
         self.picked = tuple(dims.index(k.dim) for k in self.store.keys)
 
-    def wrong(self) -> Iterator[str]:
+    def failures(self) -> Iterator[str]:
         """What might go wrong, for some bounds."""
-        yield from self.side_by_side()
+        yield from self.sliced_rings()
         reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
-        gone = [*self.events.gone()]
+        gone = [*self.events.frees()]
         is_stored = self.store.kind != "resident"
         if self.store.axes or not is_stored:
             cells = [replace(e, cells=self.key(e)) for e in (*reads, *writes)]
-            yield from self.used_when_gone([*self.events.uses(), *cells], gone)
+            yield from self.used_after_free([*self.events.uses(), *cells], gone)
         if is_stored:
-            yield from self.without_room()
-            yield from self.not_written(reads, writes)
+            yield from self.out_of_bounds()
+            yield from self.unwritten_reads(reads, writes)
             yield from self.overwritten(reads, writes)
             if not self.store.axes:
-                yield from self.emptied(reads, writes, gone)
+                yield from self.freed_early(reads, writes, gone)
 
     # ------------------------------------------------------------------ orders of events
 
-    def not_written(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
+    def unwritten_reads(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Cells that are read before they are written."""
         for read in reads:
             lengths_at = self.lengths_of(read)
@@ -156,13 +156,15 @@ class _TensorProof:
             cases = []
             for write in writes:
                 same = _equal(read.cells, write.cells)
-                for lengths in _length_equalities(self.mentioned(write), lengths_at, read.lengths):
+                for lengths in _length_equalities(
+                    self.relevant_lengths(write), lengths_at, read.lengths
+                ):
                     for order in orderings(write.time, read.time):
                         cases.append(write.formula.having(*same, *lengths, *order))
             if not self.formulas.covered(domain, cases):
-                yield f"{read.who} may read it before it is written"
+                yield f"{read.name} may read it before it is written"
 
-    def mentioned(self, write: Event) -> tuple[LengthAt, ...]:
+    def relevant_lengths(self, write: Event) -> tuple[LengthAt, ...]:
         """The lengths on which it depends whether, and where, something is written."""
         if not write.lengths:
             return ()
@@ -192,7 +194,7 @@ class _TensorProof:
         for read, write in self.pairs(reads, writes):
             for other in others:
                 if self.may_overwrite(read, write, other):
-                    yield f"{other.who} may overwrite it before {read.who} reads it"
+                    yield f"{other.name} may overwrite it before {read.name} reads it"
 
     def may_overwrite(self, read: Event, write: Event, other: Event) -> bool:
         """Whether a write may stand between another one and a read, first without remainders."""
@@ -204,7 +206,7 @@ class _TensorProof:
                 return False
         return True
 
-    def emptied(
+    def freed_early(
         self, reads: Sequence[Event], writes: Sequence[Event], gone: Sequence[Event]
     ) -> Iterator[str]:
         """A cell that is given back, or given away, while it is still to be read."""
@@ -212,7 +214,7 @@ class _TensorProof:
             for end in gone:
                 same = self.may_be_same(self.key(read), end.cells)
                 if self.stands_between(read, write, end, same):
-                    yield f"{end.who} may free it before {read.who} reads it"
+                    yield f"{end.name} may free it before {read.name} reads it"
 
     def pairs(
         self, reads: Sequence[Event], writes: Sequence[Event]
@@ -243,7 +245,7 @@ class _TensorProof:
                     return True
         return False
 
-    def used_when_gone(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
+    def used_after_free(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
         """An array that is taken by a kernel though it was given back, whatever is in it."""
         for end in gone:
             for use in uses:
@@ -251,7 +253,7 @@ class _TensorProof:
                 both = (use.formula & end.formula).having(*same_lengths(use.lengths, end.lengths))
                 for order in orderings(end.time, use.time):
                     if not self.formulas.never(both.having(*where, *order)):
-                        yield f"{end.who} may free it before {use.who} uses it"
+                        yield f"{end.name} may free it before {use.name} uses it"
 
     def key(self, event: Event) -> CellExprs:
         """The array in which a cell is."""
@@ -264,7 +266,7 @@ class _TensorProof:
 
     # ------------------------------------------------------------------ room
 
-    def side_by_side(self) -> Iterator[str]:
+    def sliced_rings(self) -> Iterator[str]:
         """Where several points stand side by side, slots are not used in turn."""
         rings = [a.dim for a in self.store.axes if a.ring]
         taken = [(s.name, write.entries) for s, write in self.events.writers]
@@ -279,7 +281,7 @@ class _TensorProof:
                 if dim in rings and isinstance(e, Slice):
                     yield f"{who} wants several slots of a ring side by side"
 
-    def without_room(self) -> Iterator[str]:
+    def out_of_bounds(self) -> Iterator[str]:
         """Cells that have no slot, values that do not fit into it, rows that are not there yet."""
         for s, write in self.events.writers:
             for i in self.world.instances(s.name, WRITE):
@@ -300,7 +302,7 @@ class _TensorProof:
     def extents(self, i: Instance, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
         """How large a value is, and how large its slot, axis by axis."""
         for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
-            yield substitute(e, {**i.known, **cells}), self.world.at_most(size)
+            yield substitute(e, {**i.values, **cells}), self.world.at_most(size)
 
     def is_inside(self, event: Event, cell: Expr, axis: BufferAxis) -> bool:
         """Whether there is a slot for a cell."""

@@ -44,7 +44,7 @@ class Replay:
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
-    gone: dict[tuple[str, Point], None] = field(default_factory=dict)
+    freed: dict[tuple[str, Point], None] = field(default_factory=dict)
     rows: dict[tuple[str, Expr], int] = field(default_factory=dict)
 
     def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
@@ -114,7 +114,7 @@ class Replay:
             for write in s.writes:
                 if write.member == member:
                     written += self._write(s.name, write, env)
-        for tensor, key in [*self._given_away(s, env)]:
+        for tensor, key in [*self._donated(s, env)]:
             if not any(a[:2] == (tensor, key) for a in written):
                 self._release(tensor, key)
         largest = {**env, **self.bounds}
@@ -150,7 +150,7 @@ class Replay:
             if axis.grows and at >= self.rows.get((axis.dim, axis.size), 0):
                 raise lost_value(user, tensor, point, "is not there yet", self.bounds)
 
-    def _given_away(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
+    def _donated(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
         for read in s.reads:
             if read.tensor in self.plan.donations.get(s.name, ()):
                 key = self._key(read.tensor, read.entries, env)
@@ -161,12 +161,14 @@ class Replay:
         if self._is_stored(write.tensor) and evaluate(write.where, env):
             for point in points(write.entries, env):
                 self._check_rows(writer, write.tensor, point)
-                self._check_room(writer, write.tensor, point, env)
+                self._check_capacity(writer, write.tensor, point, env)
                 address = self.address(write.tensor, point)
                 self.slots[address] = point
                 yield address
 
-    def _check_room(self, writer: str, tensor: str, point: Point, env: Mapping[str, int]) -> None:
+    def _check_capacity(
+        self, writer: str, tensor: str, point: Point, env: Mapping[str, int]
+    ) -> None:
         """An array has a slot for the point, as large as its value."""
         store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
         at = dict(zip(stored.domain.dims, point, strict=True))
@@ -183,7 +185,7 @@ class Replay:
         store = self.plan.stores[tensor]
         if store.axes or not self._is_stored(tensor):
             key = self._key(tensor, entries, env)
-            if (tensor, self._slot(tensor, key)) in self.gone:
+            if (tensor, self._slot(tensor, key)) in self.freed:
                 raise lost_value(user, tensor, key, "is in an array that is gone", self.bounds)
 
     def _key(self, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]) -> Point:
@@ -197,7 +199,7 @@ class Replay:
 
     def _release(self, tensor: str, key: Point) -> None:
         slot = self._slot(tensor, key)
-        self.gone[tensor, slot] = None
+        self.freed[tensor, slot] = None
         for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
             del self.slots[address]
 

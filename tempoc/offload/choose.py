@@ -33,13 +33,13 @@ class OffloadChoice:
 
     reach: PrefetchReach
     program: Program
-    found: Forecast
+    forecast: Forecast
     ahead: tuple[str, ...] = ()
 
     @property
     def needed(self) -> int:
         """The most bytes that are on the device."""
-        return self.found.peak
+        return self.forecast.peak
 
 
 def choose(
@@ -51,8 +51,8 @@ def choose(
     """
     calls = max(1, count_calls(program.tree, dict(bounds)))
     most = max(TRIES, CALLS // calls)
-    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, most=most)
-    return chooser.early(chooser.run())
+    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
+    return chooser.prefetch(chooser.run())
 
 
 def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
@@ -69,42 +69,42 @@ class _Chooser:
     bounds: Mapping[str, int]
     given: frozenset[str]
     budget: int
-    most: int
+    limit: int
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
 
     def run(self) -> OffloadChoice:
         """The choice."""
         names = offloadable(self.program)
         farthest = depth(self.program.tree) + 1
-        best = self.with_({})
-        everything = self.with_(dict.fromkeys(names, NEAR))
+        best = self.evaluate({})
+        everything = self.evaluate(dict.fromkeys(names, NEAR))
         if everything.needed > self.budget:
             return min((best, everything), key=lambda choice: choice.needed)
         for _ in range(STEPS):
             if best.needed <= self.budget:
-                return self.pruned(best, farthest)
+                return self.prune(best, farthest)
             if self.is_enough():
                 break
-            better = self.better(best, names, farthest)
+            better = self.improve(best, names, farthest)
             if better is None:
                 break
             best = better
-        return self.pruned(everything, farthest)
+        return self.prune(everything, farthest)
 
     def is_enough(self) -> bool:
         """Whether no more choices are tried."""
-        return len(self.tried) >= self.most
+        return len(self.tried) >= self.limit
 
-    def with_(self, reach: PrefetchReach) -> OffloadChoice:
+    def evaluate(self, reach: PrefetchReach) -> OffloadChoice:
         """The choice of these."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
             program = with_transfers(self.program, reach)
             dry_run = forecast(program, self.bounds, self.given)
-            self.tried[key] = OffloadChoice(reach=reach, program=program, found=dry_run)
+            self.tried[key] = OffloadChoice(reach=reach, program=program, forecast=dry_run)
         return self.tried[key]
 
-    def early(self, choice: OffloadChoice) -> OffloadChoice:
+    def prefetch(self, choice: OffloadChoice) -> OffloadChoice:
         """The same with loads a step ahead, as far as there is room for them."""
         if choice.needed > self.budget:
             return choice
@@ -115,28 +115,28 @@ class _Chooser:
             if program != choice.program:
                 dry_run = forecast(program, self.bounds, self.given)
                 if dry_run.peak <= self.budget:
-                    choice = replace(choice, ahead=ahead, program=program, found=dry_run)
+                    choice = replace(choice, ahead=ahead, program=program, forecast=dry_run)
         return choice
 
-    def better(
+    def improve(
         self, best: OffloadChoice, names: tuple[str, ...], farthest: int
     ) -> OffloadChoice | None:
         """One store more with the host, or nearer to its uses; the first that helps."""
-        sizes = best.found.stores
+        sizes = best.forecast.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
         for name in largest:
             if self.is_enough():
                 break
             if best.reach.get(name, farthest + 1) == NEAR:
                 continue
-            nearest = self.with_({**best.reach, name: NEAR})
+            nearest = self.evaluate({**best.reach, name: NEAR})
             if nearest.needed < best.needed:
                 farther = range(best.reach.get(name, farthest + 1) - 1, NEAR, -1)
-                others = (self.with_({**best.reach, name: reach}) for reach in farther)
+                others = (self.evaluate({**best.reach, name: reach}) for reach in farther)
                 return next((c for c in others if c.needed == nearest.needed), nearest)
         return None
 
-    def pruned(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
+    def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
         """The same without what need not go away, nor stay away so long."""
         for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
             if self.is_enough():
@@ -144,13 +144,13 @@ class _Chooser:
             others = {n: r for n, r in choice.reach.items() if n != name}
             least = choice.reach[name]
             kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
-            fits = (self.with_(kind) for kind in kinds)
+            fits = (self.evaluate(kind) for kind in kinds)
             choice = next((c for c in fits if c.needed <= self.budget), choice)
         return choice
 
     def size(self, choice: OffloadChoice, name: str) -> int:
         """The stores that take least go back first."""
-        return choice.found.away_stores.get(name, 0)
+        return choice.forecast.away_stores.get(name, 0)
 
 
 def depth(s: ProgramStatement) -> int:

@@ -32,14 +32,14 @@ def drop_dead_evictions(program: Program) -> Program:
     single = registers({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
     outputs = frozenset(o.store for o in program.outputs)
-    dropper = _Dropper(single=single, kept=frozenset(given))
+    dropper = _Dropper(single=single, pinned=frozenset(given))
     return replace(program, tree=dropper.within(program.tree, outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dropper:
     single: StoreNames
-    kept: Collection[str]
+    pinned: Collection[str]
 
     def within(self, s: ProgramStatement, after: StoreNames) -> ProgramStatement:
         """A statement, if the contents of these stores matter afterwards."""
@@ -67,7 +67,7 @@ class _Dropper:
         dead = [
             cell
             for cell in s.cells
-            if cell.store not in self.kept
+            if cell.store not in self.pinned
             and (cell in freed or (cell.store in self.single and cell.store not in later))
         ]
         left = tuple(cell for cell in s.cells if cell not in dead)

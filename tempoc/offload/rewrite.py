@@ -126,13 +126,13 @@ class _CellUse:
         reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
         return replace(self, reads=reads, left=min(self.left, other.left))
 
-    def loaded(self) -> Cell:
+    def load(self) -> Cell:
         """What has to be loaded."""
         several = tuple(e for e in self.reads if e is not None)
         when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
         return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
 
-    def evicted(self) -> Cell:
+    def evict(self) -> Cell:
         """What may be there in the end."""
         return Cell(store=self.store, key=self.key)
 
@@ -171,27 +171,27 @@ class _Rewriter:
 
         Where it is that of none nothing may.
         """
-        parts = [self.part(item) for item in _flattened(s)]
+        parts = [self.transfers(item) for item in _flattened(s)]
         before: list[list[Cell]] = [[] for _ in parts]
         early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
         outer: dict[_StoredCell, _CellUse] = {}
         moving: list[_Residency] = []
         inside = [use for part in parts for use in part.inside]
-        for stays in self.stays(parts):
-            if loop is not None and self.may_leave(stays, loop.var, inside):
+        for stays in self.residencies(parts):
+            if loop is not None and self.may_hoist(stays, loop.var, inside):
                 outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
                 continue
             moving += stays
             inside += (use for stay in stays for use in stay.uses.values())
         for stay in moving:
-            before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+            before[stay.first] += [use.load() for use in stay.uses.values() if use.reads]
             if loop is None or loop.limit is not None or self.late & {*names(loop.upper)}:
-                after[stay.last] += [use.evicted() for use in stay.uses.values()]
+                after[stay.last] += [use.evict() for use in stay.uses.values()]
             else:
-                early[stay.first] += self.early(stay, loop)
+                early[stay.first] += self.prefetches(stay, loop)
                 used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
-                after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
+                after[stay.last] += self.evictions(stay, loop, moving, (used[0], used[-1]))
         statements: list[ProgramStatement] = []
         for k, part in enumerate(parts):
             statements += [Load(cells=(*before[k],))] if before[k] else []
@@ -201,14 +201,18 @@ class _Rewriter:
         body = statements[0] if len(statements) == 1 else Sequence(items=(*statements,))
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
-    def may_leave(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
+    def may_hoist(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
         """Whether cells are the same in all steps of a loop, and may stay there during it."""
         uses = [use for stay in stays for use in stay.uses.values()]
         fixed = (e for u in uses for e in (*u.key, *u.reads) if e is not None)
         is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
-        return is_single and not any(var in names(e) for e in fixed) and not self.meet(uses, inside)
+        return (
+            is_single
+            and not any(var in names(e) for e in fixed)
+            and not self.may_alias(uses, inside)
+        )
 
-    def early(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
+    def prefetches(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
         """What the next step needs, if that is plain to see and nothing changes it until then."""
         changed = written(loop.body)
         if any(name in changed for name, _ in stay.uses):
@@ -217,16 +221,16 @@ class _Rewriter:
         has_next = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
-                cell = use.loaded()
+                cell = use.load()
                 key = tuple(replaced(e, {loop.var: following}) for e in cell.key)
                 later = replace(use, key=key)
-                if self.meet([later], stay.uses.values()):
+                if self.may_alias([later], stay.uses.values()):
                     continue
                 when = TRUE if cell.when is None else replaced(cell.when, {loop.var: following})
                 both = has_next if when == TRUE else Operation("and", (has_next, when))
                 yield replace(cell, key=key, when=both)
 
-    def staying(
+    def evictions(
         self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
     ) -> Iterator[Cell]:
         """What goes after a step; what the next one reads only after the last step.
@@ -238,7 +242,7 @@ class _Rewriter:
             again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
             stays = free or (again and use.store in self.ahead)
-            yield replace(use.evicted(), when=last) if stays else use.evicted()
+            yield replace(use.evict(), when=last) if stays else use.evict()
 
     def reads_next(self, stay: _Residency, use: _CellUse, loop: Loop) -> bool:
         """Whether a stay in the next step of a loop begins with a cell of this one."""
@@ -254,15 +258,15 @@ class _Rewriter:
             for u in stay.uses.values()
         )
 
-    def meet(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
+    def may_alias(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
         """Whether cells may be the same ones."""
-        return any(self.alike(a, b) for a in some for b in others)
+        return any(self.may_be_same(a, b) for a in some for b in others)
 
-    def alike(self, a: _CellUse, b: _CellUse) -> bool:
+    def may_be_same(self, a: _CellUse, b: _CellUse) -> bool:
         """Whether two cells may be the same one."""
         return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
 
-    def stays(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
+    def residencies(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
         """From where to where cells are on the device, together those that may be the same one."""
         result: list[list[_Residency]] = []
         for group in self.groups([part.uses for part in parts]):
@@ -270,7 +274,7 @@ class _Rewriter:
             follows = False
             for k, part in enumerate(parts):
                 own = {p: u for p, u in part.uses.items() if p in group}
-                if self.meet(group.values(), part.inside):
+                if self.may_alias(group.values(), part.inside):
                     follows = False
                 if not own:
                     near = any(u.left == NEAR for u in group.values())
@@ -290,13 +294,13 @@ class _Rewriter:
         """Cells that may be the same one."""
         groups: list[dict[_StoredCell, _CellUse]] = []
         for place, use in {p: u for own in uses for p, u in own.items()}.items():
-            same = [g for g in groups if self.meet([use], g.values())]
+            same = [g for g in groups if self.may_alias([use], g.values())]
             groups = [g for g in groups if g not in same]
             merged = {p: u for g in same for p, u in g.items()}
             groups.append({**merged, place: use})
         return groups
 
-    def part(self, s: ProgramStatement) -> _StatementMoves:
+    def transfers(self, s: ProgramStatement) -> _StatementMoves:
         """A statement of a sequence, and which cells it needs on the device."""
         match s:
             case Loop(body=body):

@@ -76,8 +76,8 @@ class Body:
     def run(self) -> tuple[KernelResult, ...]:
         """Write the whole body; the results in the order of the statement's writes."""
         for read in self.statement.reads:
-            if not self._is_local(read.member, read.slot) and self._written_row(read) is None:
-                self._argument(self._cell(read), self._needed(read))
+            if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
+                self._argument(self._cell(read), self._old_content_condition(read))
         for write in self.statement.writes:
             if self._store(write).axes:
                 self._argument(self._cell(write))
@@ -103,7 +103,7 @@ class Body:
             self._values[name, 0] = self._row_of(name, op)
         elif any(owner[0] == name for owner in self._owners.values()):
             served = branch_members(name, self.statement.members, self._owners)
-            self._choice(name, node, served)
+            self._emit_cond(name, node, served)
             computed += served
         else:
             self._emit(name, node)
@@ -114,13 +114,13 @@ class Body:
 
     def _emit(self, name: str, node: Node) -> None:
         """Write what the operator says."""
-        args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
+        args = tuple(self._raw_operand(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
         if (
             positions := window_positions(node.op, types, self.stages.windows, self.out)
         ) is not None:
-            self._values[name, 0] = self._as(positions, node.types[0])
+            self._values[name, 0] = self._converted(positions, node.types[0])
             return
         args, sides = resolve_layout(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
@@ -129,7 +129,7 @@ class Body:
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
             value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
-            self._values[name, k] = self._as(value, declared)
+            self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
         """The node's types with extents as they follow from the operands', which decide padding.
@@ -151,7 +151,7 @@ class Body:
     def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
 
-    def _choice(self, name: str, node: Node, served: list[str]) -> None:
+    def _emit_cond(self, name: str, node: Node, served: list[str]) -> None:
         """A ``cond`` with nodes that it serves: functions within.
 
         What others read of these nodes, where the same branch is taken, is a result too.
@@ -180,7 +180,7 @@ class Body:
             if self._is_local(member, read.slot):
                 continue
             if read.forwarded:
-                self._bring_up(read.tensor)
+                self._flush(read.tensor)
             if not any(isinstance(e, Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
@@ -209,7 +209,7 @@ class Body:
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            self._flush(read.tensor)
         store, contents, hint = self._store(read), self._contents(read), self._hint(name)
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
@@ -217,36 +217,36 @@ class Body:
         value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
         return self.out.align(valid_first(value, self.out), self._padded(type_))
 
-    def _bring_up(self, tensor: str) -> None:
+    def _flush(self, tensor: str) -> None:
         """Make pending writes of a tensor visible, after what reads its old contents."""
         self._fetch_old(tensor)
         self._update([tensor])
 
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
-        base, store = self.stages.called(member), self.stages.plan.stores.get(member)
+        base, store = self.stages.local_name(member), self.stages.plan.stores.get(member)
         if store is None or all(base != a.name for a in self.arguments.values()):
             return base
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> EmittedValue:
-        return valid_first(self._given(member, slot), self.out)
+        return valid_first(self._raw_operand(member, slot), self.out)
 
-    def _given(self, member: str, slot: int) -> EmittedValue:
+    def _raw_operand(self, member: str, slot: int) -> EmittedValue:
         """An operand; axes may have their garbage first (``EmittedValue.last``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
-            return self._as(self._values[edge.source, edge.out], type_)
+            return self._converted(self._values[edge.source, edge.out], type_)
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
-        row = self._written_row(read)
+        row = self._forwarded_write(read)
         if row is not None:
-            return self._as(self._values[row.member, row.out], type_)
+            return self._converted(self._values[row.member, row.out], type_)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            self._flush(read.tensor)
         return self._fetch(read)
 
-    def _as(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
+    def _converted(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
         """A local value at the type (and padded extents) under which it is used."""
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
@@ -260,7 +260,7 @@ class Body:
         same = tuple(Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
         return edge.source in self.statement.members and edge.entries == same
 
-    def _written_row(self, read: Read) -> Write | None:
+    def _forwarded_write(self, read: Read) -> Write | None:
         """The write of this instance that gives exactly what the read wants."""
         if not read.forwarded:
             return None
@@ -300,7 +300,7 @@ class Body:
             return
         tensor, key = cell
         dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
-        name = self.names.fresh(access_name(self.stages.called(tensor), dims, key))
+        name = self.names.fresh(access_name(self.stages.local_name(tensor), dims, key))
         self.arguments[cell] = KernelArgument(cell=cell, name=name, when=when)
         self._latest[cell] = name
 
@@ -322,8 +322,8 @@ class Body:
         store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
-        hint = access_name(self.stages.called(read.tensor), axes, [at[d] for d in axes])
-        if axes and hint == self.stages.called(read.tensor):
+        hint = access_name(self.stages.local_name(read.tensor), axes, [at[d] for d in axes])
+        if axes and hint == self.stages.local_name(read.tensor):
             hint = "_".join([hint, *axes])
         name = self._contents(read)
         turned = (read.member, read.slot) in self._unordered
@@ -338,7 +338,7 @@ class Body:
         value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
 
-    def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
+    def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""
         if not read.forwarded:
             return []
@@ -356,16 +356,16 @@ class Body:
                 overlaps.append((w, meet))
         return overlaps
 
-    def _needed(self, read: Read) -> Expr:
+    def _old_content_condition(self, read: Read) -> Expr:
         """Where a read wants the old content of its cell: unless this instance replaces it."""
         if self._store(read).axes:
             return TRUE
-        return conjunction(*(negation(meet) for _, meet in self._meetings(read)))
+        return conjunction(*(negation(meet) for _, meet in self._overlapping_writes(read)))
 
     def _contents(self, read: Read) -> str:
         """The array that a read looks into, with what this instance wrote into it."""
         name = self._latest[self._cell(read)]
-        for w, meet in self._meetings(read):
+        for w, meet in self._overlapping_writes(read):
             new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
             name = self.out.bind(name, f"jnp.where({self.out.index(meet)}, {new}, {name})")
         return name

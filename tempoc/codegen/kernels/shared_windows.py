@@ -183,7 +183,7 @@ def _sizes(read: Read, window: tuple[str, Slice], stages: Stages) -> Iterator[in
     """Typical extents: of the window, then of what is read at each of its positions."""
     universe = stages.graph.universe
     values = typical_bounds(universe)
-    wide = stages.room.upper_bound(extent(window[1]), stages.graph.nodes[read.member].domain)
+    wide = stages.size_space.upper_bound(extent(window[1]), stages.graph.nodes[read.member].domain)
     yield evaluate(wide, values)
     store = stages.plan.stores[read.tensor]
     for e in store.shape:

@@ -96,7 +96,7 @@ def _large_bounds(stages: Stages) -> dict[str, int]:
     values = typical_bounds(universe, typical=_LARGE)
     names = largest(universe)
     values |= {most: values[name] for name, most in names.items()}
-    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.rooms}
+    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.dynamic_sizes}
 
 
 def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:

@@ -108,7 +108,7 @@ def write_bundle(
 
 
 def extern_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
-    """What the provenance says of folders with Python functions, if the program calls some."""
+    """The provenance entries of folders with Python functions, if the program calls any."""
     folders = enumerate(beside if emitted.program.externs else ())
     return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
 
@@ -148,7 +148,7 @@ def program_files(
     provenance: Mapping[str, str],
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The two files of a program; it knows these and those ``below`` it by their hashes."""
+    """The two files of a program, which lists the hashes of its files and of those ``below`` it."""
     hashed = {"kernels.py": emitted.kernels, **below}
     program = replace(
         emitted.program,
@@ -159,7 +159,7 @@ def program_files(
 
 
 def relative_provenance(provenance: Mapping[str, str]) -> dict[str, str]:
-    """What a provenance says of sources, for a program in a folder of a folder below them."""
+    """The provenance entries of sources, for a program two folders below them."""
     up, relative = "../../", {}
     for key, value in provenance.items():
         if key.startswith(SOURCE):
@@ -175,7 +175,7 @@ def digest(text: str) -> str:
 
 
 def _shipped() -> Iterator[tuple[str, str]]:
-    """The files of the packages that go along."""
+    """The files of the packages that are copied into the directory."""
     for package in SHIPPED:
         for path in sorted((_PACKAGE / package).rglob("*.py")):
             yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
@@ -188,7 +188,7 @@ def _reason(error: OSError) -> str:
 
 
 def _refuse_foreign(target: Path, shown: str) -> None:
-    """Refuse to replace what is no earlier compilation (or an empty directory)."""
+    """Refuse to replace anything but an earlier compilation or an empty directory."""
     try:
         if target.exists() and not target.is_dir():
             raise DiagnosticError(not_a_directory(shown))

@@ -1,4 +1,4 @@
-"""Which arguments a kernel may be given for good."""
+"""Buffer donation: which arguments a kernel may overwrite."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tempoc.symbolic.expr import TRUE
 
 
 def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[int, ...]:
-    """Positions of arguments that are updated in place or dead after the call.
+    """Positions of arguments that are updated in place, or dead after the call.
 
-    An array must not be passed twice in a call that gives it away, so what might meet another
-    argument of the same tensor at some point stays.
+    A donated array must not be passed twice in one call, so an argument that may alias another one
+    of the same tensor is not donated.
     """
     dying = stages.plan.donations.get(statement.name, ())
     written = {r.cell for r in f.results}

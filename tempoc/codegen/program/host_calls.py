@@ -1,6 +1,6 @@
-"""Calls of host functions: a kernel fetches the operands, another one stores the results.
+"""Calls of host functions: one kernel computes the operands, another one stores the results.
 
-Between the kernels and the call the arrays lie in stores of their own, one value each.
+Operands and results are passed in stores of their own, one for each value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tempoc.symbolic.expr import Expr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCall:
-    """A call: the kernel before it, the one after it if its results are wanted, the stores."""
+    """A call: the kernel before it, the one after it if its results are used, the stores."""
 
     extern: str
     before: KernelFunction
@@ -117,13 +117,13 @@ def _result(statement: Statement, k: int) -> str:
 
 
 class _OperandKernel(Body):
-    """Fetches the operands; constants among them are made on the spot."""
+    """The kernel before the call: computes the operands."""
 
     def run(self) -> tuple[KernelResult, ...]:
         """One result for each operand."""
         for read in self.statement.reads:
             if not self._is_local(read.member, read.slot):
-                self._argument(self._cell(read), self._needed(read))
+                self._argument(self._cell(read), self._old_content_condition(read))
         node = _node(self.statement, self.stages)
         for member in self.statement.members:
             if member != node.name:
@@ -136,7 +136,7 @@ class _OperandKernel(Body):
 
 
 class _ResultKernel(Body):
-    """Writes the results into their stores."""
+    """The kernel after the call: writes the results into their stores."""
 
     def run(self) -> tuple[KernelResult, ...]:
         """The results of the statement's writes."""

@@ -1,9 +1,10 @@
-"""Bounds that are found out during the run: largest lengths for room, lengths for everything else.
+"""Bounds that are found at run time: sizes use the largest length, conditions the actual one.
 
-In schedules and memory plans such a bound stands for its largest length. In a program each of the
-two has its own name: `T` is the length, as far as it is known, `T_max` the largest one. Loops run
-to the largest length and each statement asks before it runs whether its point is still there. That
-is enough, since nothing runs before it can be told. What is left is to leave loops early.
+In schedules and memory plans such a bound stands for its largest length. In a program the two have
+different names: `T` is the length, as far as it is known, `T_max` the largest one. Loops run to the
+largest length, and each statement is guarded by the condition that its point exists. That is
+correct because a statement is scheduled after everything that decides whether it runs; the limits
+of loops only save the steps beyond the end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LengthNames = Mapping[str, Expr]
 
 
 def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
-    """The plan, with its sizes over the names of largest lengths."""
+    """The plan with the names of largest lengths in its sizes."""
     if not largest:
         return plan
 
@@ -68,15 +69,15 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
 
 
 def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree:
-    """The tree, with its loops over the names of largest lengths."""
+    """The tree with the names of largest lengths in its loop bounds."""
     return bind(tree, dict(largest)) if largest else tree
 
 
-# ---------------------------------------------------------------- what is still there
+# ---------------------------------------------------------------- guards
 
 
 def presence_condition(statement: Statement, universe: Universe) -> Expr:
-    """The condition for a point of a statement to be there, as far as it depends on lengths."""
+    """The condition under which a point of a statement exists, as far as it depends on lengths."""
     lengths = universe.lengths
     if not lengths:
         return TRUE
@@ -136,7 +137,7 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 
 
 def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
-    """From where on nothing in a loop is there any more, if lengths say so."""
+    """The value of the loop variable from which on no statement in the loop has points."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
     inner = [loop.var, *variables(loop.body)]
@@ -160,7 +161,7 @@ def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Ar
 
 
 def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
-    """Whether a step that has begun is there to its end: none in it ends an earlier one."""
+    """Whether a step that has begun runs to its end: no statement in it ends an earlier step."""
     for execute in executed(loop.body):
         s = statements.by_name[execute.statement]
         for bound in s.ends:
@@ -180,7 +181,7 @@ def _end(
     outer: Mapping[str, Expr | None],
     inner: list[str],
 ) -> Arith | None:
-    """Where a loop ends for a statement that runs at ``var + c``: at the length, less ``c``."""
+    """The limit of a loop for a statement that runs at ``var + c``: the length, less ``c``."""
     gap = sub(point, Sym(var))
     moving = any(e is None or any(n in inner for n in symbols(e)) for e in outer.values())
     if not isinstance(gap, Const) or moving:

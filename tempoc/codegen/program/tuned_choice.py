@@ -1,8 +1,8 @@
-"""Writes beside a compiled program which way to compute it was measured to be the fastest.
+"""Records, in the folder of a compiled program, the variant that was measured to be the fastest.
 
-The program that was faster is written into a folder of its own, which appears complete or not at
-all; then ``tuned/choices.json``, which names it, is replaced at once. Who reads in between finds
-what was there before.
+The variant is written into a folder of its own, which appears complete or not at all; then
+``tuned/choices.json``, which names it, is replaced atomically. A concurrent reader sees the old
+choice or the new one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_choice(
 
 
 def _read(path: Path, base: str) -> list[TunedChoice]:
-    """What was chosen before for this program."""
+    """The recorded choices for this program."""
     if not path.is_file():
         return []
     recorded = load_choices(path.read_text(encoding="utf-8"))
@@ -64,12 +64,12 @@ def _read(path: Path, base: str) -> list[TunedChoice]:
 
 
 def _folders(provenance: Mapping[str, str]) -> dict[str, str]:
-    """Where the Python functions are that a program calls."""
+    """The provenance entries of folders with Python functions."""
     return {k: v for k, v in provenance.items() if k.partition(".")[0] == "externs"}
 
 
 def _written(place: Path, choice: TunedChoice, files: Mapping[str, str]) -> TunedChoice:
-    """The choice of a program that is there now, under a name that tells it from all others."""
+    """The choice, with its program written into a folder named after the program's digest."""
     program_digest = digest(files["program.json"])
     name = f"{FOLDER}/{choice.name}-{program_digest[:8]}"
     target = place / name

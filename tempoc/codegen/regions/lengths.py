@@ -1,4 +1,4 @@
-"""Lengths in regions: which ones a loop asks for, and which it finds out itself.
+"""Lengths in regions: those that are parameters of a region, and those that its loop ends.
 
 In a region each length is one number: `T`, or `T[i]` for the `i` of a loop around it. Where the
 loop ends one, the number is carried as `T_end`, 0 until the end has been seen, and `T` follows::
@@ -22,23 +22,23 @@ from tempoc.program.nodes.bounds import lengths_in
 
 
 def ended_length(ending: nodes.Ending) -> Arith:
-    """The length that a call may end, as expressions name it."""
+    """The length that a call may end, as an expression."""
     return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
 
 
 def length_parameters(
-    s: nodes.ProgramStatement, known: ProgramContext, names: Collection[str]
+    s: nodes.ProgramStatement, context: ProgramContext, names: Collection[str]
 ) -> tuple[Arith, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
     Raises ``SharedArraysUnknown`` if one differs from step to step.
     """
-    lengths = known.lengths
+    lengths = context.lengths
     parameters: dict[Arith, None] = {}
     for e in _expressions(s):
         parameters |= dict.fromkeys(lengths_in(e, lengths))
     for call in calls(s):
-        for e in known.lengths_of(call):
+        for e in context.lengths_of(call):
             parameters |= dict.fromkeys(lengths_in(e, lengths))
         parameters |= dict.fromkeys(map(ended_length, call.endings))
     for e in parameters:
@@ -53,10 +53,9 @@ def ended_lengths(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
 
 
 def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
-    """The lengths that a loop finds out.
+    """The lengths that a loop ends.
 
-    Raises ``SharedArraysUnknown`` if a loop within it finds some out, or if it does not count up by
-    one.
+    Raises ``SharedArraysUnknown`` if an inner loop ends some, or if the step is not 1.
     """
     lengths = ended_lengths(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]

@@ -1,9 +1,8 @@
-"""The arrays that a region takes: of each store one, or several by the slots of their keys.
+"""Array arguments of a region: for each store one array, or several, by the slots of their keys.
 
-A key of an array within a region is made of parts that every call fixes (constants, bounds,
-variables of loops that are written out) and of parts that the loops outside set. Arrays are told
-apart by the former; the latter must be the same in the whole region, for nobody could say
-otherwise which arrays two calls share.
+The parts of a key in a region are either static (constants, bounds, variables of unrolled loops) or
+set by the enclosing loops. Static parts distinguish the arrays of a store. All others must be equal
+in the whole region, since otherwise it would be unknown which arrays two calls share.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ VariableValues = Mapping[str, int]
 
 
 class SharedArraysUnknown(Exception):
-    """Which arrays the calls of a loop share depends on the loops outside."""
+    """Which arrays the calls of a loop share depends on the enclosing loops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopUse:
-    """A cell that a call touches, with the variables of loops that are written out."""
+    """A cell that a call accesses, with the values of the variables of unrolled loops."""
 
     cell: nodes.Cell
     values: VariableValues
@@ -49,7 +48,7 @@ def arrays(
 
 
 def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]) -> nodes.Cells:
-    """Arrays under some keys; places at which these are all the same do not tell them apart."""
+    """The arrays of a store under some keys; ``places`` are the positions at which these differ."""
     places = []
     for k, column in enumerate(zip(*keys, strict=True)):
         alone = len(set(column)) == 1
@@ -62,7 +61,7 @@ def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
 
 
 def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
-    """All cells that calls touch; what is known not to happen is left out."""
+    """All cells that calls access; calls whose guards are known to be false are left out."""
     match s:
         case nodes.Sequence(items=items):
             for item in items:
@@ -91,7 +90,7 @@ def may_hold(condition: Arith, values: VariableValues) -> bool:
 
 
 def substituted(e: Arith, values: VariableValues) -> Arith:
-    """The expression with values put in; a number where that decides it."""
+    """The expression with values substituted; a number if that makes it constant."""
     if all(name in values for name in names(e)):
         return evaluate(e, values)
     if isinstance(e, Operation):

@@ -1,4 +1,4 @@
-"""How expressions and arrays are spelled in regions; how these find the first fault."""
+"""Traced expressions in regions, and the helper functions that regions call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTYPES = {
 
 
 def traced(e: Arith) -> str:
-    """An expression over numbers of which some are traced."""
+    """The text of an expression with traced operands."""
     if not isinstance(e, Operation):
         return str(e)
     parts = [traced(a) if not isinstance(a, Operation) else f"({traced(a)})" for a in e.args]

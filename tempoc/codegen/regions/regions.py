@@ -1,4 +1,4 @@
-"""Regions: loops that the device runs, each as one function of ``kernels.py``.
+"""Forms regions: loops that run on the device, each as one kernel.
 
 ::
 
@@ -13,10 +13,11 @@
         return (h,)
 
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
-stores in place. What the kernels write is carried; what they only read is not, nor what is written
-anew in each step and wanted by nobody else. ``at`` has the first ``t``, the number of steps, then
-the variables of loops outside; with ``steps`` the number is known when the function is traced,
-which spares a GPU the question after each step.
+stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
+those that are local to one step (written in each step before they are read, and dead after it).
+``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
+``steps`` the number is static, so that a GPU need not copy the loop condition to the host after
+each step.
 """
 
 from __future__ import annotations
@@ -45,24 +46,24 @@ class EmittedRegion:
 
 @dataclass(slots=True, kw_only=True)
 class Regions:
-    """Puts regions in place of loops on the device.
+    """Replaces device loops by regions.
 
-    ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
+    ``emitted`` are the regions, ``on_host`` the variables of loops that stay with the host.
     """
 
-    known: ProgramContext
+    context: ProgramContext
     names: Names
-    made: list[EmittedRegion] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    emitted: list[EmittedRegion] = field(default_factory=list)
+    on_host: list[str] = field(default_factory=list)
 
     def convert(
         self, s: nodes.ProgramStatement, after: frozenset[str], outer: tuple[str, ...] = ()
     ) -> nodes.ProgramStatement:
-        """The tree with regions; ``outer`` are the variables of loops around.
+        """The tree with regions; ``outer`` are the variables of enclosing loops.
 
-        The contents of the stores in ``after`` are wanted afterwards.
+        The stores in ``after`` are live after the statement.
         """
-        single = self.known.registers
+        single = self.context.registers
         match s:
             case nodes.Sequence(items=items):
                 parts = afterwards(items, after, single)
@@ -82,14 +83,14 @@ class Regions:
     def region(
         self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> nodes.ProgramStatement:
-        """The loop as a region; as it is where nobody can say which arrays are which."""
-        context = self.known
+        """The loop as a region; on the host if it is unknown which arrays its calls share."""
+        context = self.context
         try:
             cells = arrays(loop, context.stores, context.fixed, {*context.bounds, *outer})
             ends = loop_endings(loop)
             lengths = length_parameters(loop, context, {*context.bounds, *outer})
         except SharedArraysUnknown:
-            self.left.append(loop.var)
+            self.on_host.append(loop.var)
             return _on_host(loop)
         live_out = wanted_within(loop.body, after, context.registers)
         local = [n for n in written(loop) if n in context.registers and n not in live_out]
@@ -98,12 +99,12 @@ class Regions:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = RegionWriter(
-            known=context,
+            context=context,
             fixed=context.fixed,
-            found=cells,
+            cells=cells,
             outer=outer,
-            after=after,
-            asked=lengths,
+            live_out=after,
+            length_params=lengths,
             ends=ends,
             ahead=2,
         )
@@ -120,25 +121,25 @@ class Regions:
             endings=tuple(map(lengths.index, ends)),
             local=tuple(local),
         )
-        self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
 
 def _on_host(loop: nodes.Loop) -> nodes.Loop:
-    """The loop and all within it left to the host."""
+    """The loop, and all loops in it, moved to the host."""
 
-    def back(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def to_host(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
         match s:
             case nodes.Sequence(items=items):
-                return replace(s, items=tuple(map(back, items)))
+                return replace(s, items=tuple(map(to_host, items)))
             case nodes.Guard(body=body):
-                return replace(s, body=back(body))
+                return replace(s, body=to_host(body))
             case nodes.Loop(body=body):
-                return replace(s, body=back(body), place="host")
+                return replace(s, body=to_host(body), place="host")
             case _:
                 return s
 
-    host_loop = back(loop)
+    host_loop = to_host(loop)
     assert isinstance(host_loop, nodes.Loop)
     return host_loop
 
@@ -152,6 +153,6 @@ def _write(
     writer.device(loop, 1, root=True)
     ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
     doc = f"{loop.var} {ends}, at[1] steps; the loop of {kernel_list(loop)}"
-    given = [writer.called[s] for s in (*changed, *read)]
+    given = [writer.array_names[s] for s in (*changed, *read)]
     returned = given[: len(changed)]
     return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))
