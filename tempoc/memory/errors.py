@@ -1,4 +1,4 @@
-"""What can be wrong with a memory plan: bugs of the planner, found by the verifier."""
+"""Errors in a memory plan: bugs of the planner, found by the verifier."""
 
 from __future__ import annotations
 

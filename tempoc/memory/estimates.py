@@ -1,6 +1,6 @@
-"""Comparing sizes that are formulas: by trying them at typical bounds.
+"""Compares symbolic sizes by evaluating them at typical bounds.
 
-Only choices between correct plans are made this way.
+Used only to choose between plans that are all correct.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What dies when: arrays to give back, and arguments that a kernel may overwrite."""
+"""Frees and donations: arrays that are dead after a statement, and arguments it may overwrite."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tempoc.symbolic.walk import symbols
 def releases(
     stores: Mapping[str, Buffer], lives: Lifetimes, tree: ScheduleTree
 ) -> dict[str, tuple[MemoryRelease, ...]]:
-    """Arrays that are dead after a statement, by statement.
+    """The arrays to free after each statement.
 
-    Slots that are used in turn are never given back one by one: what comes next overwrites them.
-    Arrays that would die during the last part of the program are not worth a test in its loops,
-    nor are single values that are written again and again.
+    The slots of a ring are never freed one by one: later writes reuse them. Arrays that die in the
+    last part of the program are not freed, since that would cost a test in its loops; nor are
+    single values that are written repeatedly.
     """
     last = _last_statements(tree)
     by_statement: dict[str, list[MemoryRelease]] = {}
@@ -45,7 +45,7 @@ def releases(
 
 
 def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
-    """Whether a condition is about bounds alone: a degenerate case, like one of no steps."""
+    """Whether a condition is on bounds alone: a degenerate case, such as a loop of no steps."""
     dims = {d for domain in tasks.values() for d in domain.dims}
     return where != TRUE and dims.isdisjoint(symbols(where))
 
@@ -56,7 +56,7 @@ def _point(e: object) -> Expr:
 
 
 def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
-    """For each statement the tensors of single cells that nobody needs once it has read them."""
+    """For each statement the tensors without axes that it reads last."""
     by_statement = {}
     for statement in lives.statements.statements:
         names = dict.fromkeys(r.tensor for r in statement.reads)
@@ -73,7 +73,7 @@ def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple
 
 
 def _last_statements(tree: ScheduleTree) -> frozenset[str]:
-    """Statements of the last part of a sequence (of everything, if the tree is none)."""
+    """The statements in the last item of the tree (all of them if it is not a sequence)."""
     while isinstance(tree, TreeSequence) and tree.items:
         tree = tree.items[-1]
     return frozenset(e.statement for e in executed(tree))

@@ -1,8 +1,8 @@
-"""A machine of slots: executes a schedule at concrete bounds and watches what every slot holds.
+"""Replays a schedule at concrete bounds and checks the contents of every slot that is read.
 
-Independent of how the plan was found: no live ranges, no polyhedra. Values are not computed; a slot
-holds the *point* whose value it would hold. An array that is given back or given away is gone with
-all its slots, also for a kernel that would have read nothing in it.
+Independent of the planner: no live ranges, no polyhedra. Values are not computed; a slot holds the
+*point* of its value. An array that is freed or donated loses all its slots, and may not be passed
+to a kernel any more, even if that would read nothing of it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class TooLong(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Replay:
-    """One execution; ``steps`` is how many reads and writes it may make.
+    """One execution; ``steps`` is the number of reads and writes that are left.
 
-    Loops and sizes are for ``bounds``; what is there, and what it reads and writes, is for the
-    lengths that the ``world`` knows.
+    Loops and sizes use ``bounds``; the existence of points and their accesses use the actual
+    lengths of the ``world``.
     """
 
     plan: MemoryPlan
@@ -61,7 +61,7 @@ class Replay:
             self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
 
     def _check_rings(self) -> None:
-        """Where several points stand side by side, slots are not used in turn."""
+        """Check that no vectorized access is to a ring, whose slots may not be contiguous."""
         for s in self.statements.statements:
             for write in s.writes:
                 self._check_ring(s.name, write.tensor, write.entries)
@@ -99,7 +99,7 @@ class Replay:
     # -------------------------------------------------------------- one instance
 
     def execute(self, s: Statement, env: Mapping[str, int]) -> None:
-        """Old values are read, then members run: forwarded reads and writes in their order."""
+        """Read old contents, then run members in order: forwarded reads, then writes."""
         self._grow(s, env)
         for read in s.reads:
             if not read.forwarded:
@@ -124,9 +124,9 @@ class Replay:
                 self._release(release.tensor, key)
 
     def _grow(self, s: Statement, env: Mapping[str, int]) -> None:
-        """Stores grow to what the statement needs, and no further.
+        """Grow stores to the capacity that the statement needs, and no further.
 
-        Its kernel asks how many slots there are where the statement says what it needs.
+        Only statements with a declared need may access a growing store.
         """
         values = {**env, **self.bounds}
         for need in self.plan.needs.get(s.name, ()):
@@ -143,7 +143,7 @@ class Replay:
                     raise lost_value(s.name, tensor, (), "is where it may not be", self.bounds)
 
     def _check_rows(self, user: str, tensor: str, point: Point) -> None:
-        """A point of a store that grows is among those that there are already."""
+        """Check that a point of a growing store is within its capacity."""
         store, dims = self.plan.stores[tensor], self.statements.tensors[tensor].domain.dims
         for axis in store.axes:
             at = point[dims.index(axis.dim)]
@@ -169,7 +169,7 @@ class Replay:
     def _check_capacity(
         self, writer: str, tensor: str, point: Point, env: Mapping[str, int]
     ) -> None:
-        """An array has a slot for the point, as large as its value."""
+        """Check that the array has a slot for the point, as large as its value."""
         store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
         at = dict(zip(stored.domain.dims, point, strict=True))
         slots = [(at[a.dim], self._value(a.size)) for a in store.axes if not a.ring]
@@ -181,7 +181,7 @@ class Replay:
     def _check_array(
         self, user: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
     ) -> None:
-        """A kernel is given the array that it may read or write, whether or not it does."""
+        """Check that an array that is passed to a kernel is not freed, accessed or not."""
         store = self.plan.stores[tensor]
         if store.axes or not self._is_stored(tensor):
             key = self._key(tensor, entries, env)
@@ -189,7 +189,7 @@ class Replay:
                 raise lost_value(user, tensor, key, "is in an array that is gone", self.bounds)
 
     def _key(self, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]) -> Point:
-        """By what the array is known that a statement takes."""
+        """The key of the array that an access uses."""
         at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
         chosen = [at[k.dim] for k in self.plan.stores[tensor].keys]
         return tuple(evaluate(e.lo if isinstance(e, Slice) else e, env) for e in chosen)
@@ -206,7 +206,7 @@ class Replay:
     def check(
         self, reader: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
     ) -> None:
-        """All cells read hold what the reader wants."""
+        """Check that all slots that are read hold the expected points."""
         self._check_array(reader, tensor, entries, env)
         if not self._is_stored(tensor):
             return
@@ -224,7 +224,7 @@ class Replay:
         return self.plan.stores[tensor].kind != "resident"
 
     def address(self, tensor: str, point: Point) -> Address:
-        """The slot in which a point lives."""
+        """The slot of a point."""
         store: Buffer = self.plan.stores[tensor]
         at = dict(zip(self.statements.tensors[tensor].domain.dims, point, strict=True))
         moduli, rings = self.sizes[tensor]

@@ -1,7 +1,7 @@
-"""Checks a memory plan by replaying it at small bounds.
+"""Verifies a memory plan by replaying it at small bounds.
 
-No read may meet a slot that was overwritten, freed or never written. Small are bounds up to 5, and
-for a window, of which so few steps would show nothing, one a little longer than that.
+No read may be of a slot that was overwritten, freed or never written. Bounds are up to 5; for
+windows longer than that, one bound is a little longer than the window.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SMALL = (1, 2, 3, 5)
 _STEPS = 20_000
 _MORE_STEPS = 100_000
 _STEPS_PAST_WINDOW = 3
-"""So many steps after the longest window has been full."""
+"""The number of steps after the longest window is full."""
 
 
 def verify(
@@ -53,7 +53,7 @@ def verify(
 
 
 def lasting(universe: Universe, bounds: Mapping[str, int]) -> LengthsAt:
-    """The lengths of a run in which everything lasts as long as it may."""
+    """The lengths of a run in which every length is the largest possible."""
     return {
         (b.name, point): bounds[b.name]
         for b in universe.ended
@@ -64,7 +64,7 @@ def lasting(universe: Universe, bounds: Mapping[str, int]) -> LengthsAt:
 def beyond_windows(
     plan: MemoryPlan, statements: Statements, universe: Universe
 ) -> Iterator[dict[str, int]]:
-    """Bounds of which one is larger than all distances along its dimensions, the others small."""
+    """Bounds of which one exceeds all distances along its dimensions, and the others are small."""
     far: dict[str, int] = {}
     for dim, e in _entries_by_dim(plan, statements):
         bound = universe.dim(dim).bound
@@ -79,7 +79,7 @@ def beyond_windows(
 
 
 def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
-    """Entries and sizes of tensors, by dimension."""
+    """Entries of accesses and sizes of stores, by dimension."""
     for s in statements.statements:
         uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]
         for tensor, entries in uses:
@@ -90,7 +90,7 @@ def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[
 
 
 def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:
-    """Bounds that the program allows: all equal, then each size for one of them among others."""
+    """Bounds that satisfy the assumptions: all combinations for two, else a selection."""
     choices: Iterator[tuple[int, ...]]
     free = [b.name for b in universe.bounds if b.value is None]
     if len(free) <= 2:

@@ -1,9 +1,9 @@
-"""Chooses which stores live with the host, so that a run keeps to a budget.
+"""Chooses the stores to offload to the host, so that a run keeps to a memory budget.
 
-What takes most when there is most is tried first, as far from its uses as it helps: the further,
-the fewer copies. A store whose cells the statement at the peak needs does not help there, so it
-stays. In the end stores come back that need not have gone, and where there is room cells are loaded
-a step before they are needed.
+A greedy search over dry runs. It tries the stores with the most bytes at the peak first, each with
+the longest reach that lowers the peak: the longer the reach, the fewer copies. A store that the
+statement at the peak uses does not lower it and stays on the device. Then stores whose offloading
+turned out to be unnecessary are restored, and loads are prefetched a step ahead if memory allows.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.report.progress import count_calls
 
 LEAST = 1024
-"""Stores that never take so many bytes are not worth a copy, unless nothing else helps."""
+"""Stores below this number of bytes are offloaded only if nothing else keeps to the budget."""
 STEPS = 64
-"""So often something is sent away before all that can be is."""
+"""The number of greedy moves before all offloadable stores are offloaded."""
 CALLS, TRIES = 200_000, 16
-"""No more choices are tried than have so many calls of kernels together, or than so many."""
+"""Limits of the search: kernel calls in all dry runs together; candidates, if that is fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffloadChoice:
-    """Stores that live with the host, how far from their uses they are brought, the program then.
+    """A candidate: the offloaded stores with their reach, the program, and its dry run.
 
-    What is brought ``ahead`` comes a step before. ``needed`` are the most bytes on the device.
+    ``ahead`` are the stores that are prefetched a step ahead.
     """
 
     reach: PrefetchReach
@@ -38,14 +38,14 @@ class OffloadChoice:
 
     @property
     def needed(self) -> int:
-        """The most bytes that are on the device."""
+        """The peak of bytes on the device."""
         return self.forecast.peak
 
 
 def choose(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
 ) -> OffloadChoice:
-    """What keeps to the budget with few copies; if nothing does, what takes least.
+    """The candidate that keeps to the budget with few copies; if none does, the smallest peak.
 
     Its program is not verified.
     """
@@ -56,7 +56,7 @@ def choose(
 
 
 def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
-    """The bytes that a run copies to the device and from there."""
+    """The bytes that a run copies between host and device."""
     dry_run = forecast(choice.program, bounds, given, every_step=True)
     return dry_run.loaded + dry_run.evicted
 
@@ -73,7 +73,7 @@ class _Chooser:
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
 
     def run(self) -> OffloadChoice:
-        """The choice."""
+        """Run the greedy search, without prefetching."""
         names = offloadable(self.program)
         farthest = depth(self.program.tree) + 1
         best = self.evaluate({})
@@ -92,11 +92,11 @@ class _Chooser:
         return self.prune(everything, farthest)
 
     def is_enough(self) -> bool:
-        """Whether no more choices are tried."""
+        """Whether the limit of candidates is reached."""
         return len(self.tried) >= self.limit
 
     def evaluate(self, reach: PrefetchReach) -> OffloadChoice:
-        """The choice of these."""
+        """The candidate with this reach, from the memo table if it was tried before."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
             program = with_transfers(self.program, reach)
@@ -105,7 +105,7 @@ class _Chooser:
         return self.tried[key]
 
     def prefetch(self, choice: OffloadChoice) -> OffloadChoice:
-        """The same with loads a step ahead, as far as there is room for them."""
+        """The same with loads a step ahead, as far as the budget allows."""
         if choice.needed > self.budget:
             return choice
         candidates = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
@@ -121,7 +121,7 @@ class _Chooser:
     def improve(
         self, best: OffloadChoice, names: tuple[str, ...], farthest: int
     ) -> OffloadChoice | None:
-        """One store more with the host, or nearer to its uses; the first that helps."""
+        """Offload one more store, or shorten its reach; the first move that lowers the peak."""
         sizes = best.forecast.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
         for name in largest:
@@ -137,7 +137,7 @@ class _Chooser:
         return None
 
     def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
-        """The same without what need not go away, nor stay away so long."""
+        """Drop offloaded stores and lengthen reaches as far as the budget allows."""
         for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
             if self.is_enough():
                 break
@@ -149,12 +149,12 @@ class _Chooser:
         return choice
 
     def size(self, choice: OffloadChoice, name: str) -> int:
-        """The stores that take least go back first."""
+        """The offloaded bytes of a store; the smallest are restored first."""
         return choice.forecast.away_stores.get(name, 0)
 
 
 def depth(s: ProgramStatement) -> int:
-    """How many loops are within each other."""
+    """The depth of nested loops."""
     match s:
         case Sequence(items=items):
             return max(map(depth, items), default=0)

@@ -1,12 +1,12 @@
-"""Evictions of what nobody reads any more: it is dropped instead of copied to the host.
+"""Dead eviction elimination: cells that are dead are dropped instead of copied to the host.
 
     evict h[k], g[k]                          evict h[k]
     ...                                       drop g[k]
     g[k+1] = ...                              ...
                                               g[k+1] = ...
 
-That is so for stores of one array that are written anew before anybody reads them, and for cells
-that are given back next.
+A cell is dead if its store is a single array that is overwritten before it is read, or if it is
+freed next.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Dropper:
     pinned: Collection[str]
 
     def within(self, s: ProgramStatement, after: StoreNames) -> ProgramStatement:
-        """A statement, if the contents of these stores matter afterwards."""
+        """A statement after which the stores in ``after`` are live."""
         match s:
             case Sequence(items=items):
                 statements: list[ProgramStatement] = []
@@ -62,7 +62,7 @@ class _Dropper:
     def evict(
         self, s: Evict, later: StoreNames, items: tuple[ProgramStatement, ...]
     ) -> Iterator[ProgramStatement]:
-        """An eviction as what is copied, and what is dropped."""
+        """An eviction, split into the live cells and the dead ones."""
         freed = {*_freed_next(items)}
         dead = [
             cell
@@ -78,7 +78,7 @@ class _Dropper:
 
 
 def _freed_next(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
-    """The cells that are given back before anything else happens."""
+    """The cells that the directly following frees release."""
     for item in items:
         if not isinstance(item, Free):
             return

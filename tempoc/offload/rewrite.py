@@ -1,4 +1,4 @@
-"""Puts loads and evictions into a program: stores that live with the host, and are brought for use.
+"""Inserts loads and evictions into a program, for stores that are offloaded to the host.
 
     for t in range(T):                        for t in range(T):
       h[t] = step(x, W, h[t-1])                 load h[t-1]
@@ -9,14 +9,14 @@
                                                 g[t] = back(h[t], W, g[t+1])
                                                 evict h[t]
 
-A cell stays on the device while statements that follow each other need it. Of a store that may
-``reach`` further it stays from the first to the last use in the body of a loop (1), or during whole
-loops in which it is always the same (2: one loop, and so on). Cells that may be the same one, by
-another key, come and go together.
+A cell is resident on the device during consecutive statements that use it. A longer ``reach`` of
+its store extends that: from the first to the last use in a loop body (1), or over whole loops in
+which the cell is invariant (2 for one loop, and so on). Cells that may alias under another key are
+loaded and evicted together.
 
-What the next step of a loop reads may be brought ``ahead``, while this one is computed: ``load
-ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store. What it reads and this one
-has may stay: ``evict h[t] where t+1 >= T``; it does where nothing happens in between.
+The reads of the next step of a loop may be prefetched (``ahead``) during this one: ``load ahead
+h[t-1] where t-1 > -1``, if no step of the loop writes the store. A cell that the next step reads
+may stay: ``evict h[t] where t+1 >= T``; it does if no statement lies between the two uses.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from tempoc.program.nodes.nodes import (
 )
 
 PrefetchReach = Mapping[str, int]
-"""How far loads are away from uses, by store."""
+"""The reach of each offloaded store: the distance of its loads from its uses, in loops."""
 NEAR, FAR = 0, 99
 _StoredCell = tuple[str, CellKey]
 
 
 def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
-    """The program, verified, with these stores away, some of which are loaded ahead."""
+    """The program, verified, with these stores offloaded, some of them prefetched."""
     rewritten = with_transfers(program, reach, ahead)
     if rewritten is not program:
         verify(rewritten)
@@ -64,7 +64,7 @@ def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = (
 
 
 def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
-    """The same, not verified: to find out what it would take."""
+    """The same, not verified: for dry runs."""
     if not reach:
         return program
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
@@ -77,9 +77,9 @@ def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str
 
 
 def offloadable(program: Program) -> tuple[str, ...]:
-    """The stores that may live with the host.
+    """The stores that can be offloaded.
 
-    None that grow, none that never leave a kernel, none by keys that the run finds out.
+    Not growing ones, nor those local to a kernel, nor those with keys found at run time.
     """
     bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
     late = found_out(program)
@@ -109,10 +109,10 @@ def _cells(s: ProgramStatement) -> Iterable[Cell]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CellUse:
-    """What a statement does with a cell, by the key ``key``.
+    """The use of a cell by a statement.
 
-    It ``reads`` what was there before under any of these conditions (``None``: always). ``anew``:
-    whatever was there is written over. ``left`` is how far loads may still go.
+    It ``reads`` the old contents under any of these conditions (``None``: always). ``anew``: it
+    overwrites the cell. ``left`` is the reach that remains in enclosing loops.
     """
 
     store: str
@@ -122,18 +122,18 @@ class _CellUse:
     left: int
 
     def and_then(self, other: _CellUse) -> _CellUse:
-        """Both, one after the other."""
+        """The use by two statements in sequence."""
         reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
         return replace(self, reads=reads, left=min(self.left, other.left))
 
     def load(self) -> Cell:
-        """What has to be loaded."""
+        """The cell to load, with the condition under which it is read."""
         several = tuple(e for e in self.reads if e is not None)
         when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
         return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
 
     def evict(self) -> Cell:
-        """What may be there in the end."""
+        """The cell to evict."""
         return Cell(store=self.store, key=self.key)
 
 
@@ -142,7 +142,10 @@ _Uses = Mapping[_StoredCell, _CellUse]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatementMoves:
-    """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
+    """A statement with its transfers; ``uses`` are left to the enclosing loop.
+
+    ``inside`` are the uses whose cells it loads or evicts itself.
+    """
 
     statement: ProgramStatement
     uses: _Uses
@@ -151,7 +154,7 @@ class _StatementMoves:
 
 @dataclass(slots=True, kw_only=True)
 class _Residency:
-    """Cells that come before one statement of a sequence and go after another."""
+    """Cells that are loaded before one statement of a sequence and evicted after another."""
 
     first: int
     last: int
@@ -167,9 +170,9 @@ class _Rewriter:
     late: frozenset[str]
 
     def within(self, s: ProgramStatement, loop: Loop | None) -> _StatementMoves:
-        """A body with its moves, but for what may stay on the device during a whole loop.
+        """A body with its transfers, except for cells that stay resident during all of ``loop``.
 
-        Where it is that of none nothing may.
+        Without a loop there are none of these.
         """
         parts = [self.transfers(item) for item in _flattened(s)]
         before: list[list[Cell]] = [[] for _ in parts]
@@ -202,7 +205,7 @@ class _Rewriter:
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
     def may_hoist(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
-        """Whether cells are the same in all steps of a loop, and may stay there during it."""
+        """Whether cells are loop-invariant and may stay resident during the loop."""
         uses = [use for stay in stays for use in stay.uses.values()]
         fixed = (e for u in uses for e in (*u.key, *u.reads) if e is not None)
         is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
@@ -213,7 +216,7 @@ class _Rewriter:
         )
 
     def prefetches(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
-        """What the next step needs, if that is plain to see and nothing changes it until then."""
+        """The prefetches for the next step: cells that it reads and this loop does not write."""
         changed = written(loop.body)
         if any(name in changed for name, _ in stay.uses):
             return
@@ -233,9 +236,9 @@ class _Rewriter:
     def evictions(
         self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
     ) -> Iterator[Cell]:
-        """What goes after a step; what the next one reads only after the last step.
+        """The evictions after a step; cells that the next step reads only after the last step.
 
-        ``ends`` are the first and the last statement of the body that do something.
+        ``ends`` are the first and the last statement of the body that are not frees.
         """
         last = Operation(">=" if loop.step > 0 else "<=", (_next_value(loop), loop.upper))
         for use in stay.uses.values():
@@ -245,7 +248,7 @@ class _Rewriter:
             yield replace(use.evict(), when=last) if stays else use.evict()
 
     def reads_next(self, stay: _Residency, use: _CellUse, loop: Loop) -> bool:
-        """Whether a stay in the next step of a loop begins with a cell of this one."""
+        """Whether a residency of the next step reads this cell."""
         following = _next_value(loop)
         return any(
             u.store == use.store
@@ -259,15 +262,15 @@ class _Rewriter:
         )
 
     def may_alias(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
-        """Whether cells may be the same ones."""
+        """Whether any two of these cells may alias."""
         return any(self.may_be_same(a, b) for a in some for b in others)
 
     def may_be_same(self, a: _CellUse, b: _CellUse) -> bool:
-        """Whether two cells may be the same one."""
+        """Whether two cells may alias."""
         return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
 
     def residencies(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
-        """From where to where cells are on the device, together those that may be the same one."""
+        """The residencies of the cells of a sequence, for each group of cells that may alias."""
         result: list[list[_Residency]] = []
         for group in self.groups([part.uses for part in parts]):
             runs: list[_Residency] = []
@@ -291,7 +294,7 @@ class _Rewriter:
         return result
 
     def groups(self, uses: list[_Uses]) -> list[dict[_StoredCell, _CellUse]]:
-        """Cells that may be the same one."""
+        """Groups of cells that may alias."""
         groups: list[dict[_StoredCell, _CellUse]] = []
         for place, use in {p: u for own in uses for p, u in own.items()}.items():
             same = [g for g in groups if self.may_alias([use], g.values())]
@@ -301,11 +304,11 @@ class _Rewriter:
         return groups
 
     def transfers(self, s: ProgramStatement) -> _StatementMoves:
-        """A statement of a sequence, and which cells it needs on the device."""
+        """A statement of a sequence with its transfers and uses."""
         match s:
             case Loop(body=body):
                 inner = self.within(body, s)
-                # It may have no step at all.
+                # The loop may run no step, and then overwrites nothing.
                 uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
                 return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
             case Guard(body=body):
@@ -319,20 +322,20 @@ class _Rewriter:
                 taken = (*carried, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case Block(carried=carried, made=made, read=read):
-                # Its calls may be made one by one, and then take what they write into.
+                # The runner may execute the calls one by one, which then read what they write into.
                 taken = (*carried, *made, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case _:
                 return _StatementMoves(statement=s, uses={})
 
     def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
-        """What a call does with cells."""
+        """The uses of offloaded cells by a call."""
         uses: dict[_StoredCell, _CellUse] = {}
         for cells, reads in ((taken, True), (written, False)):
             for cell in cells:
                 if cell.store in self.away:
                     place = cell.store, slot(self.away[cell.store], cell.key)
-                    # What is computed of a param that was given is not written.
+                    # A param that the user passes is not written, so its old contents are needed.
                     old = reads or cell.store in self.params
                     use = _CellUse(
                         store=cell.store,
@@ -346,7 +349,7 @@ class _Rewriter:
 
 
 def _next_value(loop: Loop) -> Arith:
-    """The variable of a loop in the next step."""
+    """The value of a loop's variable in the next step."""
     return Operation("+", (loop.var, loop.step))
 
 

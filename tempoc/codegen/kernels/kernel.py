@@ -29,15 +29,14 @@ from tempoc.symbolic.expr import product, sub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFunction:
-    """A kernel as text, and what a call of it must pass and gets back.
+    """A kernel as text, and its calling convention.
 
-    ``arguments`` and ``results`` name cells in coordinates of the statement;
-    ``bounds`` the keyword arguments, ``lengths`` what follows the coordinates in ``at``;
-    ``endings`` are the bounds of which the kernel says after its results whether they end;
-    ``checks`` the messages of the run-time checks, in which case
-    the function returns one more i32 (0, or the number from 1 of the check that failed); with
-    ``vector`` that and the place of the first failing point among all points. ``windows`` are read
-    by neighbouring points together.
+    ``arguments`` and ``results`` name cells in coordinates of the statement; ``bounds`` are the
+    keyword arguments, ``lengths`` follow the coordinates in ``at``. For each bound in ``endings``
+    the kernel returns, after its results, whether it ends at this point. ``checks`` are the
+    messages of the run-time checks; if there are any, the function also returns an i32: 0, or the
+    number from 1 of the check that failed; with ``vector`` a pair of that and the index of the
+    first failing point. ``windows`` are the slices that neighbouring points share.
     """
 
     name: str
@@ -148,7 +147,7 @@ def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> li
 
 
 def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
-    """The equations as a docstring; what could end it is taken out."""
+    """The equations as a docstring, with quotes and backslashes escaped."""
     shown = [e.replace("\\", "\\\\").replace('"', "'") for e in equations] or [f"{name}."]
     if len(shown) == 1:
         return [f'"""{shown[0]}"""']

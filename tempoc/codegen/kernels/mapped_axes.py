@@ -1,18 +1,17 @@
-"""Positions of an array as a mapped axis: `x[t]`, for all `t` at once, is no gather.
+"""Reads of elements become mapped axes: `x[t]`, vectorized over `t`, needs no gather.
 
-A scan that ran over a whole dimension is an array without that dimension; who wants the result of
-step `t` takes its element `t`. Where all `t` are computed at once every point gets its own element
-from ``jax.vmap``, as if the array were the store of a tensor that varies with `t`::
+The result of a scan over a whole dimension is an array without that dimension; a consumer of step
+`t` reads its element `t`. In a kernel vectorized over `t`, ``jax.vmap`` gives each point its own
+element, as if the array were the store of a tensor that varies with `t`::
 
     def point(total_t):
         return jnp.tanh(total_t)
     y = jax.vmap(point)(total)
 
-So a statement is seen with such tensors: each stands for an array and one of its axes; and if the
-array itself comes from several points, as in ``x[t:T][:, t]``, those are of a dimension of their
-own. Likewise a
-tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, is one tensor for each of them,
-and every point gets its own element of each: slices of the store, one shifted against the other.
+The statement is rewritten to read such tensors, each an alias of an array and one of its axes. If
+the array itself holds several points, as in ``x[t:T][:, t]``, these get a dimension of their own.
+Likewise a tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, becomes one alias for
+each distance, mapped over slices of the store that are shifted against each other.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """A tensor over ``dim`` that stands for the elements of ``tensor`` along a spatial axis.
+    """A tensor over ``dim`` that is an alias of the elements of ``tensor`` along a spatial axis.
 
-    The point at hand reads it ``at`` its own index, give or take an expression over bounds.
+    A point reads it ``at`` its own index plus an expression over bounds.
     """
 
     name: str
@@ -51,10 +50,9 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
-    """A statement of one point with such tensors, and the stages that know them.
+    """The statement of one point with its aliases, and the stages extended by them.
 
-    ``origins`` has the tensor that each of them stands for; ``elements`` those that are elements of
-    arrays.
+    ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements.
     """
 
     single: Statement
@@ -64,7 +62,7 @@ class Pointwise:
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
-    """What a statement does at one point, elements at its own position being read as tensors."""
+    """The statement of one point, with reads of elements at its own index as reads of aliases."""
     assert statement.single is not None
     view = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
     for read in statement.single.reads:
@@ -90,9 +88,9 @@ def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
 def _at_distances(
     single: Statement, tensor: str, statement: Statement, stages: Stages
 ) -> list[Read]:
-    """The reads of a tensor at some distance, if not all accesses are at the same one.
+    """The reads of a tensor at constant distances, if the accesses have several distances.
 
-    None of what the point writes itself: that goes through the store.
+    None if a read is forwarded from a write of the same point: that goes through the store.
     """
     store = stages.plan.stores.get(tensor)
     reads = [r for r in single.reads if r.tensor == tensor]
@@ -100,7 +98,7 @@ def _at_distances(
     own = [v.dim for v in statement.vector]
     if store is None or any(r.forwarded for r in reads):
         return []
-    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all of the others
+    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
         return []
     dims, along = stages.statements.tensors[tensor].domain.dims, [a.dim for a in store.axes]
     accesses: list[Read | Write] = [*reads, *writes]
@@ -112,7 +110,7 @@ def _at_distances(
 
 
 def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
-    """The statement with the reads at one distance become reads of a tensor of their own."""
+    """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
     at = dict(zip(tensor.domain.dims, read.entries, strict=True))
@@ -122,7 +120,7 @@ def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
 
 
 def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
-    """The statement with equal reads become reads of a tensor of their own, in such a store."""
+    """The statement with all reads equal to ``read`` as reads of an alias with this store."""
     stages = before.stages
     tensor = stages.statements.tensors[read.tensor]
     while name in before.origins:
@@ -154,7 +152,7 @@ def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Point
 
 
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
-    """The elements of which a read takes the point's own."""
+    """The alias for a read of the element at the point's own index; ``None`` for other reads."""
     assert statement.single is not None
     op = stages.graph.nodes[read.member].op
     if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
@@ -179,18 +177,18 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
 
 
 def _slices(read: Read) -> int:
-    """How many axes of what is read are dimensions."""
+    """The number of leading axes that come from slices of dimensions."""
     return sum(isinstance(e, Slice) for e in read.entries)
 
 
 def _names(part: object) -> tuple[str, ...]:
-    """The symbols in what is taken of an axis."""
+    """The symbols in an entry of a spatial index."""
     parts = part if isinstance(part, tuple) else (part,)
     return tuple(s for e in parts if isinstance(e, Expr) for s in symbols(e))
 
 
 def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
-    """The statement with one read of an array at a position become a read of a tensor."""
+    """The statement with one read of an array element as a read of an alias."""
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
     row_dims = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
@@ -232,7 +230,7 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
 
 
 def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
-    """The node that reads the tensor, at these entries."""
+    """The node that reads the alias, at these entries."""
     assert isinstance(node.op, SpatialIndex)
     entries = _without(node.op.entries, _slices(read) + element.axis)
     op = SpatialIndex(entries=entries) if entries else Copy()

@@ -1,9 +1,9 @@
-"""The body of one kernel: operands are fetched, members computed, stores updated, line by line.
+"""Emits the body of one kernel: reads of operands, computation of members, updates of stores.
 
 Order matters where a store is both read and written. Reads of *old* rows come before the update;
 reads that include the row just written (``Read.forwarded``) come after it, from the updated store,
-so that nothing keeps the old contents alive and XLA updates in place. A forwarded read of exactly
-the row just written does not go through the store at all.
+so that the old contents are dead at the update and XLA updates in place. A forwarded read of
+exactly the row just written uses the value itself (store-to-load forwarding).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tempoc.symbolic.walk import substitute
 
 
 class Body:
-    """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
+    """Emits one kernel: call ``run`` once, then read ``arguments`` and the emitter's lines."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         self.statement = statement
@@ -63,7 +63,8 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
-        self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
+        # By tensor, the vectorized dimensions along which all points read the whole tensor.
+        self.shared: Mapping[str, Sequence[str]] = {}
         self._owners = owners(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
@@ -107,13 +108,13 @@ class Body:
             computed += served
         else:
             self._emit(name, node)
-        if name not in self._owners:  # else with what it serves
+        if name not in self._owners:  # members of a branch are stored after their ``cond``
             self._pending += [
                 w for w in self.statement.writes if w.member in computed and self._store(w).axes
             ]
 
     def _emit(self, name: str, node: Node) -> None:
-        """Write what the operator says."""
+        """Emit the operator of a member."""
         args = tuple(self._raw_operand(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
@@ -132,10 +133,9 @@ class Body:
             self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
-        """The node's types with extents as they follow from the operands', which decide padding.
+        """The node's types with the extents inferred from the operands, which decide the padding.
 
-        Extents that are equal for another reason than being written alike may be padded
-        differently.
+        Extents that are provably equal but written differently may have different paddings.
         """
         ragged = any(v.is_ragged(k) for v in args for k in range(v.type.ndim))
         if not ragged or not any(t.shape for t in node.types):
@@ -152,9 +152,9 @@ class Body:
         return tuple(self.out.pad(e) for e in type_.shape)
 
     def _emit_cond(self, name: str, node: Node, served: list[str]) -> None:
-        """A ``cond`` with nodes that it serves: functions within.
+        """Emit a ``cond`` and the members of its branches as nested functions.
 
-        What others read of these nodes, where the same branch is taken, is a result too.
+        Outputs of these members that have other consumers are results of the ``cond``, too.
         """
         condition = self._operand(name, 0).text
         for member in served:
@@ -172,9 +172,9 @@ class Body:
             self._values[output] = EmittedValue(text, type_, self._padded(type_))
 
     def _fetch_points(self, member: str) -> None:
-        """Fetch what a member of a branch reads at points: stores are not to go into branches.
+        """Fetch the rows that a member of a branch reads, so that branches do not capture stores.
 
-        What it reads of this instance's own writes must be there before the branch is.
+        Pending writes that it reads are flushed before the branch.
         """
         for read in [r for r in self.statement.reads if r.member == member]:
             if self._is_local(member, read.slot):
@@ -185,7 +185,7 @@ class Body:
                 self._operand(member, read.slot)
 
     def _branch(self, name: str, results: list[tuple[str, int]], slot: int) -> str:
-        """Write the members that one branch computes; the texts of results, 0 if not computed."""
+        """Emit the members of one branch; the texts of all results, zeros for the other's."""
         values, fetched = dict(self._values), dict(self._fetched)
         for member in self.statement.members:
             if self._owners.get(member) == (name, slot):
@@ -201,7 +201,7 @@ class Body:
         return ", ".join(texts)
 
     def _row_of(self, name: str, op: Pick) -> EmittedValue:
-        """The one row that an index chooses of a slice; the slice itself is not read."""
+        """The row of a slice that an index selects, read without the slice."""
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
         tensor = self.stages.statements.tensors[read.tensor]
@@ -218,12 +218,12 @@ class Body:
         return self.out.align(valid_first(value, self.out), self._padded(type_))
 
     def _flush(self, tensor: str) -> None:
-        """Make pending writes of a tensor visible, after what reads its old contents."""
+        """Flush the pending writes of a tensor, after the reads of its old contents."""
         self._fetch_old(tensor)
         self._update([tensor])
 
     def _hint(self, member: str) -> str:
-        """The node's name; with the dimensions of the row where that is the name of its store."""
+        """A name for the result; with the dimensions of the row if its store has the same name."""
         base, store = self.stages.local_name(member), self.stages.plan.stores.get(member)
         if store is None or all(base != a.name for a in self.arguments.values()):
             return base
@@ -233,7 +233,7 @@ class Body:
         return valid_first(self._raw_operand(member, slot), self.out)
 
     def _raw_operand(self, member: str, slot: int) -> EmittedValue:
-        """An operand; axes may have their garbage first (``EmittedValue.last``)."""
+        """An operand, of which the padding may come first (``EmittedValue.last``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
@@ -247,7 +247,7 @@ class Body:
         return self._fetch(read)
 
     def _converted(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
-        """A local value at the type (and padded extents) under which it is used."""
+        """A local value converted to the type and padded extents of its use."""
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
@@ -261,7 +261,7 @@ class Body:
         return edge.source in self.statement.members and edge.entries == same
 
     def _forwarded_write(self, read: Read) -> Write | None:
-        """The write of this instance that gives exactly what the read wants."""
+        """The earlier write of this instance that the read can be forwarded from, if any."""
         if not read.forwarded:
             return None
         order = self.statement.members
@@ -305,7 +305,7 @@ class Body:
         self._latest[cell] = name
 
     def _fetch_old(self, tensor: str) -> None:
-        """Fetch what later members read of the tensor's old contents, before it is overwritten."""
+        """Fetch the reads of the tensor's old contents before it is overwritten."""
         if any(w.tensor == tensor for w in self._pending):
             for read in self.statement.reads:
                 local = self._is_local(read.member, read.slot)
@@ -339,7 +339,7 @@ class Body:
         return self.out.align(value, self._padded(type_))
 
     def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
-        """Earlier writes of this instance that meet the read's cell at some points, and where."""
+        """Earlier writes of this instance that may be of the read's cell, with the conditions."""
         if not read.forwarded:
             return []
         cell, order, overlaps = self._cell(read), self.statement.members, []
@@ -349,7 +349,7 @@ class Body:
                 continue
             written = self._cell(w)
             if written == cell and self._store(w).axes:
-                continue  # the very array that `_update` has brought up to date
+                continue  # the array itself, which `_update` has written
             pairs = zip(cell[1], written[1], strict=True)
             meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
             if not self.frame.proves(negation(meet)):
@@ -357,13 +357,13 @@ class Body:
         return overlaps
 
     def _old_content_condition(self, read: Read) -> Expr:
-        """Where a read wants the old content of its cell: unless this instance replaces it."""
+        """The condition that a read needs the old content of its cell: no write replaces it."""
         if self._store(read).axes:
             return TRUE
         return conjunction(*(negation(meet) for _, meet in self._overlapping_writes(read)))
 
     def _contents(self, read: Read) -> str:
-        """The array that a read looks into, with what this instance wrote into it."""
+        """The array that a read accesses, including earlier writes of this instance."""
         name = self._latest[self._cell(read)]
         for w, meet in self._overlapping_writes(read):
             new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
@@ -371,12 +371,12 @@ class Body:
         return name
 
     def _row(self, write: Write) -> str:
-        """What a write stores: the member's result, with the dtype and extents of the store."""
+        """The value of a write: the member's result with the dtype and extents of the store."""
         value = valid_first(self._values[write.member, write.out], self.out)
         tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
-        if value.type.ndim < type_.ndim:  # a literal for all of it
+        if value.type.ndim < type_.ndim:  # a literal, broadcast
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
         dims = tensor[write.tensor].domain.dims
         at = dict(zip(dims, write.point, strict=True))
@@ -384,7 +384,7 @@ class Body:
         return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
 
     def _update(self, tensors: list[str]) -> None:
-        """Write pending rows of these tensors into their stores."""
+        """Emit the pending writes of these tensors."""
         for w in [w for w in self._pending if w.tensor in tensors]:
             self._pending.remove(w)
             name = self._latest[cell := self._cell(w)]

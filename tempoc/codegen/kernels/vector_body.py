@@ -1,16 +1,16 @@
-"""The body of a kernel that computes all points of some dimensions at once.
+"""Emits the body of a kernel that is vectorized over some dimensions.
 
-Inside stands the kernel of a single point, written by ``Body`` as if it were alone; ``jax.vmap``
-runs it at all points::
+An inner function, emitted by ``Body``, computes a single point; ``jax.vmap`` maps it over all
+points::
 
     def point(t, x):
         return jnp.tanh(x)
     y = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
 
-What a point touches only at its own index is *mapped*: the inner function sees those stores without
-that axis. Everything else is read whole, at traced indices. Rows that points write come out side by
-side and go into their store together; only a store that a point reads again after it has written
-there goes through the function as a whole.
+Stores that a point accesses only at its own index are *mapped*: the inner function gets them
+without that axis. All others are passed whole and read at traced indices. The rows that points
+write are results of the ``vmap``, and one update writes them into their store; only a store that a
+point reads after writing it passes through the inner function.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True)
 class _RowStart:
-    """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+    """Where rows start along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
 
     start: str
     whole: bool
@@ -59,7 +59,7 @@ class _RowStart:
 
 
 class VectorBody:
-    """Writes one kernel as ``Body`` does; ``run`` once."""
+    """Emits one vectorized kernel, with the interface of ``Body``; call ``run`` once."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         assert statement.single is not None
@@ -88,7 +88,7 @@ class VectorBody:
         self._fault = ""
 
     def run(self) -> tuple[KernelResult, ...]:
-        """Write the function of a point, its ``vmap`` and the updates of stores."""
+        """Emit the function of a point, its ``vmap`` and the updates of stores."""
         body = Body(*self._point_statement(), self.out, self.names)
         body.shared = {
             t: [d for d in self.vector if d not in home.shifts]
@@ -102,7 +102,7 @@ class VectorBody:
 
         block = self.out.apart(write)
         self.out.checks += block.checks
-        # What points are given whole first: who takes elements of it uses the same name.
+        # Arrays passed whole come first, so that aliases of their elements share the name.
         for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
             self._kernel_argument(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
@@ -121,7 +121,7 @@ class VectorBody:
         return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
 
     def _kernel_argument(self, argument: KernelArgument) -> KernelArgument:
-        """What the kernel is given for an argument of a point."""
+        """The argument of the kernel for an argument of the inner function."""
         tensor, key = argument.cell
         if tensor not in self.origins:
             return self.arguments.setdefault(argument.cell, argument)
@@ -132,7 +132,7 @@ class VectorBody:
         return self.arguments[cell]
 
     def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The key of what the points read, as they say it where they write there as well."""
+        """The key of a read array, as written by the write of the same array, if there is one."""
         store = self.stages.plan.stores[tensor]
         dims = self.stages.statements.tensors[tensor].domain.dims
         for write in self.single.writes if store.keys else ():
@@ -146,7 +146,7 @@ class VectorBody:
     # ------------------------------------------------------------ one point
 
     def _mapped_store(self, tensor: str) -> MappedStore:
-        """Which dimensions every access takes at the point's own index, all at one distance."""
+        """The store, with the dimensions that all accesses take at one distance from the point."""
         dims = self.stages.statements.tensors[tensor].domain.dims
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
         accesses += [w for w in self.single.writes if w.tensor == tensor]
@@ -163,7 +163,7 @@ class VectorBody:
         return MappedStore(store=store, shifts=shifts, element=element)
 
     def _point_statement(self) -> tuple[Statement, Stages]:
-        """The statement of a point, and the stages as it sees them."""
+        """The statement of one point, and the stages with the stores that it gets."""
         stores, tensors = dict(self.stages.plan.stores), dict(self.stages.statements.tensors)
         for name, home in self.mapped_stores.items():
             axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
@@ -185,7 +185,7 @@ class VectorBody:
     def _call(
         self, block: KernelBlock, inner: Sequence[KernelResult], arguments: Sequence[KernelArgument]
     ) -> list[str]:
-        """Write the function of a point and its call; the names of what it gives for all points."""
+        """Emit the function of a point and its mapped call; the names of the results."""
         if not block.lines and not block.checks:
             same = [self._passed_through(r, arguments) for r in inner]
             if all(same):
@@ -235,7 +235,7 @@ class VectorBody:
         return outputs
 
     def _window_size(self, moving: Sequence[KernelArgument]) -> list[str]:
-        """How much of arrays a point is given."""
+        """The line that takes the size of the shared window from an array."""
         assert self.window is not None
         homes = ((a.name, self.mapped_stores[a.cell[0]].part(list(self.vector))) for a in moving)
         name, axis = next((name, axis) for name, axis in homes if axis is not None)
@@ -249,7 +249,7 @@ class VectorBody:
         places: Sequence[int | None],
         outs: Sequence[int],
     ) -> str:
-        """The call of a function for all points, some at a time."""
+        """The function mapped over all points in blocks that share a window."""
         assert self.window is not None
         dim, low = self.window.dim, self.vector[self.window.dim].lower
         first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
@@ -261,7 +261,7 @@ class VectorBody:
     def _passed_through(
         self, inner: KernelResult, arguments: Sequence[KernelArgument]
     ) -> str | None:
-        """The array of which every point gives back its own part; ``None`` if they do more."""
+        """The array that the points return unchanged; ``None`` if they compute something."""
         argument = next((a for a in arguments if a.name == inner.text), None)
         home = self.mapped_stores[argument.cell[0]] if argument else None
         if argument is None or home is None or not all(d in home.shifts for d in self.vector):
@@ -289,7 +289,7 @@ class VectorBody:
         return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
 
     def _mapped_slice(self, argument: KernelArgument) -> str:
-        """The part of a store that the points see, one after the other."""
+        """The slice of a store that the points are mapped over."""
         home = self.mapped_stores[argument.cell[0]]
         cuts: list[str] = []
         for k in home.store.order:
@@ -305,7 +305,7 @@ class VectorBody:
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _range(self, axis: BufferAxis, shift: Expr) -> str:
-        """The slots of an axis that the points touch; ``:`` for all."""
+        """The slots of an axis that the points access; ``:`` for all."""
         v = self.vector[axis.dim]
         low, high = add(v.lower, shift), add(v.upper, shift)
         if self._is_whole(axis, shift):
@@ -319,7 +319,7 @@ class VectorBody:
         return self.stages.proves(self.statement, conjunction(*ends))
 
     def _out_place(self, inner: KernelResult, dim: str, done: Sequence[str]) -> int:
-        """Where the axis of ``dim`` stands in a result."""
+        """The position of the axis of ``dim`` in a result."""
         if inner.cell[0] not in self.row_writes:
             place = self.mapped_stores[inner.cell[0]].place(dim, done)
             assert place is not None, f"{inner.cell[0]} is written at other points than its own"
@@ -329,7 +329,7 @@ class VectorBody:
     # ------------------------------------------------------------ stores
 
     def _stored(self, inner: KernelResult, text: str) -> KernelResult:
-        """The store's new content, given what the points made of their parts."""
+        """The store's new contents, given the results of all points."""
         name, key = inner.cell
         write = self.row_writes.get(name)
         cell = (write.tensor if write else name, key)
@@ -360,14 +360,14 @@ class VectorBody:
         return KernelResult(cell=cell, text=self._latest[cell])
 
     def _has_unit_axis(self, store: Buffer, places: Sequence[_RowStart]) -> bool:
-        """Whether an axis that is written as a whole, beside others, may have length 1."""
+        """Whether a fully written axis may have length 1 while another is written in part."""
         if all(p.whole for p in places):
             return False
         full_sizes = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
         return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in full_sizes)
 
     def _row_start(self, axis: BufferAxis, write: Write | None, home: MappedStore) -> _RowStart:
-        """Where along an axis of a store goes what the points made."""
+        """Where the results of the points start along an axis of a store."""
         at = home.shifts.get(axis.dim)
         if write is not None:
             dims = self.stages.statements.tensors[write.tensor].domain.dims
@@ -388,11 +388,11 @@ class VectorBody:
         return _RowStart(self._index_literal(first), whole=self._is_whole(axis, at))
 
     def _index_literal(self, text: str) -> str:
-        """A number among traced indices, which have 32 bits."""
+        """A static index beside traced ones, which are i32."""
         return f"jnp.int32({text})" if self.stages.x64 else text
 
     def _old_contents(self, cell: KernelCell) -> str:
-        """The name of what a store holds so far."""
+        """The name of the current contents of a store."""
         tensor, key = cell
         for (known, other), name in self._latest.items():
             if known == tensor and same_slots(self.mapped_stores[tensor].store, key, other):
@@ -404,5 +404,5 @@ class VectorBody:
 
 
 def _alias(write: Write, number: int) -> str:
-    """What the rows of a write are called within the kernel: no tensor has that name."""
+    """The tensor name for the rows of a write in the kernel; no other tensor has it."""
     return f"{write.tensor}.rows{number}"

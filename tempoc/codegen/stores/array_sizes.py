@@ -1,4 +1,4 @@
-"""Sizes that a kernel takes from an array that grows.
+"""Sizes that a kernel takes from the shape of a growing array.
 
 ::
 
@@ -7,8 +7,8 @@
         T_room = k.shape[0]
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
 
-JAX traces the kernel again for each size; what it may rely on is that the rows are there that its
-point needs.
+JAX traces the kernel again for each size; the kernel may assume that the array has the rows that
+its point needs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DynamicSize:
     least: tuple[Expr, ...]
 
     def pad(self, extent: Expr) -> Expr | None:
-        """The size for an extent that is so many less than what is sure to be there."""
+        """The size for an extent that is a constant less than a guaranteed number of rows."""
         for e in self.least:
             difference = sub(extent, e)
             if isinstance(difference, Const) and difference.value <= 0:
@@ -39,14 +39,14 @@ class DynamicSize:
         return None
 
     def is_of(self, axis: BufferAxis) -> bool:
-        """Whether an axis has this size."""
+        """Whether this is the size of an axis."""
         return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
 
 
 def dynamic_sizes(
     needs: tuple[CapacityUse, ...], universe: Universe, taken: tuple[str, ...]
 ) -> tuple[DynamicSize, ...]:
-    """The sizes that a statement does not know; where it needs all, that is the size."""
+    """The sizes that vary during the run; not those of which the statement needs all rows."""
     sizes: list[DynamicSize] = []
     for need in needs:
         if need.size in need.rows:
@@ -59,7 +59,7 @@ def dynamic_sizes(
 
 
 def with_dynamic_sizes(plan: MemoryPlan, sizes: tuple[DynamicSize, ...]) -> MemoryPlan:
-    """The plan as a kernel sees it."""
+    """The memory plan with these sizes, as the kernel sees it."""
     stores = {name: _sized(store, sizes) for name, store in plan.stores.items()}
     return replace(plan, stores=stores)
 
@@ -73,7 +73,7 @@ def _sized(store: Buffer, sizes: tuple[DynamicSize, ...]) -> Buffer:
 
 
 def size_axis(store: Buffer, room: DynamicSize) -> int | None:
-    """Which axis of a store's array has a size."""
+    """The axis of a store's array that has this size; ``None`` if none has it."""
     number = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
     return None if number is None else store.order.index(number)
 
@@ -83,7 +83,7 @@ def size_lines(
     arguments: Mapping[str, Buffer],
     used: frozenset[str],
 ) -> list[str]:
-    """``T_room = k.shape[0]`` for the sizes that a kernel names, by arguments that have them."""
+    """``T_room = k.shape[0]`` for each size that the kernel names."""
     written = []
     for room in sizes:
         if room.name not in used:

@@ -1,9 +1,9 @@
-"""Windows whose order nobody looks at: rings that are read as they lie.
+"""Rings that are read in storage order, because their consumers do not depend on the order of rows.
 
-A ring of ``w`` rows has the last ``w`` steps, turned by some number of rows. Put in order it would
-be copied at each step. Where a kernel only sums over the rows, or combines them with other windows
-that are turned alike (weights of keys meet their values), it may as well read them as they lie; at
-the start, when there are fewer than ``w``, they lie in order anyway, in front.
+A ring of ``w`` rows holds the last ``w`` steps, rotated by some number of rows. Reading it in order
+would copy it at each step. A kernel that only reduces over the rows, or combines them with windows
+of the same rotation (the weights of keys with their values), may read them in storage order. While
+there are fewer than ``w`` rows they are in order, at the front.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
 
 RingRotation = tuple[Expr, Expr, Expr]
-"""Which rows of a ring: first, end, and how many it has. Equal ones are turned alike."""
+"""The rows of a ring: first, end, capacity. Equal triples have the same rotation."""
 RotatedAxes = Mapping[int, RingRotation]
-"""Axes that are turned, and how."""
+"""The rotation of each rotated axis."""
 
 
 class _OrderRequired(Exception):
-    """Somebody wants rows in order."""
+    """A consumer needs the rows in order."""
 
     def __init__(self, turns: Sequence[RingRotation]) -> None:
         super().__init__()
@@ -38,7 +38,10 @@ class _OrderRequired(Exception):
 
 
 def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
-    """The operands, by member and slot, that are windows which may be read as they lie."""
+    """The operands, by member and slot, that are windows readable in storage order.
+
+    A fixpoint: a window that some consumer needs in order is removed, then the rest is tried again.
+    """
     windows = {
         (r.member, r.slot): axes
         for r in statement.reads
@@ -59,7 +62,7 @@ def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple
 
 
 def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
-    """The axes of an operand that are windows as long as their rings, or all that there is."""
+    """The axes of an operand that are windows as long as their rings, or all rows so far."""
     dims = stages.statements.tensors[read.tensor].domain.dims
     at = dict(zip(dims, read.entries, strict=True))
     turns: dict[int, RingRotation] = {}
@@ -81,7 +84,7 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
 def _propagate(
     operands: Mapping[tuple[str, int], RotatedAxes], statement: Statement, stages: Stages
 ) -> None:
-    """Follow turned axes through the members. Raises ``_OrderRequired`` where one may not go on."""
+    """Propagate rotated axes through the members. Raises ``_OrderRequired``."""
     graph = stages.graph
     chosen = owners(graph, statement.members)
     values: dict[tuple[str, int], RotatedAxes] = {}
@@ -108,7 +111,7 @@ def _propagate(
 def _result_axes(
     op: Op, given: Sequence[RotatedAxes], types: Sequence[TensorType]
 ) -> RotatedAxes | None:
-    """The turned axes of what an operator gives; ``None`` if it wants some in order."""
+    """The rotated axes of an operator's result; ``None`` if it needs some in order."""
     match op:
         case Unary() | Nary() | Select() | Copy():
             ndim = max(t.ndim for t in types)
@@ -134,7 +137,7 @@ def _result_axes(
 
 
 def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> RotatedAxes | None:
-    """Of a product of vectors and matrices; of stacks of them, nothing is said."""
+    """The rotated axes of a product of vectors and matrices; ``None`` for batched ones."""
     a, b = types
     if a.ndim > 2 or b.ndim > 2:
         return None
@@ -150,9 +153,9 @@ def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> Rotat
 def _common_rotations(
     given: Sequence[RotatedAxes], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
 ) -> dict[int, RingRotation] | None:
-    """How axes are turned that operands have in common; ``None`` if not all are turned alike.
+    """The rotations of the axes that operands share; ``None`` if they differ between operands.
 
-    ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
+    ``letters`` are the names of each operand's axes. An axis of extent 1 broadcasts.
     """
     turns: dict[int, RingRotation | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):

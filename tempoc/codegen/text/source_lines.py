@@ -1,4 +1,4 @@
-"""Equations of the source as they stand there, for docstrings and messages."""
+"""The source text of equations, for docstrings and messages."""
 
 from __future__ import annotations
 

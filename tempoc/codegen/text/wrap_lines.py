@@ -1,4 +1,4 @@
-"""Long lines of emitted code on several: broken where brackets that stand in no others open."""
+"""Wraps long lines of emitted code at outermost brackets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = re.compile(r"""[()\[\]{},]|"[^"]*"?|'[^']*'?""")
 
 
 def wrapped(line: str, width: int = WIDTH) -> list[str]:
-    """The line on as many lines as it needs; one that has no brackets to break in stays long."""
+    """The line wrapped to the width; a line without brackets stays long."""
     if len(line) <= width:
         return [line]
     space = " " * (len(line) - len(line.lstrip(" ")))
@@ -30,7 +30,7 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
     start, end = pairs[-1] if pairs[-1][0] < width else max(pairs, key=lambda p: p[1] - p[0])
     text = line[start + 1 : end]
     parts = _parts(text)
-    # One part alone has no comma after it that it had not before: that could make a tuple of it.
+    # A single part gets no new trailing comma: that could make a tuple of it.
     comma = "," if len(parts) > 1 or text.rstrip().endswith(",") else ""
     *before, first = wrapped(line[:start], width)
     inside = packed(parts, space + INDENT, width, comma)
@@ -38,7 +38,7 @@ def wrapped(line: str, width: int = WIDTH) -> list[str]:
 
 
 def packed(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
-    """Parts with commas after them on as few indented lines as fit the width."""
+    """Parts with trailing commas, packed on as few indented lines as possible."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + len(part) + 2 <= width:
@@ -49,14 +49,14 @@ def packed(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") 
 
 
 def _outermost(line: str) -> list[tuple[int, int]]:
-    """The brackets that stand in no others and hold something."""
+    """The columns of outermost brackets that are not empty."""
     return [(a, b) for a, b in _pairs(line) if b > a + 1]
 
 
 def _pairs(line: str) -> list[tuple[int, int]]:
-    """Where outermost brackets open and close; brackets in strings are none.
+    """The columns of outermost brackets; brackets in strings do not count.
 
-    A bracket that closes what an earlier line opened does not count.
+    Neither does a bracket that closes one of an earlier line.
     """
     pairs: list[tuple[int, int]] = []
     open_: list[int] = []
@@ -71,7 +71,7 @@ def _pairs(line: str) -> list[tuple[int, int]]:
 
 
 def _parts(text: str) -> list[str]:
-    """What commas outside of brackets and lambdas' parameters divide, without these commas."""
+    """The text split at commas outside of brackets and of the parameters of lambdas."""
     inner = iter((*_pairs(text), (len(text), len(text))))
     cuts, start = [], 0
     first, last = next(inner)
@@ -86,6 +86,6 @@ def _parts(text: str) -> list[str]:
 
 
 def _in_parameters(part: str) -> bool:
-    """Whether a part ends among the parameters of a lambda, which commas divide as well."""
+    """Whether a part ends in the parameter list of a lambda, which has commas, too."""
     at = part.rfind("lambda ")
     return at >= 0 and ":" not in part[at:] and not any(c in part[at:] for c in "()[]")
