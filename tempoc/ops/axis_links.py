@@ -1,8 +1,8 @@
-"""Which axes of operands and results belong together: the tile rule of each operator.
+"""The correspondence of operand and result axes: the tiling rule of each operator.
 
-A *link* is one axis on its way through an operator. Where the operands are cut along their axes of
-a link, the results come out cut along theirs; where no result has the axis it is reduced, and the
-results for all parts must be combined (``combine.py``). Operands without an axis are needed whole.
+A *link* is one axis and its positions in the operands and results. If the operands are tiled along
+a link, the results are tiled along it, too; if no result has the axis, it is reduced, and the
+partial results of the tiles must be combined. Operands without the axis are needed in full.
 
     einsum("tk,kv->tv"):   t: (0, -) -> 0      k: (1, 0) -> reduced      v: (-, 1) -> 1
 
@@ -37,14 +37,14 @@ Same = Callable[[Expr, Expr], bool]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An axis: its place in each operand and in each result, ``None`` where they do not have it."""
+    """An axis: its position in each operand and each result; ``None`` for those without it."""
 
     operands: AxisPlaces
     results: AxisPlaces
 
     @property
     def is_reduced(self) -> bool:
-        """Whether the axis ends here."""
+        """Whether no result has the axis."""
         return all(r is None for r in self.results)
 
 
@@ -57,7 +57,7 @@ class AxisPart:
 
 
 def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
-    """All axes that can be followed through an operator on operands of these types.
+    """The links of an operator on operands of these types.
 
     ``same`` tells whether two extents provably agree.
     """
@@ -66,7 +66,7 @@ def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
 
 
 def narrowed(op: Op, link: Link, part: AxisPart) -> Op:
-    """The operator on a part of the link's axis: without the rest in what it says about shapes."""
+    """The operator on a part of the link's axis, with its shape attributes adjusted."""
 
     def cut(shape: Shape) -> Shape:
         (axis,) = link.results
@@ -102,7 +102,7 @@ def _elementwise(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
 def _broadcast_axes(
     operands: Sequence[Shape], shape: Shape, axis: int, same: Same
 ) -> AxisPlaces | None:
-    """The axes of operands that broadcast to a shape which meet at one axis of it."""
+    """The axes of operands that are broadcast to one axis of a shape."""
     axes: list[int | None] = []
     for operand in operands:
         place = axis - len(shape) + len(operand)

@@ -37,7 +37,7 @@ class EffectOp(Op):
         return ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph decides what becomes of effects."""
+        """Never called: the evaluator of the graph or the runner executes effects."""
         raise TypeError(f"{self.name} has no value")
 
     def emit(

@@ -1,7 +1,7 @@
 """Python functions of the user: their signatures, what they give for which operands.
 
-The function itself is not known here. Whoever evaluates a graph imports and calls it; a kernel
-calls it by its name.
+The function itself is not loaded here. The evaluator of a graph imports and calls it; a kernel
+calls it by name.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ExternCall(Op):
         return tuple(at_extents(signature_type(text), extents) for text in self.results)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph calls the function."""
+        """Never called: the evaluator of the graph calls the function."""
         raise TypeError(f"{self.extern} is not known to the compiler")
 
 
@@ -123,7 +123,7 @@ class ExternJax(ExternCall):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternHost(ExternCall):
-    """Any Python: called by the runner, once for each point, whoever reads the results.
+    """Any Python: called by the runner, once for each point, whatever the consumers of the results.
 
     ``turn`` is the place in the source among all calls of host functions and effects. ``default``
     names the param whose default it is: no call where the param is given.
@@ -154,7 +154,7 @@ class ExternVjp(ExternJax):
     name = "extern_vjp"
 
     def counts(self) -> list[int]:
-        """How many operands the function has, then its derivatives up to the order before this."""
+        """The number of operands of the function, then of its derivatives of lower order."""
         floats = sum(signature_type(t).dtype.is_float for t in self.arguments)
         results = sum(signature_type(t).dtype.is_float for t in self.results)
         counts = [len(self.arguments)]

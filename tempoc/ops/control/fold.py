@@ -1,6 +1,6 @@
-"""A function of the program applied to one element after the other, carrying values along.
+"""A fold: a function of the program applied to each element in order, with carried values.
 
-No source says this; it is how the derivative of ``associative_scan`` is computed.
+There is no syntax for it; the derivative of ``associative_scan`` uses it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A recurrence along one axis: every row is made of the one before by steps of the program.
+"""A recurrence along one axis: steps of the program compute each row from the one before.
 
-No source says this; the pass ``scans`` makes it of loops. With ``a`` and ``b`` as elements and the
-steps ``a * h + b`` it is the linear recurrence ``h[k+1] = a[k] * h[k] + b[k]``, but the steps may
-be any others, for any number of tensors that are carried along.
+There is no syntax for it; the pass ``scans`` recognizes it in loops. With ``a`` and ``b`` as
+elements and the steps ``a * h + b`` it is the linear recurrence ``h[k+1] = a[k] * h[k] + b[k]``,
+but the steps may be any others, for any number of tensors that are carried along.
 
 Rows are made one after the other, as the reference evaluator does it, so that rounding, NaN and
 infinities are those of the equations. On a CPU that is also the fastest way: XLA turns such a loop

@@ -1,7 +1,7 @@
-"""Functions of the program inside of an operator: lists of steps.
+"""Functions of the program as attributes of operators: straight-line lists of steps.
 
-A step is an operator, the numbers of the values that it takes, and the dtypes of its results. The
-values that a function starts with are numbered first, then the results of its steps.
+A step is an operator, the numbers of its operand values, and the dtypes of its results. The
+parameters of the function are numbered first, then the results of the steps (SSA).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 def step_types(
     steps: Sequence[OpStep], given: Sequence[TensorType], facts: ShapeFacts
 ) -> list[TensorType]:
-    """The types of all values. Raises ``OperandError``."""
+    """The types of all values, parameters first. Raises ``OperandError``."""
     known = list(given)
     for op, taken, _ in steps:
         known += op.infer(tuple(known[k] for k in taken), facts)
@@ -30,12 +30,12 @@ def step_types(
 
 
 def assumed_types(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[TensorType]:
-    """The types of all values of steps that have been typed before."""
+    """The types of all values of steps that were type-checked before."""
     return step_types(steps, given, _AssumedFacts())
 
 
 def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:
-    """What holds where all steps stay inside the axes of what they take (``Op.within``)."""
+    """The conditions under which all steps stay within their operands' axes (``Op.within``)."""
     known = assumed_types(steps, given)
     return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
 
@@ -43,7 +43,7 @@ def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[
 def evaluate_steps(
     steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, int]
 ) -> list[Array]:
-    """All values at a point."""
+    """Evaluate the steps at a point; all values, parameters first."""
     known = [np.asarray(a) for a in given]
     types = [_type(a) for a in known]
     for op, taken, dtypes in steps:
@@ -68,7 +68,7 @@ def _type(a: Array) -> TensorType:
 def emit_steps(
     steps: Sequence[OpStep], given: Sequence[EmittedValue], out: Emitter
 ) -> list[EmittedValue]:
-    """Write the steps; all values."""
+    """Emit the steps; all values, parameters first."""
     known = list(given)
     for op, taken, dtypes in steps:
         operands = tuple(known[k] for k in taken)
@@ -81,7 +81,7 @@ def emit_steps(
 
 
 class _AssumedFacts:
-    """What was proved when the types were inferred; only literal ones broadcast."""
+    """Facts proved when the steps were type-checked; only literal ones broadcast."""
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Assumed."""

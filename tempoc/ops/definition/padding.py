@@ -1,4 +1,4 @@
-"""Bringing operands of emitted code to the padded extents that an operator wants."""
+"""Aligns operands of emitted code to the padded extents that an operator needs."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def zeros(type: TensorType, out: Emitter) -> EmittedValue:
 
 
 def with_own_padding(v: EmittedValue, out: Emitter) -> EmittedValue:
-    """The operand with the padding that its own extents ask for."""
+    """The operand aligned to the padding of its own extents."""
     return out.align(v, padded(v.type.shape, out))
 
 
 def aligned_to(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedValue:
-    """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
+    """The operand aligned to a result's padded extents, except axes that broadcast."""
     target = shape[len(shape) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
     return out.align(
@@ -72,15 +72,15 @@ def along(position: str, axis: int, ndim: int) -> str:
 
 
 def take_text(x: str, positions: str, axis: int) -> str:
-    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error.
+    """Elements of ``x`` at positions along an axis; positions outside give undefined values.
 
-    The padded axis must not be empty: JAX finds nothing to repeat there (``nonempty``).
+    The padded axis must not be empty, since JAX clips to an existing element (``nonempty``).
     """
     return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
 
 
 def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue:
-    """The operand with room for at least one element along these axes."""
+    """The operand with a padded extent of at least 1 along these axes."""
     roomy = list(v.padded)
     for k in axes:
         if not is_positive(roomy[k]):
@@ -89,7 +89,7 @@ def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue
 
 
 def is_positive(e: Expr) -> bool:
-    """Whether an expression over bounds, which are at least 1, is so on its face."""
+    """Whether an expression over bounds (which are at least 1) is syntactically positive."""
     match e:
         case Const(value=v):
             return v > 0

@@ -1,4 +1,4 @@
-"""Which dtype results when dtypes meet: JAX's lattice, weak types included.
+"""Type promotion: JAX's lattice of dtypes, with weak types.
 
 ``bool -> i* -> u32, i32 -> i64 -> f* -> bf16, f16 -> f32 -> f64``, where ``i*`` and ``f*`` are weak
 (numbers written in the program, and what is computed from such numbers alone). The result is the
@@ -71,7 +71,7 @@ def is_below(a: TensorType, b: TensorType) -> bool:
 
 
 def promote(types: Iterable[TensorType]) -> PromotedType:
-    """What operands of these types have in common. ``OperandError`` where they have nothing."""
+    """The join of the kinds of these types. ``OperandError`` if there is none."""
     return reduce(join, (kind_of(t) for t in types))
 
 

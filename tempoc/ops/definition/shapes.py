@@ -1,4 +1,4 @@
-"""Questions about symbolic shapes that several operators ask, and the sentences of their errors."""
+"""Queries on symbolic shapes shared by operators, and the messages of their errors."""
 
 from __future__ import annotations
 

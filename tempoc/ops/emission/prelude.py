@@ -1,4 +1,4 @@
-"""Functions that stand in front of the kernels that call them, by name."""
+"""Helper functions that are emitted in front of the kernels that call them, by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELPERS = {
 
 
 def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
-    """The functions that some code calls, and those that these call, each before its callers."""
+    """The helpers that some code calls, directly or indirectly, each before its callers."""
     called: dict[str, None] = {}
     for name in reversed(helpers):
         callers = [text, *(helpers[w] for w in called)]

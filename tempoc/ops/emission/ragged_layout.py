@@ -1,21 +1,20 @@
-"""Where the garbage of a ragged axis is: at its end, or at its beginning.
+"""The layout of ragged axes: whether the padding is at the end, at the start, or on both sides.
 
-``x[t:T]``, for all ``t`` at once, would be as many shifted copies of ``x``. Read whole it is one
-array for all of them, ``x[s]`` at the positions ``s`` of ``x`` itself, of which those from ``t`` on
-are valid: elements are where they are in ``x``, and garbage comes first (``EmittedValue.last``).
-Operators
-that treat all positions of an axis alike do not care; they mask by ``s >= t`` where they reduce:
+``x[t:T]``, vectorized over ``t``, would be one shifted copy of ``x`` for each ``t``. Instead all
+points share the whole array, ``x[s]`` at the positions ``s`` of ``x`` itself; the elements from
+``t`` on are valid, and the padding comes first (``EmittedValue.last``). Operators that treat all
+positions of an axis alike take this layout; they mask by ``s >= t`` where they reduce:
 
     valid = jnp.arange(T, dtype=jnp.int32) >= t
     w_masked = jnp.where(valid[:, None], w, 0.0)
     y = jnp.einsum("sh,shd->hd", w_masked, x)
 
-Where axes of several operands meet they must lie alike. All else gets its operands with valid
-elements first.
+Axes of several operands that are combined must have the same layout. All other operators get their
+operands with valid elements first.
 
-A window, ``x[t:t+5]``, of which many points each take their own out of one array, lies amid garbage
-(``EmittedValue.amid``). What it meets that has its valid elements first is moved to where these
-are, or, if that is more to move, the other way around.
+A window, ``x[t:t+5]``, that many points read from one array has padding on both sides
+(``EmittedValue.amid``). An operand with valid elements first is moved to the window's positions; if
+that would move more elements, the window is moved instead.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def resolve_layout(
     same: Callable[[Expr, Expr], bool],
     out: Emitter,
 ) -> tuple[tuple[EmittedValue, ...], tuple[RaggedAxes, ...]]:
-    """Operands that the operator can take, and how the valid elements of its results lie."""
+    """The operands in a layout that the operator supports, and the layout of its results."""
     if not any(v.displaced for v in args):
         return args, tuple(((), ()) for _ in results)
     preserved: list[list[int]] = [[] for _ in args]
@@ -89,9 +88,9 @@ def _add(link: Link, axes_of: list[list[T]], lies: Callable[[int], T]) -> None:
 def _common_stretch(
     given: list[EmittedValue], places: Sequence[tuple[int, int]], out: Emitter
 ) -> Stretch | None:
-    """Where the elements of axes that meet lie, amid garbage; ``None`` if they are to come first.
+    """The common stretch of axes that are combined; ``None`` if valid elements are to come first.
 
-    Operands whose elements come first are moved there if they are no larger.
+    Operands with valid elements first are moved to the stretch if they are no larger.
     """
     stretches = [given[k].stretch(axis) for k, axis in places]
     common = next((s for s in stretches if s is not None), None)

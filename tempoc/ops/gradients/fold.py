@@ -1,4 +1,4 @@
-"""The derivative of a fold: a fold from the other end, over what was carried into each element."""
+"""The derivative of a fold: a fold in reverse order over the carries before each element."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tempoc.symbolic.expr import ONE, ZERO, sub
 
 
 def fold(rules: Rules) -> StepRule:
-    """The rule, given those of the operators that functions are made of."""
+    """The rule for ``Fold``, given the rules of the operators in its steps."""
 
     def rule(
         op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
     ) -> Derivatives:
-        """What was carried is found out first, by the same fold."""
+        """The carries are recomputed first, by the same fold."""
         assert isinstance(op, Fold)
         return _FoldDerivative(rules, op, c, args, cots).run()
 
@@ -60,9 +60,9 @@ class _FoldDerivative:
     def back(
         self, elements: Sequence[Term], floats: list[int], gs: list[int]
     ) -> tuple[Fold, list[int]]:
-        """The fold, and the operands after the first ones that get something.
+        """The reverse fold, and the operands after the first ones that get a cotangent.
 
-        Its results are what flows back into what was carried, then what these operands get.
+        Its results are the cotangents of the carries, then those of these operands.
         """
         op, build = self.op, Steps(self.c.build.facts)
         c = Calculus(build)
@@ -91,7 +91,7 @@ class _FoldDerivative:
         return values, reached
 
     def last(self, term: Term) -> Term:
-        """What flows back into what is carried into the first element; 0 if there is none."""
+        """The cotangent of the initial carry; 0 if there is no element."""
         c = self.c
         n = term.shape[0]
         places = c.op(Arange(stop=n))

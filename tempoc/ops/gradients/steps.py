@@ -1,4 +1,4 @@
-"""Derivatives of functions of the program inside of an operator, which are lists of steps."""
+"""Reverse-mode derivatives of lists of steps, the functions inside of operators."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Steps:
     steps: list[OpStep] = field(default_factory=list)
 
     def value(self, type: TensorType) -> Term:
-        """The next value that the steps start with."""
+        """A new parameter of the steps."""
         self.count += 1
         return Term(TensorType(type.dtype, type.shape), self.count - 1)
 
     def single(self, stacked: Term) -> Term:
-        """The next value, one element of a tensor."""
+        """A new parameter: one element of a stacked tensor."""
         return self.value(TensorType(stacked.type.dtype, stacked.shape[1:]))
 
     def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
@@ -50,9 +50,9 @@ def backpropagate(
     given: Sequence[Term],
     cots: Mapping[int, list[Term]],
 ) -> dict[int, list[Term]]:
-    """What the values that steps start with get, by number, from what their results get.
+    """The cotangents of the values of steps, by number, from those of their results (``cots``).
 
-    The steps are done again. Nothing flows back through a branch of `cond` that is not taken.
+    The steps are rematerialized. A branch of `cond` that is not taken gets a cotangent of 0.
     """
     values, uses = list(given), []
     for op, taken, _ in steps:
@@ -82,7 +82,7 @@ def backpropagate(
 
 
 def sum_cotangents(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
-    """The sum of what a value gets."""
+    """The sum of a value's cotangent terms."""
     cotangent = c.number(0.0, like.type.dtype, like.shape)
     for term in terms or ():
         cotangent = c.add(cotangent, term)
@@ -97,7 +97,7 @@ def _if_taken(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
 def _conditions(
     steps: Sequence[OpStep], start: int, outputs: Iterable[int]
 ) -> tuple[list[tuple[NeededValue, ...]], dict[int, tuple[NeededValue, ...]]]:
-    """Under which conditions alone each step, and each value that one makes, is needed."""
+    """The conditions of `cond` under which alone each step, and each value, is needed."""
     values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(outputs, ())
     around: list[tuple[NeededValue, ...]] = []
     end = start + sum(len(dtypes) for _, _, dtypes in steps)
@@ -106,7 +106,7 @@ def _conditions(
         own = [values[end + k] for k in range(len(dtypes)) if end + k in values]
         around.append(tuple(n for n in own[0] if all(n in o for o in own)) if own else ())
         if not own:
-            continue  # nobody needs it
+            continue  # dead
         for slot, k in enumerate(taken):
             use = _use(around[-1], op, taken, slot)
             values[k] = tuple(n for n in values.get(k, use) if n in use and k >= start)
@@ -116,7 +116,7 @@ def _conditions(
 def _use(
     around: tuple[NeededValue, ...], op: Op, taken: Sequence[int], slot: int
 ) -> tuple[NeededValue, ...]:
-    """Under which conditions an operand of a step is needed."""
+    """The conditions under which an operand of a step is needed."""
     if not isinstance(op, Cond) or slot == 0:
         return around
     return tuple(dict.fromkeys((*around, (taken[0], slot == 1))))

@@ -1,7 +1,7 @@
 """One element of a temporal slice, chosen by data: ``x[t = j in lo:hi]``.
 
-The operand is the whole slice, and so is the dependence: any of its elements may be wanted. A
-kernel reads only the one (``Pick.place`` tells where it is).
+The operand, and so the dependence, is the whole slice, since any of its elements may be selected. A
+kernel reads only the selected one (``Pick.place`` is its position).
 """
 
 from __future__ import annotations

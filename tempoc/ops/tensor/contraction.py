@@ -1,9 +1,9 @@
 """Products of tensors, summed over shared axes.
 
-Where a summed axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
-operand whose garbage is known to be finite need not be masked when the other one is. One that many
-points read from the same array is looked at once: only if not all of it is finite each point masks
-its own copy, one point after the other, so that there is never more than one copy.
+If a contracted axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
+operand whose padding is known to be finite need not be masked if the other one is. An array that
+many points share is tested once: only if it is not all finite, each point masks its own copy, one
+point after the other, so that there is never more than one copy.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class Conv(Op):
         self, x: str, w: str, batch: list[Expr], extents: list[Expr], pads: list[str],
         wide: tuple[Expr, ...], out: Emitter,
     ) -> str:  # fmt: skip
-        """The call of XLA's convolution, which wants exactly one batch axis."""
+        """The call of XLA's convolution, which takes exactly one batch axis."""
         flat = static_shape((product(batch), *extents), out)
         spatial = len(pads)
         letters = "DHW"[-spatial:]

@@ -89,7 +89,7 @@ class Reshape(Op):
 
 
 def resolved(have: Shape, want: Shape) -> Shape:
-    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents leave a rest."""
+    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents do not divide."""
     if want.count(INFERRED) > 1:
         raise OperandError("-1 stands twice in a shape")
     known = product(e for e in want if e != INFERRED)
@@ -105,7 +105,7 @@ def resolved(have: Shape, want: Shape) -> Shape:
 
 
 def quotient(total: Expr, part: Expr) -> Expr | None:
-    """``total / part`` as polynomials; ``None`` where a rest is left."""
+    """``total / part`` as polynomials; ``None`` if there is a remainder."""
     divisor = _monomials(part)
     if not divisor:
         return None

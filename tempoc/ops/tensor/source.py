@@ -1,4 +1,4 @@
-"""Where tensors come from: numbers, index expressions, data, and patterns made on the spot."""
+"""Sources: literals, index expressions, inputs and params, and constant patterns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class GivenTensor(Op):
     __slots__ = ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph has the data."""
+        """Never called: the evaluator of the graph has the data."""
         raise TypeError(f"{self.name} has no value of its own")
 
     def emit(
