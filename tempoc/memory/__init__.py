@@ -1,8 +1,9 @@
-"""From the frozen schedule to the memory plan: where every tensor lives, and until when.
+"""From the frozen schedule to the memory plan: the buffer of each tensor, and its live range.
 
-In: statements, the schedule as loops and as times, the outputs. Out: for every tensor a store
-(register, points, ring, block), what dies after which statement, what a kernel may overwrite; a
-table with formulas; a verifier that replays the plan, and another one that proves it.
+In: statements, the schedule as loops and as times, the outputs. Out: for each tensor a store
+(register, points, ring, block, growable), the frees after each statement, the arguments that a
+kernel may overwrite; a table with size formulas; a verifier that replays the plan, and another one
+that proves it.
 
 May import: base, symbolic, poly, ops, sdg, schedule
 """

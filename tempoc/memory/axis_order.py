@@ -1,11 +1,11 @@
-"""The order of a store's axes, chosen from who reads it.
+"""The axis order of a store, chosen for its consumers.
 
-A product of many matrices wants what tells these apart in front: of keys ``k[0:t+1]: [S, KV, D]``
-that ``einsum("kgd,skd->kgs", q, k)`` reads, the heads. With steps in front every step would copy
-all keys into that order first. After these it wants the axes that it sums over, then the others:
-such a matrix is read once from its first element to its last. So keys, of which each step gives a
-score, are stored as ``[KV, D, S]``, and values, over whose steps ``einsum("kgs,skd->kgd", p, v)``
-sums, as ``[KV, S, D]``.
+A batched matrix product is fastest with the batch axes in front: for the keys ``k[0:t+1]: [S, KV,
+D]`` that ``einsum("kgd,skd->kgs", q, k)`` reads, the heads. With steps in front, every step would
+first transpose all keys. After the batch axes come the contracted axes, then the others, so that
+each matrix is read sequentially. So keys, with one score for each step, are stored as
+``[KV, D, S]``, and values, whose steps ``einsum("kgs,skd->kgd", p, v)`` contracts, as
+``[KV, S, D]``.
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ from tempoc.symbolic.expr import Slice
 
 
 def spatial_in_front(tensor: str, dim: str, statements: Statements, graph: Graph) -> int:
-    """How many spatial axes of a tensor had better stand before the axis of a dimension."""
-    return min(_wishes(tensor, dim, statements, graph), default=0)
+    """How many spatial axes of a tensor to place before the axis of a dimension."""
+    return min(_preferences(tensor, dim, statements, graph), default=0)
 
 
-def _wishes(tensor: str, dim: str, statements: Statements, graph: Graph) -> Iterator[int]:
-    """What each reader of slices would like."""
+def _preferences(tensor: str, dim: str, statements: Statements, graph: Graph) -> Iterator[int]:
+    """The preference of each consumer of slices along the dimension."""
     place = statements.tensors[tensor].domain.dims.index(dim)
     for statement, _ in statements.readers(tensor):
         one = statement.single or statement
         for read in one.reads:
             if read.tensor == tensor and isinstance(read.entries[place], Slice):
-                yield _before(read, graph)
+                yield _preferred_count(read, graph)
 
 
-def _before(read: Read, graph: Graph) -> int:
-    """How many spatial axes, the first ones, a reader wants before the slice.
+def _preferred_count(read: Read, graph: Graph) -> int:
+    """How many leading spatial axes a consumer prefers before the sliced one.
 
-    Those for each position of which it has a product of its own; all of them, if it sums over the
-    others, and not over the slice.
+    The batch axes of its product; all spatial axes, if it contracts the others and not the slice.
     """
     node = graph.nodes[read.member]
     slices = sum(isinstance(e, Slice) for e in read.entries)

@@ -1,4 +1,4 @@
-"""What can be wrong with a memory plan: bugs of the planner, found by the verifier."""
+"""Errors in a memory plan: bugs of the planner, found by the verifier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 
 
 def lost_value(
-    reader: str, tensor: str, point: tuple[int, ...], found: str, bounds: Mapping[str, int]
+    reader: str, tensor: str, point: tuple[int, ...], contents: str, bounds: Mapping[str, int]
 ) -> DiagnosticError:
     """RT450: a value is read from a slot that holds something else."""
     at = f"[{', '.join(map(str, point))}]" if point else ""
@@ -17,7 +17,7 @@ def lost_value(
         Diagnostic(
             code="RT450",
             message=f"the memory plan loses {tensor}{at} before {reader} reads it",
-            notes=(f"its slot {found}", f"for {sizes}" if sizes else "for all bounds"),
+            notes=(f"its slot {contents}", f"for {sizes}" if sizes else "for all bounds"),
             help="this is a bug in the compiler, please report it with the program",
         )
     )

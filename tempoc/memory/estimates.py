@@ -1,6 +1,6 @@
-"""Comparing sizes that are formulas: by trying them at typical bounds.
+"""Compares symbolic sizes by evaluating them at typical bounds.
 
-Only choices between correct plans are made this way.
+Used only to choose between plans that are all correct.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ def typical_bounds(
     values = {b.name: typical for b in universe.bounds if b.value is None}
     if huge in values:
         values[huge] = _HUGE
-    rest = [b for b in universe.bounds if b.value is not None]
-    while rest:
-        ready = [b for b in rest if b.value is not None and set(symbols(b.value)) <= set(values)]
+    derived = [b for b in universe.bounds if b.value is not None]
+    while derived:
+        ready = [b for b in derived if b.value is not None and set(symbols(b.value)) <= set(values)]
         if not ready:
             break
         for b in ready:
             assert b.value is not None
             values[b.name] = max(1, evaluate(b.value, values))
-            rest.remove(b)
+            derived.remove(b)
     return values
 
 

@@ -1,4 +1,4 @@
-"""What happens to a tensor when: reads, writes, and arrays that go."""
+"""The events of a tensor with their times: reads, writes, and frees."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from tempoc.symbolic.walk import is_affine, substitute, substitute_entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happens to ``cells`` of a tensor, or to the array with these keys.
+    """An access or free of ``cells`` of a tensor, or of the array with these keys.
 
-    It happens for all values of its variables that ``formula`` allows.
+    It happens for all values of its variables that satisfy ``formula``.
     """
 
-    who: str
+    name: str
     formula: Formula
     cells: CellExprs
     time: Time
@@ -55,14 +55,14 @@ class Event:
 class Events:
     """The events of one tensor under a plan.
 
-    An instance first reads what was there before it. Then its members run in order: one reads what
-    those before it wrote, and writes. Then arrays are given away, then given back.
+    The phases of an instance: reads of old contents; then its members in order, each with its
+    forwarded reads, then its writes; then donations; then frees.
     """
 
     def __init__(
         self, world: AllInstances, plan: MemoryPlan, tensor: Tensor, ending: Sequence[Statement]
     ) -> None:
-        """``ending`` are the statements after which arrays of the tensor go."""
+        """``ending`` are the statements that free or donate arrays of the tensor."""
         self.world, self.plan, self.tensor, self.ending = world, plan, tensor, ending
         self.store: Buffer = plan.stores[tensor.name]
         self.readers = world.statements.readers(tensor.name)
@@ -70,13 +70,13 @@ class Events:
         self.outputs = [o for o in world.outputs if (o.source, o.out) == (tensor.node, tensor.out)]
 
     def reads(self) -> Iterator[Event]:
-        """All reads of cells, with those of outputs in the end."""
+        """All reads of cells; outputs read at the end."""
         for s, read in self.readers:
             for i in self.world.instances(s.name, READ):
                 phase = 2 * s.members.index(read.member) + 1 if read.forwarded else 0
                 yield self.access(read.entries, i, (*i.time, Const(phase)))
         for o in self.outputs:
-            yield replace(self.access(o.entries, None, END), who=f"output {o.name}")
+            yield replace(self.access(o.entries, None, END), name=f"output {o.name}")
 
     def writes(self, role: str) -> Iterator[Event]:
         """All writes of cells."""
@@ -85,14 +85,14 @@ class Events:
                 yield self.write(i, write)
 
     def write(self, i: Instance, write: Write) -> Event:
-        """What one instance writes."""
+        """The write of one instance."""
         time = (*i.time, Const(2 * i.statement.members.index(write.member) + 2))
         event = self.access(write.entries, i, time)
         return replace(event, formula=event.formula.having(self.world.at(write.where, i)))
 
     def access(self, entries: tuple[Entry, ...], i: Instance | None, time: Time) -> Event:
-        """The cells that an access touches; without an instance, in the end."""
-        known = self.world.known({}) if i is None else i.known
+        """The cells of an access; without an instance, at the end."""
+        known = self.world.bound_values({}) if i is None else i.values
         formula, role = (Formula(()), READ) if i is None else (i.formula, i.role)
         cells: list[Expr] = []
         for k, (dim, entry) in enumerate(zip(self.tensor.domain.dims, entries, strict=True)):
@@ -103,7 +103,7 @@ class Events:
             cell = Sym(f"{role}cell{k}")
             cells.append(cell)
             if not is_affine(e):
-                # Any cell there is may be the one.
+                # Not affine: assume that it may be any cell.
                 bound = substitute(Sym(self.world.universe.dim(dim).bound), known)
                 formula = formula.having(compare("<", cell, bound))
             if isinstance(e, Slice):
@@ -112,12 +112,12 @@ class Events:
                 stride = compare("==", mod(sub(cell, e.lo), e.step), ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
         who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
-        return Event(who=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
+        return Event(name=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
 
     # ------------------------------------------------------------------ arrays
 
     def uses(self) -> Iterator[Event]:
-        """All arrays that kernels are given, whatever they read or write in them, by key."""
+        """All arrays that are passed to kernels, by key."""
         accesses = [(s, r.entries) for s, r in self.readers]
         accesses += [(s, w.entries) for s, w in self.writers]
         for s, entries in accesses:
@@ -125,10 +125,10 @@ class Events:
                 yield _array(i, self.key(entries, i), 0)
         for o in self.outputs:
             key = self.key(o.entries, None)
-            yield Event(who=f"output {o.name}", formula=Formula(()), cells=key, time=END)
+            yield Event(name=f"output {o.name}", formula=Formula(()), cells=key, time=END)
 
-    def gone(self) -> Iterator[Event]:
-        """When arrays are given back, or given away, by key."""
+    def frees(self) -> Iterator[Event]:
+        """All frees and donations of arrays, by key."""
         name = self.tensor.name
         for s in self.ending:
             last = 2 * len(s.members) + 1
@@ -141,21 +141,21 @@ class Events:
                 for read in s.reads if name in self.plan.donations.get(s.name, ()) else ():
                     if read.tensor == name:
                         key = self.key(read.entries, i)
-                        yield _array(i, key, last, self._elsewhere(i, key))
+                        yield _array(i, key, last, self._writes_elsewhere(i, key))
 
-    def _elsewhere(self, i: Instance, key: CellExprs) -> Expr:
-        """Whether an instance may write nothing into an array: then it can give it away."""
+    def _writes_elsewhere(self, i: Instance, key: CellExprs) -> Expr:
+        """The condition that an instance writes nothing into an array: then donation frees it."""
         parts = []
         for write in i.statement.writes:
             if write.tensor == self.tensor.name and not any(
                 isinstance(e, Slice) for e in write.entries
             ):
-                same = _surely_same(self.store, key, self.key(write.entries, i))
+                same = _same_array(self.store, key, self.key(write.entries, i))
                 parts.append(negation(conjunction(self.world.at(write.where, i), same)))
         return conjunction(*parts)
 
     def key(self, entries: tuple[Entry, ...], i: Instance | None) -> CellExprs:
-        """The array that an access takes; of several the first."""
+        """The key of the array that an access uses; the first one for a slice."""
         at = dict(zip(self.tensor.domain.dims, entries, strict=True))
         chosen = (at[k.dim] for k in self.store.keys)
         return tuple(self.world.at(e.lo if isinstance(e, Slice) else e, i) for e in chosen)
@@ -163,7 +163,7 @@ class Events:
 
 def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event:
     return Event(
-        who=i.statement.name,
+        name=i.statement.name,
         formula=i.formula.having(where),
         cells=key,
         time=(*i.time, Const(phase)),
@@ -171,27 +171,29 @@ def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event
     )
 
 
-def endings(plan: MemoryPlan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
-    """For each tensor the statements after which arrays of it are given back, or given away."""
-    found: dict[str, dict[str, Statement]] = {}
+def freeing_statements(
+    plan: MemoryPlan, statements: Statements
+) -> dict[str, tuple[Statement, ...]]:
+    """For each tensor the statements that free or donate arrays of it."""
+    statements_of: dict[str, dict[str, Statement]] = {}
     for s in statements.statements:
         freed = [release.tensor for release in plan.releases.get(s.name, ())]
         for tensor in (*freed, *plan.donations.get(s.name, ())):
-            found.setdefault(tensor, {})[s.name] = s
-    return {tensor: tuple(some.values()) for tensor, some in found.items()}
+            statements_of.setdefault(tensor, {})[s.name] = s
+    return {tensor: tuple(some.values()) for tensor, some in statements_of.items()}
 
 
 # ---------------------------------------------------------------------- slots
 
 
-def _surely_same(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
-    """A condition under which two keys are of one array."""
+def _same_array(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
+    """A condition under which two keys select one array."""
     pairs = zip(store.keys, a, b, strict=True)
     return conjunction(*(compare("==", x, y) for k, x, y in pairs if k.modulo != ONE))
 
 
 def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
-    """Whether two indices may have one slot: if not ``exact``, whenever they are far apart."""
+    """A condition for two indices to share a slot; if not ``exact``, that they are far apart."""
     if modulo is None:
         return compare("==", a, b)
     if modulo == ONE:
@@ -202,16 +204,21 @@ def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
     return disjunction(compare("==", a, b), *far)
 
 
-def other_in_slot(
+def slot_collisions(
     a: CellExprs, b: CellExprs, moduli: Sequence[Expr | None], *, exact: bool
 ) -> Iterator[tuple[Expr, ...]]:
-    """The ways in which two different cells may have one slot."""
+    """The cases in which two different cells may share a slot, as conjunctions."""
     pairs = tuple(zip(a, b, moduli, strict=True))
     for k, (x, y, modulo) in enumerate(pairs):
         if modulo is None:
             continue
-        first = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
-        rest = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
-        own = (same_slot(x, y, modulo, exact=True),) if exact else ()
-        for more, less in ((x, y), (y, x)):
-            yield (*first, compare(">=", sub(more, less), modulo), *own, *rest)
+        outer = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
+        inner = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
+        exactly = (same_slot(x, y, modulo, exact=True),) if exact else ()
+        for greater, smaller in ((x, y), (y, x)):
+            yield (
+                *outer,
+                compare(">=", sub(greater, smaller), modulo),
+                *exactly,
+                *inner,
+            )

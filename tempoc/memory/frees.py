@@ -1,4 +1,4 @@
-"""What dies when: arrays to give back, and arguments that a kernel may overwrite."""
+"""Frees and donations: arrays that are dead after a statement, and arguments it may overwrite."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tempoc.symbolic.walk import symbols
 def releases(
     stores: Mapping[str, Buffer], lives: Lifetimes, tree: ScheduleTree
 ) -> dict[str, tuple[MemoryRelease, ...]]:
-    """Arrays that are dead after a statement, by statement.
+    """The arrays to free after each statement.
 
-    Slots that are used in turn are never given back one by one: what comes next overwrites them.
-    Arrays that would die during the last part of the program are not worth a test in its loops,
-    nor are single values that are written again and again.
+    The slots of a ring are never freed one by one: later writes reuse them. Arrays that die in the
+    last part of the program are not freed, since that would cost a test in its loops; nor are
+    single values that are written repeatedly.
     """
     last = _last_statements(tree)
-    found: dict[str, list[MemoryRelease]] = {}
+    by_statement: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
         rings = [k for k in store.keys if k.modulo not in (None, ONE)]
@@ -40,12 +40,12 @@ def releases(
             at = dict(zip(keys, death.entries, strict=True))
             key = tuple(_point(at.get(k.dim, ZERO)) for k in store.keys)
             release = MemoryRelease(tensor=name, key=key, where=death.where)
-            found.setdefault(death.task, []).append(release)
-    return {task: tuple(items) for task, items in found.items()}
+            by_statement.setdefault(death.task, []).append(release)
+    return {task: tuple(items) for task, items in by_statement.items()}
 
 
 def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
-    """Whether a condition is about bounds alone: a degenerate case, like one of no steps."""
+    """Whether a condition is on bounds alone: a degenerate case, such as a loop of no steps."""
     dims = {d for domain in tasks.values() for d in domain.dims}
     return where != TRUE and dims.isdisjoint(symbols(where))
 
@@ -56,8 +56,8 @@ def _point(e: object) -> Expr:
 
 
 def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
-    """For each statement the tensors of single cells that nobody needs once it has read them."""
-    found = {}
+    """For each statement the tensors without axes that it reads last."""
+    by_statement = {}
     for statement in lives.statements.statements:
         names = dict.fromkeys(r.tensor for r in statement.reads)
         dying = tuple(
@@ -68,12 +68,12 @@ def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple
             and lives.dies_after(statement, name)
         )
         if dying:
-            found[statement.name] = dying
-    return found
+            by_statement[statement.name] = dying
+    return by_statement
 
 
 def _last_statements(tree: ScheduleTree) -> frozenset[str]:
-    """Statements of the last part of a sequence (of everything, if the tree is none)."""
+    """The statements in the last item of the tree (all of them if it is not a sequence)."""
     while isinstance(tree, TreeSequence) and tree.items:
         tree = tree.items[-1]
     return frozenset(e.statement for e in executed(tree))

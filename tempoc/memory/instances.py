@@ -1,7 +1,7 @@
-"""Where and when statements run, for all bounds at once, as formulas.
+"""Statement instances with their domains and times as formulas, for all bounds at once.
 
-Taken from the tree alone. The variables of a formula are called after a *role*, so that formulas
-about different instances can be put together.
+Taken from the schedule tree alone. The variables of a formula are prefixed by a *role*, so that
+formulas about different instances can be conjoined.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CellExprs = tuple[Expr, ...]
 
 READ, WRITE, OTHER = ROLES = ("r", "w", "q")
 END: Time = (ONE,)
-"""When outputs are read. All other times begin with 0."""
+"""The time at which outputs are read. All other times begin with 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +48,26 @@ class LengthAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """A place in the tree where a statement runs, for all values that ``formula`` allows.
+    """An execution of a statement in the tree, for all values that satisfy ``formula``.
 
-    ``env`` gives its dimensions in variables, ``known`` also the bounds that have a value there.
+    ``env`` maps its dimensions to expressions over variables, ``values`` also bounds.
     """
 
     statement: Statement
     formula: Formula
     env: Mapping[str, Expr]
-    known: Mapping[str, Expr]
+    values: Mapping[str, Expr]
     lengths: tuple[LengthAt, ...]
     time: Time
     role: str
 
 
 class AllInstances:
-    """All instances of a program, and what holds of its bounds.
+    """All instances of a program, and the constraints on its bounds.
 
-    Bounds that tensors end stand for their lengths, and ``most`` gives the largest ones: for these
-    are loops, sizes and releases. A length that varies is a variable of each instance. Bounds with
-    a value at compile time have it.
+    A bound that is found at run time stands for its length; ``most`` has the largest lengths, which
+    loops, sizes and releases use. A length that varies with the point is a variable of each
+    instance. Bounds that are constant at compile time are replaced by their values.
     """
 
     def __init__(
@@ -94,13 +94,13 @@ class AllInstances:
                 self._instances.setdefault((role, i.statement.name), []).append(i)
 
     def instances(self, statement: str, role: str) -> list[Instance]:
-        """All places of a statement."""
+        """All executions of a statement in the tree."""
         return self._instances.get((role, statement), [])
 
     # ------------------------------------------------------------------ bounds
 
     def facts(self) -> Iterator[Expr]:
-        """What holds of the bounds."""
+        """The constraints on the bounds."""
         for b in self.universe.bounds:
             if b.until:
                 yield compare("<=", Sym(b.name), self.most[b.name])
@@ -112,17 +112,17 @@ class AllInstances:
         yield from map(self.at, self.universe.assumptions)
 
     def facts_of(self, lengths: Sequence[LengthAt]) -> Iterator[Expr]:
-        """What holds of lengths that vary."""
+        """The constraints on lengths that vary with the point."""
         if lengths:
-            known = self.known({n.bound: n.value for n in lengths})
+            known = self.bound_values({n.bound: n.value for n in lengths})
             for n in lengths:
                 yield compare("<=", n.value, self.most[n.bound])
             for name in self.universe.lengths:
                 yield compare(">=", known[name], ONE)
             yield from (substitute(a, known) for a in self.universe.assumptions)
 
-    def known(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
-        """The bounds that have a value where ``lengths`` of those that vary are known."""
+    def bound_values(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
+        """The values of bounds, given the ``lengths`` of those that vary with the point."""
         if not self.varying:
             return self.fixed
         own = {b.name: Sym(b.name) for b in self.universe.ended if not b.outer}
@@ -130,11 +130,11 @@ class AllInstances:
         return {**self.fixed, **self.universe.at_lengths({**own, **most})}
 
     def at(self, e: Expr, i: Instance | None = None) -> Expr:
-        """A value at an instance, for the lengths that it has; without one, in the end."""
-        return substitute(e, self.known({}) if i is None else i.known)
+        """An expression at an instance, for its lengths; without one, at the end."""
+        return substitute(e, self.bound_values({}) if i is None else i.values)
 
     def at_most(self, e: Expr, env: Mapping[str, Expr] | None = None) -> Expr:
-        """A value at a point, for the largest lengths."""
+        """An expression at a point, for the largest lengths."""
         return substitute(e, {**self.fixed, **self.most, **(env or {})})
 
     # ------------------------------------------------------------------ the tree
@@ -154,15 +154,15 @@ class AllInstances:
                     for k, item in enumerate(items):
                         yield from inside(item, env, where, (*time, Const(k)), depth)
                 case TreeGuard(condition=condition, body=body):
-                    here = (*where, self.at_most(condition, env))
-                    yield from inside(body, env, here, time, depth)
+                    conditions = (*where, self.at_most(condition, env))
+                    yield from inside(body, env, conditions, time, depth)
                 case TreeLoop():
                     var = Sym(f"{role}{depth}")
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
                     clock = var if part.step > 0 else var * -1
-                    here = (*where, *_steps(var, low, high, part.step))
-                    yield from inside(part.body, inner, here, (*time, clock), depth + 1)
+                    conditions = (*where, *_loop_values(var, low, high, part.step))
+                    yield from inside(part.body, inner, conditions, (*time, clock), depth + 1)
                 case Execute(statement=name, point=point):
                     at = tuple(self.at_most(e, env) for e in point)
                     yield self._instance(by_name[name], at, where, time, role)
@@ -182,7 +182,7 @@ class AllInstances:
             for b in self.varying
             if all(d in env for d in b.outer)
         )
-        known = {**self.known({n.bound: n.value for n in lengths}), **env}
+        known = {**self.bound_values({n.bound: n.value for n in lengths}), **env}
         bounds = {d: Sym(self.universe.dim(d).bound) for d in env}
         inside = [compare("<", e, substitute(bounds[d], known)) for d, e in env.items()]
         has = (*inside, substitute(s.domain.where, known), *self.facts_of(lengths))
@@ -190,14 +190,14 @@ class AllInstances:
             statement=s,
             formula=Formula((*where, *has)),
             env=env,
-            known=known,
+            values=known,
             lengths=lengths,
             time=time,
             role=role,
         )
 
 
-def _steps(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
+def _loop_values(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
     """The values of a loop's variable."""
     stride = compare("==", mod(sub(var, low), abs(step)), ZERO)
     if step > 0:
@@ -205,8 +205,8 @@ def _steps(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
     return compare("<=", var, low), compare(">", var, high), stride
 
 
-def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
-    """The ways in which one time can come before another one (or, with ``same``, be that one)."""
+def orderings(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
+    """The cases of the lexicographic order ``a < b`` (with ``same``, ``a <= b``): conjunctions."""
     equal: tuple[Expr, ...] = ()
     for x, y in zip(a, b, strict=False):
         if isinstance(x, Const) and isinstance(y, Const):
@@ -221,8 +221,8 @@ def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]
         yield equal
 
 
-def alike(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
-    """A bound has one length at one point."""
+def same_lengths(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
+    """The constraints that a bound has the same length at equal points."""
     for x in a:
         for y in b:
             if x.bound == y.bound:

@@ -1,7 +1,7 @@
 """Live ranges of tensors under the frozen schedule, in terms of statements.
 
 A thin layer over ``poly/scheduling/liveness.py``: reads and writes of statements become uses,
-outputs become what is kept after the last statement.
+reads of outputs become uses after the last statement.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Entries = tuple[Entry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """Answers about the tensors of a scheduled program. ``kept``: what outputs read, by tensor.
+    """Live ranges of the tensors of a scheduled program.
 
-    How many slots a tensor needs follows from a run whose lengths are known (``liveness``). What
-    is dead when must be so whatever the lengths are, so that follows from all that may happen
-    (``timeline``).
+    ``output_reads`` has the entries that outputs read, by tensor. The slots of a tensor are counted
+    for runs whose lengths are known (``liveness``); deaths must hold for every length, so they are
+    computed from all steps that may run (``timeline``).
     """
 
     statements: Statements
     timeline: Timeline
-    kept: Mapping[str, tuple[Entries, ...]]
+    output_reads: Mapping[str, tuple[Entries, ...]]
     liveness: Liveness
 
     def windows(self, tensor: str, order: tuple[str, ...]) -> dict[str, Expr]:
@@ -40,15 +40,17 @@ class Lifetimes:
         return dict(zip(dims, self.liveness.windows(tensor, order), strict=True))
 
     def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[CellDeath, ...]:
-        """When whole arrays die, of which the tensor has one for each point of ``keys``.
+        """The deaths of whole arrays; the tensor has one array for each point of ``keys``.
 
-        The other dimensions are forgotten: an array lives as long as anything in it, and as long as
-        a kernel is given it to write into, also where that kernel then writes nothing.
+        The other dimensions are projected out: an array lives as long as any of its cells, and as
+        long as it is passed to a kernel that may write it, even if that kernel then writes nothing.
         """
-        whole = self.statements.tensors[tensor]
-        where = tuple(whole.domain.dims.index(d) for d in keys)
-        domain = self.timeline.space.project(whole.domain, keys)
-        arrays = stored(whole, self.statements, self.kept.get(tensor, ()), domain, where)
+        tensor_info = self.statements.tensors[tensor]
+        where = tuple(tensor_info.domain.dims.index(d) for d in keys)
+        domain = self.timeline.space.project(tensor_info.domain, keys)
+        arrays = stored_tensor(
+            tensor_info, self.statements, self.output_reads.get(tensor, ()), domain, where
+        )
         arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
@@ -64,27 +66,29 @@ class Lifetimes:
 
 def lifetimes(statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]) -> Lifetimes:
     """Live ranges of all tensors that statements write."""
-    kept: dict[str, tuple[Entries, ...]] = {}
+    output_reads: dict[str, tuple[Entries, ...]] = {}
     names = {(t.node, t.out): t.name for t in statements.tensors.values()}
     for output in outputs:
         name = names[output.source, output.out]
-        kept[name] = (*kept.get(name, ()), output.entries)
+        output_reads[name] = (*output_reads.get(name, ()), output.entries)
     tensors = {}
     for t in statements.tensors.values():
         everywhere = tuple(range(len(t.domain.dims)))
-        tensors[t.name] = stored(t, statements, kept.get(t.name, ()), t.domain, everywhere)
-    known = Liveness(scheduled.lasting, tensors)
-    return Lifetimes(statements, scheduled.timeline, kept, known)
+        tensors[t.name] = stored_tensor(
+            t, statements, output_reads.get(t.name, ()), t.domain, everywhere
+        )
+    liveness = Liveness(scheduled.lasting, tensors)
+    return Lifetimes(statements, scheduled.timeline, output_reads, liveness)
 
 
-def stored(
+def stored_tensor(
     tensor: Tensor,
     statements: Statements,
-    kept: tuple[Entries, ...],
+    output_reads: tuple[Entries, ...],
     domain: Domain,
     where: tuple[int, ...],
 ) -> Stored:
-    """A tensor as liveness sees it, with only the dimensions at the positions ``where``."""
+    """The uses of a tensor for the liveness analysis, on the dimensions at positions ``where``."""
 
     def chosen(access: Read | Write) -> Entries:
         return tuple(access.entries[i] for i in where)
@@ -99,5 +103,5 @@ def stored(
             TensorUse(task=s.name, entries=chosen(r), late=r.forwarded)
             for s, r in statements.readers(tensor.name)
         ),
-        kept=tuple(tuple(entries[i] for i in where) for entries in kept),
+        kept=tuple(tuple(entries[i] for i in where) for entries in output_reads),
     )

@@ -1,9 +1,10 @@
-"""The memory plan: for every tensor the smallest store that is enough.
+"""Plans memory: for each tensor the smallest sufficient buffer.
 
-A dimension is an *axis* of an array where something reads slices of it, or where its index moves
-with a loop on the device; else a *key* by which the host picks an array. From the live ranges
-follows how many slots it needs: one (a register), a few that are used in turn (a ring), or one for
-each point (a block, or points); a block of which steps read all so far grows with them (a bucket).
+A dimension is an *axis* of an array if slices along it are read or written, or if its index moves
+with a device loop; else it is a *key* by which the host selects an array. The live ranges give the
+number of slots along it: one (a register), a few that are reused cyclically (a ring), or one for
+each point (a block, or points). A block that is read up to the current step grows with the steps
+(a bucket).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 from tempoc.memory.axis_order import spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
-from tempoc.memory.growth import growing, needs
+from tempoc.memory.growth import capacity_uses, growing_dims
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, BufferKind, MemoryPlan
 from tempoc.poly.relations import syntactic as fast
@@ -39,28 +40,28 @@ def plan(
     graph: Graph | None = None,
     apart: bool = False,
 ) -> MemoryPlan:
-    """Stores for all tensors, what dies when, and what may be overwritten.
+    """The stores of all tensors, with their frees and donations.
 
-    Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
-    have their axes in the order that suits who reads them. ``apart``: inputs and outputs are an
-    array for each point where no statement takes several at once, so that not all of them need be
-    there together.
+    Growing stores have ``least`` slots at first; with 0 none grows. With the ``graph``, axes are
+    ordered to suit the consumers. ``apart``: inputs and outputs have one array for each point where
+    no statement reads or writes several at once, so that not all of them must be in memory at the
+    same time.
     """
     lives = lifetimes(statements, scheduled, outputs)
-    # Room is made for all that may happen.
-    room = scheduled.timeline.space if space.universe.ended else space
-    planner = _Planner(statements, outputs, room, lives)
+    # With lengths found at run time, sizes must suffice for the largest ones.
+    size_space = scheduled.timeline.space if space.universe.ended else space
+    planner = _Planner(statements, outputs, size_space, lives)
     planner.moving = moving(scheduled.tree, statements)
     planner.graph = graph
     planner.apart = apart
-    planner.growing = growing(scheduled.tree, statements, room) if least else {}
+    planner.growing = growing_dims(scheduled.tree, statements, size_space) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return MemoryPlan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
         donations=donations(stores, lives),
         extents={d.name: Sym(d.bound) for d in space.universe.dims},
-        needs=needs(stores, statements, room),
+        needs=capacity_uses(stores, statements, size_space),
         least=least,
     )
 
@@ -79,16 +80,16 @@ class _Planner:
         self.apart = False
 
     def store(self, tensor: Tensor) -> Buffer:
-        """Where one tensor lives."""
+        """The store of one tensor."""
         if tensor.origin != "computed":
             return self.resident(tensor)
         sliced = self.sliced(tensor)
-        sizes, block = self.windows(tensor), self.side_by_side(tensor)
+        sizes, block = self.windows(tensor), self.vectorized(tensor)
         keys: list[BufferKey] = []
         axes: list[BufferAxis] = []
         for dim in tensor.domain.dims:
             small = dim not in block and self.is_small(tensor, dim, sizes[dim])
-            # Points that are scalars would cost more as arrays of their own than in a block.
+            # Scalars cost more as separate arrays than in a block.
             moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
@@ -109,24 +110,24 @@ class _Planner:
         )
 
     def resident(self, tensor: Tensor) -> Buffer:
-        """Inputs are whole arrays; params have an array for each point unless they are sliced."""
+        """The store of an input (one array) or param (one array for each point unless sliced)."""
         dims = tensor.domain.dims
-        whole = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
+        array_dims = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
-            whole = dims
+            array_dims = dims
         return Buffer(
             tensor=tensor.name,
             kind="resident",
             dtype=tensor.type.dtype,
-            keys=tuple(BufferKey(dim=d) for d in dims if d not in whole),
-            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
+            keys=tuple(BufferKey(dim=d) for d in dims if d not in array_dims),
+            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in array_dims),
             shape=self.shape(tensor),
         )
 
     def grows(self, tensor: Tensor, dim: str, size: Expr) -> bool:
-        """Whether an axis has as many slots as are needed so far; at most one of a store does."""
-        only = self.growing.get(tensor.name, frozenset()) == {dim}
-        return only and size == Sym(self.bound(dim))
+        """Whether an axis grows with the steps; at most one axis of a store does."""
+        is_only_dim = self.growing.get(tensor.name, frozenset()) == {dim}
+        return is_only_dim and size == Sym(self.bound(dim))
 
     # -------------------------------------------------------------- questions
 
@@ -134,43 +135,44 @@ class _Planner:
         return self.universe.dim(dim).bound
 
     def sliced(self, tensor: Tensor) -> tuple[str, ...]:
-        """Dimensions of which somebody reads or writes several points at once."""
-        found = [r.entries for _, r in self.statements.readers(tensor.name)]
-        found += [w.entries for _, w in self.statements.writers(tensor.name)]
+        """Dimensions along which some access is a slice."""
+        uses = [r.entries for _, r in self.statements.readers(tensor.name)]
+        uses += [w.entries for _, w in self.statements.writers(tensor.name)]
         if not (self.apart and tensor.type.ndim):
-            found += self.lives.kept.get(tensor.name, ())
-        columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
+            uses += self.lives.output_reads.get(tensor.name, ())
+        columns = zip(tensor.domain.dims, zip(*uses, strict=True), strict=True) if uses else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
 
-    def side_by_side(self, tensor: Tensor) -> tuple[str, ...]:
-        """Dimensions of which somebody writes, or reads for one point each, several at once.
+    def vectorized(self, tensor: Tensor) -> tuple[str, ...]:
+        """Dimensions along which a vectorized statement accesses several slots, one for each point.
 
-        No ring takes these.
+        These cannot be rings.
         """
-        found = [w.entries for _, w in self.statements.writers(tensor.name)]
+        accesses = [w.entries for _, w in self.statements.writers(tensor.name)]
         for statement, read in self.statements.readers(tensor.name):
             if statement.single is not None:
                 own = statement.single.reads[statement.reads.index(read)]
                 pairs = zip(own.entries, read.entries, strict=True)
-                found.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
-        columns = zip(tensor.domain.dims, *found, strict=True)
+                accesses.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
+        columns = zip(tensor.domain.dims, *accesses, strict=True)
         return tuple(d for d, *es in columns if any(isinstance(e, Slice) for e in es))
 
     def windows(self, tensor: Tensor) -> dict[str, Expr]:
-        """Slots along each dimension, in the order of dimensions that needs the fewest."""
+        """Slots along each dimension, for the order of dimensions that needs the fewest in all."""
         dims = tensor.domain.dims
         orders = [dims, dims[::-1]] if len(dims) > _ALL_ORDERS else itertools.permutations(dims)
         values = typical_bounds(self.universe)
         best: dict[str, Expr] | None = None
         least = 0
         for order in orders:
-            found = self.lives.windows(tensor.name, tuple(order))
+            sizes_of = self.lives.windows(tensor.name, tuple(order))
             sizes = [
-                found[d] if self.is_small(tensor, d, found[d]) else Sym(self.bound(d)) for d in dims
+                sizes_of[d] if self.is_small(tensor, d, sizes_of[d]) else Sym(self.bound(d))
+                for d in dims
             ]
             slots = product_at(sizes, values)
             if best is None or slots < least:
-                best, least = found, slots
+                best, least = sizes_of, slots
             if least == 1:
                 break
         assert best is not None
@@ -180,26 +182,26 @@ class _Planner:
         return window == ONE or is_small(window, self.bound(dim), self.universe)
 
     def extent(self, tensor: Tensor, dim: str) -> Expr:
-        """The least number of slots that has one for each point."""
+        """The number of slots for a full axis: the least upper bound of the points."""
         limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
         if self.names_dims(limit):
             return Sym(self.bound(dim))
-        # Where the tensor has no point, a kernel may hold an access all the same.
+        # A kernel may contain an access, which needs a slot, even if the tensor has no points.
         sliced = any(
             isinstance(e, Slice) for _, r in self.statements.readers(tensor.name) for e in r.entries
         )
         guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
-        # A loop on the device that finds out its length has calls for points that are not there.
-        asking = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
-        return fast.no_less(1 if sliced or guarded or asking else 0, limit, self.universe)
+        # A device loop that ends a length calls kernels for points beyond the end, too.
+        guesses = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
+        return fast.no_less(1 if sliced or guarded or guesses else 0, limit, self.universe)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
-        """Spatial extents, padded where they vary with the point."""
-        found = (
+        """The spatial extents; upper bounds of those that vary with the point."""
+        extents = (
             self.space.upper_bound(e, tensor.domain) if self.varies(e) else e
             for e in tensor.type.shape
         )
-        return tuple(fast.no_less(0, e, self.universe) for e in found)
+        return tuple(fast.no_less(0, e, self.universe) for e in extents)
 
     def varies(self, e: Expr) -> bool:
         return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))
@@ -209,7 +211,7 @@ class _Planner:
 
 
 def kind(keys: Sequence[BufferKey], axes: Sequence[BufferAxis]) -> BufferKind:
-    """What a store is called."""
+    """The kind of a store with these keys and axes."""
     if axes:
         if any(a.ring for a in axes):
             return "ring"

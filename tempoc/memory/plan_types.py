@@ -1,4 +1,4 @@
-"""The memory plan: where every tensor lives, for how long, and what may be overwritten."""
+"""The memory plan: the buffers of tensors, their frees, and donated arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BufferKind = Literal["register", "points", "ring", "bucket", "block", "resident"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferKey:
-    """A dimension by which the host picks an array, reduced modulo ``modulo`` (``None``: never)."""
+    """A dimension by which the host selects an array, modulo ``modulo`` (``None``: not reduced)."""
 
     dim: str
     modulo: Expr | None = None
@@ -22,12 +22,12 @@ class BufferKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferAxis:
-    """A dimension as an array axis of ``size`` slots (over bounds); a ring when ``ring``.
+    """A dimension as an array axis of ``size`` slots (over bounds); a ring if ``ring``.
 
-    One that ``grows`` has fewer slots at first, and ``size`` when all are needed. A kernel sees
-    what it has now as ``size``, and that this is no less than any of ``least``. ``behind`` so many
-    spatial axes it stands in the array; all other axes stand before these. A kernel may also see
-    only a part of an axis, its first slot being ``begin``.
+    An axis that ``grows`` has fewer slots at first, and at most ``size``. In a kernel, ``size`` is
+    its current capacity, which is at least each of ``least``. It stands after ``behind`` of the
+    spatial axes; all other axes stand before these. A kernel may also get only a part of an axis,
+    which starts at the slot ``begin``.
     """
 
     dim: str
@@ -41,9 +41,9 @@ class BufferAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buffer:
-    """Where a tensor lives: arrays ``[*axes, *shape]``, one for each key. Extents over bounds only.
+    """The store of a tensor: arrays ``[*axes, *shape]``, one for each key; extents over bounds.
 
-    One axis may stand between the spatial ones. ``resident`` stores (inputs, params) are full
+    One axis may stand between the spatial ones. ``resident`` stores (inputs, params) are filled
     before the first step and never freed.
     """
 
@@ -56,22 +56,22 @@ class Buffer:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        """The axis order of the array, as numbers in ``[*axes, *shape]``."""
         first, count = len(self.axes), len(self.shape)
         inner = [k for k, a in enumerate(self.axes) if a.behind]
-        found = [k for k in range(first) if k not in inner]
-        found += range(first, first + count)
+        order = [k for k in range(first) if k not in inner]
+        order += range(first, first + count)
         for k in inner:
-            found.insert(first - len(inner) + self.axes[k].behind, k)
-        return tuple(found)
+            order.insert(first - len(inner) + self.axes[k].behind, k)
+        return tuple(order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityUse:
-    """How many slots of growing axes along ``dim``, of that ``size``, an execution touches.
+    """The slots that a statement needs of growing axes along ``dim`` with this ``size``.
 
-    As many as the largest of ``rows``, in coordinates of the statement, but never more than
-    ``size``. Those in ``sure`` are below that by themselves.
+    They are the largest of ``rows``, in coordinates of the statement, but at most ``size``. The
+    rows in ``sure`` are provably at most ``size``.
     """
 
     dim: str
@@ -94,12 +94,12 @@ class MemoryRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPlan:
-    """Stores by tensor; releases by statement; read cells that a statement may overwrite.
+    """Stores by tensor; releases and donations by statement.
 
-    ``donations[s]`` names tensors without axes whose cell, read at a point by ``s``, is always dead
-    afterwards, so the kernel may reuse its buffer. Stores with axes that ``s`` writes are always
-    donated. ``extents`` has the bound of each dimension, for formulas. ``needs[s]`` says how far
-    stores must have grown before ``s``; ``least`` is how many slots they have at first.
+    ``donations[s]`` names tensors without axes whose cell that ``s`` reads is always dead
+    afterwards, so that the kernel may reuse its buffer. Stores with axes that ``s`` writes are
+    always donated. ``extents`` has the bound of each dimension, for formulas. ``needs[s]`` are the
+    capacities that growing stores must have before ``s``; ``least`` is their initial capacity.
     """
 
     stores: Mapping[str, Buffer]

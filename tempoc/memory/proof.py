@@ -1,13 +1,14 @@
-"""A memory plan proved right for all bounds: no replay, no live ranges, nothing of the planner.
+"""Proves a memory plan correct for all bounds, independently of the planner and its live ranges.
 
-For every read of a cell, whatever the bounds are: it was written before; no other cell was written
-into its slot in between; its array was not given back or given away in between; where stores grow,
-there are enough rows. Each of these is a formula that must never hold. Two cells share one of ``m``
-slots only if they are at least ``m`` apart: that is affine, also where ``m`` is a formula, and
-nearly always enough; where it is not, and ``m`` is a number, remainders decide.
+The proof obligations for every read of a cell: it was written before; no other cell was written
+into its slot in between; its array was not freed or donated in between; growing stores have enough
+rows. Each violation is a formula that must be unsatisfiable. Two cells share one of ``m`` slots
+only if they are at least ``m`` apart; this condition is affine even for symbolic ``m``, and nearly
+always sufficient. Where it is not, and ``m`` is constant, the exact condition on remainders
+decides.
 
-What is found is a proof or nothing: a tensor is ``unproved`` whenever a formula might hold, is too
-hard, or would need to know about products of symbols. Its plan need not be wrong then.
+The proof is sound and incomplete: a tensor is ``unproved`` if a formula is satisfiable, too hard,
+or involves products of symbols. Its plan may still be correct.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
+from tempoc.memory.events import Event, Events, freeing_statements, same_slot, slot_collisions
 from tempoc.memory.instances import (
     OTHER,
     WRITE,
@@ -23,8 +24,8 @@ from tempoc.memory.instances import (
     CellExprs,
     Instance,
     LengthAt,
-    alike,
-    before,
+    orderings,
+    same_lengths,
 )
 from tempoc.memory.plan_types import BufferAxis, CapacityUse, MemoryPlan
 from tempoc.poly.relations.formulas import Formulas, GivenUp
@@ -51,14 +52,14 @@ from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """Which tensors never lose a value, and of the others what might happen, or why none knows."""
+    """The tensors that are proved correct; for others a possible violation or why it is unknown."""
 
     proved: tuple[str, ...]
     unproved: Mapping[str, str]
 
     @property
     def is_whole(self) -> bool:
-        """Whether the plan is right for all bounds."""
+        """Whether the plan is proved for all tensors."""
         return not self.unproved
 
 
@@ -69,12 +70,12 @@ def prove(
     outputs: Sequence[Output],
     universe: Universe,
 ) -> Proof:
-    """Look for a proof for each tensor."""
+    """Try to prove the plan, tensor by tensor."""
     return Prover(statements, tree, outputs, universe).prove(plan)
 
 
 class Prover:
-    """Proofs for plans of one program; what was found out for one is known for the next."""
+    """Proofs for plans of one program; results of formulas are shared between plans."""
 
     def __init__(
         self,
@@ -83,36 +84,36 @@ class Prover:
         outputs: Sequence[Output],
         universe: Universe,
     ) -> None:
-        """Nothing is proved yet."""
+        """Collect the instances and the constraints on bounds."""
         self.world = AllInstances(statements, tree, outputs, universe)
         facts = [f for f in self.world.facts() if is_affine(f)]
         self.formulas = Formulas(self.world.bounds, facts)
 
     def prove(self, plan: MemoryPlan) -> Proof:
-        """Look for a proof for each tensor."""
+        """Try to prove the plan, tensor by tensor."""
         proved: list[str] = []
         unproved: dict[str, str] = {}
-        ending = endings(plan, self.world.statements)
+        ending = freeing_statements(plan, self.world.statements)
         for tensor in self.world.statements.tensors.values():
             events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
-            wrong = self._wrong(plan, events)
+            wrong = self._failure(plan, events)
             if wrong is None:
                 proved.append(tensor.name)
             else:
                 unproved[tensor.name] = wrong
         return Proof(proved=tuple(proved), unproved=unproved)
 
-    def _wrong(self, plan: MemoryPlan, events: Events) -> str | None:
+    def _failure(self, plan: MemoryPlan, events: Events) -> str | None:
         if self.formulas.contradict():
             return "no bounds are allowed"
         try:
-            return next(_Tensor(self.world, plan, self.formulas, events).wrong(), None)
+            return next(_TensorProof(self.world, plan, self.formulas, events).failures(), None)
         except GivenUp:
             return "it is too hard to tell"
 
 
-class _Tensor:
-    """The proof for one tensor: `wrong` says what might happen to it."""
+class _TensorProof:
+    """The proof for one tensor: `failures` yields the possible violations."""
 
     def __init__(
         self, world: AllInstances, plan: MemoryPlan, formulas: Formulas, events: Events
@@ -128,49 +129,53 @@ class _Tensor:
         self.moduli = tuple({**keys, **rings}[d] for d in dims)
         self.picked = tuple(dims.index(k.dim) for k in self.store.keys)
 
-    def wrong(self) -> Iterator[str]:
-        """What might go wrong, for some bounds."""
-        yield from self.side_by_side()
+    def failures(self) -> Iterator[str]:
+        """The possible violations, for some bounds."""
+        yield from self.sliced_rings()
         reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
-        gone = [*self.events.gone()]
+        gone = [*self.events.frees()]
         is_stored = self.store.kind != "resident"
         if self.store.axes or not is_stored:
             cells = [replace(e, cells=self.key(e)) for e in (*reads, *writes)]
-            yield from self.used_when_gone([*self.events.uses(), *cells], gone)
+            yield from self.used_after_free([*self.events.uses(), *cells], gone)
         if is_stored:
-            yield from self.without_room()
-            yield from self.not_written(reads, writes)
+            yield from self.out_of_bounds()
+            yield from self.unwritten_reads(reads, writes)
             yield from self.overwritten(reads, writes)
             if not self.store.axes:
-                yield from self.emptied(reads, writes, gone)
+                yield from self.freed_early(reads, writes, gone)
 
     # ------------------------------------------------------------------ orders of events
 
-    def not_written(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
-        """Cells that are read before they are written."""
+    def unwritten_reads(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
+        """Reads of cells that may not have been written."""
         for read in reads:
-            there = self.lengths_of(read)
-            whole = read.formula.having(*self.world.facts_of(there), *alike(read.lengths, there))
+            lengths_at = self.lengths_of(read)
+            domain = read.formula.having(
+                *self.world.facts_of(lengths_at), *same_lengths(read.lengths, lengths_at)
+            )
             cases = []
             for write in writes:
                 same = _equal(read.cells, write.cells)
-                for lengths in _ways_to_know(self.mentioned(write), there, read.lengths):
-                    for order in before(write.time, read.time):
+                for lengths in _length_equalities(
+                    self.relevant_lengths(write), lengths_at, read.lengths
+                ):
+                    for order in orderings(write.time, read.time):
                         cases.append(write.formula.having(*same, *lengths, *order))
-            if not self.formulas.covered(whole, cases):
-                yield f"{read.who} may read it before it is written"
+            if not self.formulas.covered(domain, cases):
+                yield f"{read.name} may read it before it is written"
 
-    def mentioned(self, write: Event) -> tuple[LengthAt, ...]:
-        """The lengths on which it depends whether, and where, something is written."""
+    def relevant_lengths(self, write: Event) -> tuple[LengthAt, ...]:
+        """The lengths that the domain or the cells of a write depend on."""
         if not write.lengths:
             return ()
         facts = [*self.world.facts_of(write.lengths)]
-        said = [p for p in write.formula.parts if p not in facts]
-        names = [n for e in (*said, *write.cells) for n in symbols(e)]
+        conditions = [p for p in write.formula.parts if p not in facts]
+        names = [n for e in (*conditions, *write.cells) for n in symbols(e)]
         return tuple(n for n in write.lengths if n.value.name in names)
 
     def lengths_of(self, read: Event) -> tuple[LengthAt, ...]:
-        """The lengths where a cell is, as far as it tells."""
+        """The lengths at the point of a cell, as far as its indices determine that point."""
         at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
         return tuple(
             LengthAt(
@@ -183,42 +188,48 @@ class _Tensor:
         )
 
     def overwritten(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
-        """Another cell in the slot of one that is still to be read."""
+        """Writes of another cell into the slot of a cell that is still live."""
         if all(m is None for m in self.moduli):
             return
         others = [*self.events.writes(OTHER)]
         for read, write in self.pairs(reads, writes):
             for other in others:
                 if self.may_overwrite(read, write, other):
-                    yield f"{other.who} may overwrite it before {read.who} reads it"
+                    yield f"{other.name} may overwrite it before {read.name} reads it"
 
     def may_overwrite(self, read: Event, write: Event, other: Event) -> bool:
-        """Whether a write may stand between another one and a read, first without remainders."""
+        """Whether ``other`` may overwrite the slot between ``write`` and ``read``.
+
+        Tries the affine condition first, then the exact one.
+        """
         for exact in (False, True):
             if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
                 return True
-            ways = other_in_slot(read.cells, other.cells, self.moduli, exact=exact)
-            if not any(self.stands_between(read, write, other, way) for way in ways):
+            collisions = slot_collisions(read.cells, other.cells, self.moduli, exact=exact)
+            if not any(self.stands_between(read, write, other, way) for way in collisions):
                 return False
         return True
 
-    def emptied(
+    def freed_early(
         self, reads: Sequence[Event], writes: Sequence[Event], gone: Sequence[Event]
     ) -> Iterator[str]:
-        """A cell that is given back, or given away, while it is still to be read."""
+        """Frees and donations of a cell that is still live."""
         for read, write in self.pairs(reads, writes) if gone else ():
             for end in gone:
                 same = self.may_be_same(self.key(read), end.cells)
                 if self.stands_between(read, write, end, same):
-                    yield f"{end.who} may free it before {read.who} reads it"
+                    yield f"{end.name} may free it before {read.name} reads it"
 
     def pairs(
         self, reads: Sequence[Event], writes: Sequence[Event]
     ) -> Iterator[tuple[Event, Event]]:
-        """Reads with writes of what they read."""
+        """Pairs of a read and a write that may be of the same cell."""
         for read in reads:
             for write in writes:
-                same = (*_equal(read.cells, write.cells), *alike(read.lengths, write.lengths))
+                same = (
+                    *_equal(read.cells, write.cells),
+                    *same_lengths(read.lengths, write.lengths),
+                )
                 both = (read.formula & write.formula).having(*same)
                 if not self.formulas.never(both):
                     yield read, write
@@ -226,41 +237,41 @@ class _Tensor:
     def stands_between(
         self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
     ) -> bool:
-        """Whether something may happen after a cell is written and before it is read."""
+        """Whether ``other`` may happen between ``write`` and ``read`` of the same cell."""
         all_three = read.formula & write.formula & other.formula
         for a, b in ((read, write), (write, other), (read, other)):
-            all_three = all_three.having(*alike(a.lengths, b.lengths))
+            all_three = all_three.having(*same_lengths(a.lengths, b.lengths))
         same = _equal(read.cells, write.cells)
-        for first in before(write.time, other.time, same=True):
-            for second in before(other.time, read.time):
+        for first in orderings(write.time, other.time, same=True):
+            for second in orderings(other.time, read.time):
                 when = (*where, *same, *first, *second)
                 if not self.formulas.never(all_three.having(*when)):
                     return True
         return False
 
-    def used_when_gone(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
-        """An array that is taken by a kernel though it was given back, whatever is in it."""
+    def used_after_free(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
+        """Arrays that are passed to a kernel after they were freed, even if it reads nothing."""
         for end in gone:
             for use in uses:
                 where = self.may_be_same(use.cells, end.cells)
-                both = (use.formula & end.formula).having(*alike(use.lengths, end.lengths))
-                for order in before(end.time, use.time):
+                both = (use.formula & end.formula).having(*same_lengths(use.lengths, end.lengths))
+                for order in orderings(end.time, use.time):
                     if not self.formulas.never(both.having(*where, *order)):
-                        yield f"{end.who} may free it before {use.who} uses it"
+                        yield f"{end.name} may free it before {use.name} uses it"
 
     def key(self, event: Event) -> CellExprs:
-        """The array in which a cell is."""
+        """The key of a cell's array."""
         return tuple(event.cells[k] for k in self.picked)
 
     def may_be_same(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
-        """A condition for two keys to be of one array."""
+        """A condition for two keys to select one array."""
         pairs = zip(a, b, self.keys, strict=True)
         return tuple(same_slot(x, y, m, exact=True) for x, y, m in pairs)
 
-    # ------------------------------------------------------------------ room
+    # ------------------------------------------------------------------ capacity
 
-    def side_by_side(self) -> Iterator[str]:
-        """Where several points stand side by side, slots are not used in turn."""
+    def sliced_rings(self) -> Iterator[str]:
+        """Vectorized accesses to rings, whose slots may not be contiguous."""
         rings = [a.dim for a in self.store.axes if a.ring]
         taken = [(s.name, write.entries) for s, write in self.events.writers]
         for s, read in self.events.readers:
@@ -274,8 +285,8 @@ class _Tensor:
                 if dim in rings and isinstance(e, Slice):
                     yield f"{who} wants several slots of a ring side by side"
 
-    def without_room(self) -> Iterator[str]:
-        """Cells that have no slot, values that do not fit into it, rows that are not there yet."""
+    def out_of_bounds(self) -> Iterator[str]:
+        """Cells without a slot, values larger than their slot, rows beyond the capacity."""
         for s, write in self.events.writers:
             for i in self.world.instances(s.name, WRITE):
                 event = self.events.write(i, write)
@@ -293,18 +304,18 @@ class _Tensor:
                     yield f"{name} may need more rows than there are"
 
     def extents(self, i: Instance, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
-        """How large a value is, and how large its slot, axis by axis."""
+        """For each spatial axis the extent of a value and that of its slot."""
         for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
-            yield substitute(e, {**i.known, **cells}), self.world.at_most(size)
+            yield substitute(e, {**i.values, **cells}), self.world.at_most(size)
 
     def is_inside(self, event: Event, cell: Expr, axis: BufferAxis) -> bool:
-        """Whether there is a slot for a cell."""
+        """Whether an axis has a slot for a cell."""
         size = self.world.at_most(axis.size)
         outside = disjunction(Relation("<", cell, ZERO), compare(">=", cell, size))
         return self.formulas.never(event.formula.having(outside))
 
     def fits(self, event: Event, e: Expr, size: Expr) -> bool:
-        """Whether an extent is no larger than another one; products only by looking."""
+        """Whether an extent is at most ``size``: first by interval arithmetic, then by isl."""
         more: dict[str, Expr] = {name: Sym(name) + 1 for name in self.world.bounds}
         least = interval(substitute(sub(size, e), more))[0]
         if least is not None and least >= 0:
@@ -312,7 +323,7 @@ class _Tensor:
         return self.formulas.never(event.formula.having(compare(">", e, size)))
 
     def has_grown(self, statement: str, axis: BufferAxis, entries: tuple[Entry, ...]) -> bool:
-        """Whether a statement waits for all rows that one of its accesses touches."""
+        """Whether a statement's capacity uses cover all rows of one of its accesses."""
         k = self.tensor.domain.dims.index(axis.dim)
         for need in self.plan.needs.get(statement, ()):
             if (need.dim, need.size) == (axis.dim, axis.size):
@@ -323,7 +334,7 @@ class _Tensor:
         return False
 
     def is_enough(self, i: Instance, need: CapacityUse, event: Event, k: int) -> bool:
-        """Whether there are the rows that one access touches, and those a kernel relies on."""
+        """Whether a capacity use covers the rows of an access and those that the kernel assumes."""
         size = self.world.at_most(need.size)
         rows = [self.world.at_most(e, i.env) for e in need.rows]
         if not all(is_affine(e) for e in (size, *rows)):
@@ -341,10 +352,10 @@ def _equal(a: CellExprs, b: CellExprs) -> tuple[Expr, ...]:
     return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
 
 
-def _ways_to_know(
+def _length_equalities(
     own: Sequence[LengthAt], *others: Sequence[LengthAt]
 ) -> Iterator[tuple[Expr, ...]]:
-    """For each of some lots of lengths: ``own`` are those of the same points, and so the same."""
+    """For each of ``others`` that has all bounds of ``own``: equal points and equal lengths."""
     if not own:
         yield ()
         return

@@ -1,8 +1,8 @@
-"""A machine of slots: executes a schedule at concrete bounds and watches what every slot holds.
+"""Replays a schedule at concrete bounds and checks the contents of every slot that is read.
 
-Independent of how the plan was found: no live ranges, no polyhedra. Values are not computed; a slot
-holds the *point* whose value it would hold. An array that is given back or given away is gone with
-all its slots, also for a kernel that would have read nothing in it.
+Independent of the planner: no live ranges, no polyhedra. Values are not computed; a slot holds the
+*point* of its value. An array that is freed or donated loses all its slots, and may not be passed
+to a kernel any more, even if that would read nothing of it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class TooLong(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Replay:
-    """One execution; ``steps`` is how many reads and writes it may make.
+    """One execution; ``steps`` is the number of reads and writes that are left.
 
-    Loops and sizes are for ``bounds``; what is there, and what it reads and writes, is for the
-    lengths that the ``world`` knows.
+    Loops and sizes use ``bounds``; the existence of points and their accesses use the actual
+    lengths of the ``world``.
     """
 
     plan: MemoryPlan
@@ -44,7 +44,7 @@ class Replay:
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
-    gone: dict[tuple[str, Point], None] = field(default_factory=dict)
+    freed: dict[tuple[str, Point], None] = field(default_factory=dict)
     rows: dict[tuple[str, Expr], int] = field(default_factory=dict)
 
     def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
@@ -61,7 +61,7 @@ class Replay:
             self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
 
     def _check_rings(self) -> None:
-        """Where several points stand side by side, slots are not used in turn."""
+        """Check that no vectorized access is to a ring, whose slots may not be contiguous."""
         for s in self.statements.statements:
             for write in s.writes:
                 self._check_ring(s.name, write.tensor, write.entries)
@@ -99,7 +99,7 @@ class Replay:
     # -------------------------------------------------------------- one instance
 
     def execute(self, s: Statement, env: Mapping[str, int]) -> None:
-        """Old values are read, then members run: forwarded reads and writes in their order."""
+        """Read old contents, then run members in order: forwarded reads, then writes."""
         self._grow(s, env)
         for read in s.reads:
             if not read.forwarded:
@@ -114,7 +114,7 @@ class Replay:
             for write in s.writes:
                 if write.member == member:
                     written += self._write(s.name, write, env)
-        for tensor, key in [*self._given_away(s, env)]:
+        for tensor, key in [*self._donated(s, env)]:
             if not any(a[:2] == (tensor, key) for a in written):
                 self._release(tensor, key)
         largest = {**env, **self.bounds}
@@ -124,9 +124,9 @@ class Replay:
                 self._release(release.tensor, key)
 
     def _grow(self, s: Statement, env: Mapping[str, int]) -> None:
-        """Stores grow to what the statement needs, and no further.
+        """Grow stores to the capacity that the statement needs, and no further.
 
-        Its kernel asks how many slots there are where the statement says what it needs.
+        Only statements with a declared need may access a growing store.
         """
         values = {**env, **self.bounds}
         for need in self.plan.needs.get(s.name, ()):
@@ -136,21 +136,21 @@ class Replay:
             if any(evaluate(e, values) > self.rows[key] for e in need.sure):
                 at = tuple(env[d] for d in s.domain.dims)
                 raise lost_value(s.name, need.dim, at, "is one too many", self.bounds)
-        told = {(need.dim, need.size) for need in self.plan.needs.get(s.name, ())}
+        declared = {(need.dim, need.size) for need in self.plan.needs.get(s.name, ())}
         for tensor in (*(r.tensor for r in s.reads), *(w.tensor for w in s.writes)):
             for axis in self.plan.stores[tensor].axes:
-                if axis.grows and (axis.dim, axis.size) not in told:
+                if axis.grows and (axis.dim, axis.size) not in declared:
                     raise lost_value(s.name, tensor, (), "is where it may not be", self.bounds)
 
     def _check_rows(self, user: str, tensor: str, point: Point) -> None:
-        """A point of a store that grows is among those that there are already."""
+        """Check that a point of a growing store is within its capacity."""
         store, dims = self.plan.stores[tensor], self.statements.tensors[tensor].domain.dims
         for axis in store.axes:
             at = point[dims.index(axis.dim)]
             if axis.grows and at >= self.rows.get((axis.dim, axis.size), 0):
                 raise lost_value(user, tensor, point, "is not there yet", self.bounds)
 
-    def _given_away(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
+    def _donated(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
         for read in s.reads:
             if read.tensor in self.plan.donations.get(s.name, ()):
                 key = self._key(read.tensor, read.entries, env)
@@ -161,17 +161,19 @@ class Replay:
         if self._is_stored(write.tensor) and evaluate(write.where, env):
             for point in points(write.entries, env):
                 self._check_rows(writer, write.tensor, point)
-                self._check_room(writer, write.tensor, point, env)
+                self._check_capacity(writer, write.tensor, point, env)
                 address = self.address(write.tensor, point)
                 self.slots[address] = point
                 yield address
 
-    def _check_room(self, writer: str, tensor: str, point: Point, env: Mapping[str, int]) -> None:
-        """An array has a slot for the point, as large as its value."""
-        store, there = self.plan.stores[tensor], self.statements.tensors[tensor]
-        at = dict(zip(there.domain.dims, point, strict=True))
+    def _check_capacity(
+        self, writer: str, tensor: str, point: Point, env: Mapping[str, int]
+    ) -> None:
+        """Check that the array has a slot for the point, as large as its value."""
+        store, stored = self.plan.stores[tensor], self.statements.tensors[tensor]
+        at = dict(zip(stored.domain.dims, point, strict=True))
         slots = [(at[a.dim], self._value(a.size)) for a in store.axes if not a.ring]
-        sizes = [(evaluate(e, {**env, **at}), e) for e in there.type.shape]
+        sizes = [(evaluate(e, {**env, **at}), e) for e in stored.type.shape]
         large = any(n > self._value(size) for (n, _), size in zip(sizes, store.shape, strict=True))
         if large or not all(0 <= k < n for k, n in slots):
             raise lost_value(writer, tensor, point, "has no room for it", self.bounds)
@@ -179,15 +181,15 @@ class Replay:
     def _check_array(
         self, user: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
     ) -> None:
-        """A kernel is given the array that it may read or write, whether or not it does."""
+        """Check that an array that is passed to a kernel is not freed, accessed or not."""
         store = self.plan.stores[tensor]
         if store.axes or not self._is_stored(tensor):
             key = self._key(tensor, entries, env)
-            if (tensor, self._slot(tensor, key)) in self.gone:
+            if (tensor, self._slot(tensor, key)) in self.freed:
                 raise lost_value(user, tensor, key, "is in an array that is gone", self.bounds)
 
     def _key(self, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]) -> Point:
-        """By what the array is known that a statement takes."""
+        """The key of the array that an access uses."""
         at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
         chosen = [at[k.dim] for k in self.plan.stores[tensor].keys]
         return tuple(evaluate(e.lo if isinstance(e, Slice) else e, env) for e in chosen)
@@ -197,14 +199,14 @@ class Replay:
 
     def _release(self, tensor: str, key: Point) -> None:
         slot = self._slot(tensor, key)
-        self.gone[tensor, slot] = None
+        self.freed[tensor, slot] = None
         for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
             del self.slots[address]
 
     def check(
         self, reader: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
     ) -> None:
-        """All cells read hold what the reader wants."""
+        """Check that all slots that are read hold the expected points."""
         self._check_array(reader, tensor, entries, env)
         if not self._is_stored(tensor):
             return
@@ -215,14 +217,14 @@ class Replay:
             self._check_rows(reader, tensor, point)
             held = self.slots.get(self.address(tensor, point))
             if held != point:
-                found = "was never written or is freed" if held is None else f"holds {list(held)}"
-                raise lost_value(reader, tensor, point, found, self.bounds)
+                state = "was never written or is freed" if held is None else f"holds {list(held)}"
+                raise lost_value(reader, tensor, point, state, self.bounds)
 
     def _is_stored(self, tensor: str) -> bool:
         return self.plan.stores[tensor].kind != "resident"
 
     def address(self, tensor: str, point: Point) -> Address:
-        """The slot in which a point lives."""
+        """The slot of a point."""
         store: Buffer = self.plan.stores[tensor]
         at = dict(zip(self.statements.tensors[tensor].domain.dims, point, strict=True))
         moduli, rings = self.sizes[tensor]

@@ -1,4 +1,4 @@
-"""Memory plans as a table: what lives where, in how many slots, in how many bytes."""
+"""Memory plans as a table: kind, slots and bytes of each store."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BYTES = {
 
 
 def slot_counts(store: Buffer, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """How many slots there are along each dimension; ``extents`` for those that are not reduced."""
+    """The slots along each dimension; ``extents`` has those of keys without a modulus."""
     keys = [extents[k.dim] if k.modulo is None else k.modulo for k in store.keys]
     return (*keys, *(a.size for a in store.axes))
 
 
 def bytes_of(store: Buffer, extents: Mapping[str, Expr]) -> Expr:
-    """All slots together, if all are in use at once."""
+    """The bytes of all slots together."""
     return product((Const(BYTES[store.dtype]), *slot_counts(store, extents), *store.shape))
 
 

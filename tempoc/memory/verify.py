@@ -1,7 +1,7 @@
-"""Checks a memory plan by replaying it at small bounds.
+"""Verifies a memory plan by replaying it at small bounds.
 
-No read may meet a slot that was overwritten, freed or never written. Small are bounds up to 5, and
-for a window, of which so few steps would show nothing, one a little longer than that.
+No read may be of a slot that was overwritten, freed or never written. Bounds are up to 5; for
+windows longer than that, one bound is a little longer than the window.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tempoc.symbolic.walk import evaluate, integers, symbols
 SMALL = (1, 2, 3, 5)
 _STEPS = 20_000
 _MORE_STEPS = 100_000
-_BEYOND = 3
-"""So many steps after the longest window has been full."""
+_STEPS_PAST_WINDOW = 3
+"""The number of steps after the longest window is full."""
 
 
 def verify(
@@ -53,7 +53,7 @@ def verify(
 
 
 def lasting(universe: Universe, bounds: Mapping[str, int]) -> LengthsAt:
-    """The lengths of a run in which everything lasts as long as it may."""
+    """The lengths of a run in which every length is the largest possible."""
     return {
         (b.name, point): bounds[b.name]
         for b in universe.ended
@@ -64,22 +64,22 @@ def lasting(universe: Universe, bounds: Mapping[str, int]) -> LengthsAt:
 def beyond_windows(
     plan: MemoryPlan, statements: Statements, universe: Universe
 ) -> Iterator[dict[str, int]]:
-    """Bounds of which one is larger than all distances along its dimensions, the others small."""
+    """Bounds of which one exceeds all distances along its dimensions, and the others are small."""
     far: dict[str, int] = {}
-    for dim, e in _along(plan, statements):
+    for dim, e in _entries_by_dim(plan, statements):
         bound = universe.dim(dim).bound
         ends = (e.lo, e.hi) if isinstance(e, Slice) else (e,)
         far[bound] = max(far.get(bound, 0), *(abs(n) for end in ends for n in integers(end)), 0)
     free = [b.name for b in universe.bounds if b.value is None]
     for name in free:
-        if far.get(name, 0) + _BEYOND > max(SMALL):
-            bounds = {**dict.fromkeys(free, 2), name: far[name] + _BEYOND}
-            if _complete(universe, bounds):
+        if far.get(name, 0) + _STEPS_PAST_WINDOW > max(SMALL):
+            bounds = {**dict.fromkeys(free, 2), name: far[name] + _STEPS_PAST_WINDOW}
+            if _add_derived(universe, bounds):
                 yield bounds
 
 
-def _along(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
-    """Entries and sizes of tensors, by dimension."""
+def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
+    """Entries of accesses and sizes of stores, by dimension."""
     for s in statements.statements:
         uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]
         for tensor, entries in uses:
@@ -90,7 +90,7 @@ def _along(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entr
 
 
 def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:
-    """Bounds that the program allows: all equal, then each size for one of them among others."""
+    """Bounds that satisfy the assumptions: all combinations for two, else a selection."""
     choices: Iterator[tuple[int, ...]]
     free = [b.name for b in universe.bounds if b.value is None]
     if len(free) <= 2:
@@ -101,18 +101,18 @@ def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:
         choices = itertools.chain(((n,) * len(free) for n in SMALL), mixed)
     for sizes in choices:
         bounds = dict(zip(free, sizes, strict=True))
-        if _complete(universe, bounds):
+        if _add_derived(universe, bounds):
             yield bounds
 
 
-def _complete(universe: Universe, bounds: dict[str, int]) -> bool:
+def _add_derived(universe: Universe, bounds: dict[str, int]) -> bool:
     """Add fixed and derived bounds; whether all are at least 1 and all assumptions hold."""
-    rest = [b for b in universe.bounds if b.value is not None]
-    while rest:
-        b = next(b for b in rest if b.value is not None and set(symbols(b.value)) <= set(bounds))
+    derived = [b for b in universe.bounds if b.value is not None]
+    while derived:
+        b = next(b for b in derived if b.value is not None and set(symbols(b.value)) <= set(bounds))
         assert b.value is not None
         bounds[b.name] = evaluate(b.value, bounds)
-        rest.remove(b)
+        derived.remove(b)
     return min(bounds.values(), default=1) >= 1 and all(
         evaluate(a, bounds) for a in universe.assumptions
     )

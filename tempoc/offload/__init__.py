@@ -1,8 +1,8 @@
-"""From a program that does not fit the device to one whose stores live with the host meanwhile.
+"""Offloading: programs that exceed device memory keep some stores in host memory between uses.
 
-In: the program that codegen made, and which stores are to go; or a budget, by which these are
-chosen. Out: the program with `load` and `evict` around what needs their cells. Whether these stand
-where they must is checked without all this (`program/analysis/places.py`).
+In: the program of codegen, and the stores to offload or a budget by which to choose them. Out: the
+program with `load` and `evict` statements around the uses of their cells. An independent verifier
+checks the placement (`program/analysis/places.py`).
 
 May import: program, runtime
 """

@@ -1,9 +1,9 @@
-"""Chooses which stores live with the host, so that a run keeps to a budget.
+"""Chooses the stores to offload to the host, so that a run keeps to a memory budget.
 
-What takes most when there is most is tried first, as far from its uses as it helps: the further,
-the fewer copies. A store whose cells the statement at the peak needs does not help there, so it
-stays. In the end stores come back that need not have gone, and where there is room cells are loaded
-a step before they are needed.
+A greedy search over dry runs. It tries the stores with the most bytes at the peak first, each with
+the longest reach that lowers the peak: the longer the reach, the fewer copies. A store that the
+statement at the peak uses does not lower it and stays on the device. Then stores whose offloading
+turned out to be unnecessary are restored, and loads are prefetched a step ahead if memory allows.
 """
 
 from __future__ import annotations
@@ -11,54 +11,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.offload.rewrite import NEAR, PrefetchReach, movable, moved
+from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.report.progress import count_calls
 
 LEAST = 1024
-"""Stores that never take so many bytes are not worth a copy, unless nothing else helps."""
+"""Stores below this number of bytes are offloaded only if nothing else keeps to the budget."""
 STEPS = 64
-"""So often something is sent away before all that can be is."""
+"""The number of greedy moves before all offloadable stores are offloaded."""
 CALLS, TRIES = 200_000, 16
-"""No more choices are tried than have so many calls of kernels together, or than so many."""
+"""Limits of the search: kernel calls in all dry runs together; candidates, if that is fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffloadChoice:
-    """Stores that live with the host, how far from their uses they are brought, the program then.
+    """A candidate: the offloaded stores with their reach, the program, and its dry run.
 
-    What is brought ``ahead`` comes a step before. ``needed`` are the most bytes on the device.
+    ``ahead`` are the stores that are prefetched a step ahead.
     """
 
     reach: PrefetchReach
     program: Program
-    found: Forecast
+    forecast: Forecast
     ahead: tuple[str, ...] = ()
 
     @property
     def needed(self) -> int:
-        """The most bytes that are on the device."""
-        return self.found.peak
+        """The peak of bytes on the device."""
+        return self.forecast.peak
 
 
 def choose(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
 ) -> OffloadChoice:
-    """What keeps to the budget with few copies; if nothing does, what takes least.
+    """The candidate that keeps to the budget with few copies; if none does, the smallest peak.
 
     Its program is not verified.
     """
     calls = max(1, count_calls(program.tree, dict(bounds)))
     most = max(TRIES, CALLS // calls)
-    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, most=most)
-    return chooser.early(chooser.run())
+    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
+    return chooser.prefetch(chooser.run())
 
 
 def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
-    """The bytes that a run copies to the device and from there."""
-    found = forecast(choice.program, bounds, given, every_step=True)
-    return found.loaded + found.evicted
+    """The bytes that a run copies between host and device."""
+    dry_run = forecast(choice.program, bounds, given, every_step=True)
+    return dry_run.loaded + dry_run.evicted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,92 +69,92 @@ class _Chooser:
     bounds: Mapping[str, int]
     given: frozenset[str]
     budget: int
-    most: int
+    limit: int
     tried: dict[tuple[tuple[str, int], ...], OffloadChoice] = field(default_factory=dict)
 
     def run(self) -> OffloadChoice:
-        """The choice."""
-        names = movable(self.program)
+        """Run the greedy search, without prefetching."""
+        names = offloadable(self.program)
         farthest = depth(self.program.tree) + 1
-        best = self.with_({})
-        everything = self.with_(dict.fromkeys(names, NEAR))
+        best = self.evaluate({})
+        everything = self.evaluate(dict.fromkeys(names, NEAR))
         if everything.needed > self.budget:
             return min((best, everything), key=lambda choice: choice.needed)
         for _ in range(STEPS):
             if best.needed <= self.budget:
-                return self.pruned(best, farthest)
+                return self.prune(best, farthest)
             if self.is_enough():
                 break
-            better = self.better(best, names, farthest)
+            better = self.improve(best, names, farthest)
             if better is None:
                 break
             best = better
-        return self.pruned(everything, farthest)
+        return self.prune(everything, farthest)
 
     def is_enough(self) -> bool:
-        """Whether no more choices are tried."""
-        return len(self.tried) >= self.most
+        """Whether the limit of candidates is reached."""
+        return len(self.tried) >= self.limit
 
-    def with_(self, reach: PrefetchReach) -> OffloadChoice:
-        """The choice of these."""
+    def evaluate(self, reach: PrefetchReach) -> OffloadChoice:
+        """The candidate with this reach, from the memo table if it was tried before."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
-            program = moved(self.program, reach)
-            found = forecast(program, self.bounds, self.given)
-            self.tried[key] = OffloadChoice(reach=reach, program=program, found=found)
+            program = with_transfers(self.program, reach)
+            dry_run = forecast(program, self.bounds, self.given)
+            self.tried[key] = OffloadChoice(reach=reach, program=program, forecast=dry_run)
         return self.tried[key]
 
-    def early(self, choice: OffloadChoice) -> OffloadChoice:
-        """The same with loads a step ahead, as far as there is room for them."""
+    def prefetch(self, choice: OffloadChoice) -> OffloadChoice:
+        """The same with loads a step ahead, as far as the budget allows."""
         if choice.needed > self.budget:
             return choice
-        wanted = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
-        for names in wanted:
+        candidates = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
+        for names in candidates:
             ahead = tuple(dict.fromkeys((*choice.ahead, *names)))
-            program = moved(self.program, choice.reach, ahead)
+            program = with_transfers(self.program, choice.reach, ahead)
             if program != choice.program:
-                found = forecast(program, self.bounds, self.given)
-                if found.peak <= self.budget:
-                    choice = replace(choice, ahead=ahead, program=program, found=found)
+                dry_run = forecast(program, self.bounds, self.given)
+                if dry_run.peak <= self.budget:
+                    choice = replace(choice, ahead=ahead, program=program, forecast=dry_run)
         return choice
 
-    def better(
+    def improve(
         self, best: OffloadChoice, names: tuple[str, ...], farthest: int
     ) -> OffloadChoice | None:
-        """One store more with the host, or nearer to its uses; the first that helps."""
-        sizes = best.found.stores
+        """Offload one more store, or shorten its reach; the first move that lowers the peak."""
+        sizes = best.forecast.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
         for name in largest:
             if self.is_enough():
                 break
             if best.reach.get(name, farthest + 1) == NEAR:
                 continue
-            nearest = self.with_({**best.reach, name: NEAR})
+            nearest = self.evaluate({**best.reach, name: NEAR})
             if nearest.needed < best.needed:
                 farther = range(best.reach.get(name, farthest + 1) - 1, NEAR, -1)
-                others = (self.with_({**best.reach, name: reach}) for reach in farther)
+                others = (self.evaluate({**best.reach, name: reach}) for reach in farther)
                 return next((c for c in others if c.needed == nearest.needed), nearest)
         return None
 
-    def pruned(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
-        """The same without what need not go away, nor stay away so long."""
+    def prune(self, choice: OffloadChoice, farthest: int) -> OffloadChoice:
+        """Drop offloaded stores and lengthen reaches as far as the budget allows."""
         for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
             if self.is_enough():
                 break
             others = {n: r for n, r in choice.reach.items() if n != name}
             least = choice.reach[name]
             kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
-            fits = (self.with_(kind) for kind in kinds)
+            fits = (self.evaluate(kind) for kind in kinds)
             choice = next((c for c in fits if c.needed <= self.budget), choice)
         return choice
 
     def size(self, choice: OffloadChoice, name: str) -> int:
-        """The stores that take least go back first."""
-        return choice.found.away_stores.get(name, 0)
+        """The offloaded bytes of a store; the smallest are restored first."""
+        return choice.forecast.away_stores.get(name, 0)
 
 
 def depth(s: ProgramStatement) -> int:
-    """How many loops are within each other."""
+    """The depth of nested loops."""
     match s:
         case Sequence(items=items):
             return max(map(depth, items), default=0)

@@ -1,12 +1,12 @@
-"""Evictions of what nobody reads any more: it is dropped instead of copied to the host.
+"""Dead eviction elimination: cells that are dead are dropped instead of copied to the host.
 
     evict h[k], g[k]                          evict h[k]
     ...                                       drop g[k]
     g[k+1] = ...                              ...
                                               g[k+1] = ...
 
-That is so for stores of one array that are written anew before anybody reads them, and for cells
-that are given back next.
+A cell is dead if its store is a single array that is overwritten before it is read, or if it is
+freed next.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from tempoc.program.nodes.nodes import (
 )
 
 
-def without_dead(program: Program) -> Program:
+def drop_dead_evictions(program: Program) -> Program:
     """The same program with fewer copies."""
     single = registers({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
-    kept = frozenset(o.store for o in program.outputs)
-    dropper = _Dropper(single=single, kept=frozenset(given))
-    return replace(program, tree=dropper.within(program.tree, kept))
+    outputs = frozenset(o.store for o in program.outputs)
+    dropper = _Dropper(single=single, pinned=frozenset(given))
+    return replace(program, tree=dropper.within(program.tree, outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dropper:
     single: StoreNames
-    kept: Collection[str]
+    pinned: Collection[str]
 
     def within(self, s: ProgramStatement, after: StoreNames) -> ProgramStatement:
-        """A statement, if the contents of these stores matter afterwards."""
+        """A statement after which the stores in ``after`` are live."""
         match s:
             case Sequence(items=items):
-                found: list[ProgramStatement] = []
+                statements: list[ProgramStatement] = []
                 for k, (item, later) in enumerate(afterwards(items, after, self.single)):
                     if isinstance(item, Evict):
-                        found += self.evict(item, later, items[k + 1 :])
+                        statements += self.evict(item, later, items[k + 1 :])
                     else:
-                        found.append(self.within(item, later))
-                return Sequence(items=(*found,))
+                        statements.append(self.within(item, later))
+                return Sequence(items=(*statements,))
             case Loop(body=body):
                 return replace(s, body=self.within(body, wanted_within(body, after, self.single)))
             case Guard(body=body):
@@ -62,12 +62,12 @@ class _Dropper:
     def evict(
         self, s: Evict, later: StoreNames, items: tuple[ProgramStatement, ...]
     ) -> Iterator[ProgramStatement]:
-        """An eviction as what is copied, and what is dropped."""
-        freed = {*_given_back(items)}
+        """An eviction, split into the live cells and the dead ones."""
+        freed = {*_freed_next(items)}
         dead = [
             cell
             for cell in s.cells
-            if cell.store not in self.kept
+            if cell.store not in self.pinned
             and (cell in freed or (cell.store in self.single and cell.store not in later))
         ]
         left = tuple(cell for cell in s.cells if cell not in dead)
@@ -77,8 +77,8 @@ class _Dropper:
             yield Evict(cells=(*dead,), dead=True)
 
 
-def _given_back(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
-    """The cells that are given back before anything else happens."""
+def _freed_next(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
+    """The cells that the directly following frees release."""
     for item in items:
         if not isinstance(item, Free):
             return

@@ -1,4 +1,4 @@
-"""Puts loads and evictions into a program: stores that live with the host, and are brought for use.
+"""Inserts loads and evictions into a program, for stores that are offloaded to the host.
 
     for t in range(T):                        for t in range(T):
       h[t] = step(x, W, h[t-1])                 load h[t-1]
@@ -9,14 +9,14 @@
                                                 g[t] = back(h[t], W, g[t+1])
                                                 evict h[t]
 
-A cell stays on the device while statements that follow each other need it. Of a store that may
-``reach`` further it stays from the first to the last use in the body of a loop (1), or during whole
-loops in which it is always the same (2: one loop, and so on). Cells that may be the same one, by
-another key, come and go together.
+A cell is resident on the device during consecutive statements that use it. A longer ``reach`` of
+its store extends that: from the first to the last use in a loop body (1), or over whole loops in
+which the cell is invariant (2 for one loop, and so on). Cells that may alias under another key are
+loaded and evicted together.
 
-What the next step of a loop reads may be brought ``ahead``, while this one is computed: ``load
-ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store. What it reads and this one
-has may stay: ``evict h[t] where t+1 >= T``; it does where nothing happens in between.
+The reads of the next step of a loop may be prefetched (``ahead``) during this one: ``load ahead
+h[t-1] where t-1 > -1``, if no step of the loop writes the store. A cell that the next step reads
+may stay: ``evict h[t] where t+1 >= T``; it does if no statement lies between the two uses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.offload.dead import without_dead
+from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import found_out
 from tempoc.program.analysis.traversal import cells_of, every, written
@@ -50,21 +50,21 @@ from tempoc.program.nodes.nodes import (
 )
 
 PrefetchReach = Mapping[str, int]
-"""How far loads are away from uses, by store."""
+"""The reach of each offloaded store: the distance of its loads from its uses, in loops."""
 NEAR, FAR = 0, 99
 _StoredCell = tuple[str, CellKey]
 
 
 def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
-    """The program, verified, with these stores away, some of which are loaded ahead."""
-    found = moved(program, reach, ahead)
-    if found is not program:
-        verify(found)
-    return found
+    """The program, verified, with these stores offloaded, some of them prefetched."""
+    rewritten = with_transfers(program, reach, ahead)
+    if rewritten is not program:
+        verify(rewritten)
+    return rewritten
 
 
-def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
-    """The same, not verified: to find out what it would take."""
+def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
+    """The same, not verified: for dry runs."""
     if not reach:
         return program
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
@@ -73,13 +73,13 @@ def moved(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -
     late, early = found_out(program), frozenset(ahead)
     rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
     tree = rewriter.within(program.tree, None).statement
-    return without_dead(replace(program, stores=stores, tree=tree))
+    return drop_dead_evictions(replace(program, stores=stores, tree=tree))
 
 
-def movable(program: Program) -> tuple[str, ...]:
-    """The stores that may live with the host.
+def offloadable(program: Program) -> tuple[str, ...]:
+    """The stores that can be offloaded.
 
-    None that grow, none that never leave a kernel, none by keys that the run finds out.
+    Not growing ones, nor those local to a kernel, nor those with keys found at run time.
     """
     bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
     late = found_out(program)
@@ -109,10 +109,10 @@ def _cells(s: ProgramStatement) -> Iterable[Cell]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CellUse:
-    """What a statement does with a cell, by the key ``key``.
+    """The use of a cell by a statement.
 
-    It ``reads`` what was there before under any of these conditions (``None``: always). ``anew``:
-    whatever was there is written over. ``left`` is how far loads may still go.
+    It ``reads`` the old contents under any of these conditions (``None``: always). ``anew``: it
+    overwrites the cell. ``left`` is the reach that remains in enclosing loops.
     """
 
     store: str
@@ -122,18 +122,18 @@ class _CellUse:
     left: int
 
     def and_then(self, other: _CellUse) -> _CellUse:
-        """Both, one after the other."""
+        """The use by two statements in sequence."""
         reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
         return replace(self, reads=reads, left=min(self.left, other.left))
 
-    def loaded(self) -> Cell:
-        """What has to be loaded."""
+    def load(self) -> Cell:
+        """The cell to load, with the condition under which it is read."""
         several = tuple(e for e in self.reads if e is not None)
         when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
         return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
 
-    def evicted(self) -> Cell:
-        """What may be there in the end."""
+    def evict(self) -> Cell:
+        """The cell to evict."""
         return Cell(store=self.store, key=self.key)
 
 
@@ -142,7 +142,10 @@ _Uses = Mapping[_StoredCell, _CellUse]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StatementMoves:
-    """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
+    """A statement with its transfers; ``uses`` are left to the enclosing loop.
+
+    ``inside`` are the uses whose cells it loads or evicts itself.
+    """
 
     statement: ProgramStatement
     uses: _Uses
@@ -150,8 +153,8 @@ class _StatementMoves:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Stay:
-    """Cells that come before one statement of a sequence and go after another."""
+class _Residency:
+    """Cells that are loaded before one statement of a sequence and evicted after another."""
 
     first: int
     last: int
@@ -167,82 +170,86 @@ class _Rewriter:
     late: frozenset[str]
 
     def within(self, s: ProgramStatement, loop: Loop | None) -> _StatementMoves:
-        """A body with its moves, but for what may stay on the device during a whole loop.
+        """A body with its transfers, except for cells that stay resident during all of ``loop``.
 
-        Where it is that of none nothing may.
+        Without a loop there are none of these.
         """
-        parts = [self.part(item) for item in _flat(s)]
+        parts = [self.transfers(item) for item in _flattened(s)]
         before: list[list[Cell]] = [[] for _ in parts]
         early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
         outer: dict[_StoredCell, _CellUse] = {}
-        moving: list[_Stay] = []
+        moving: list[_Residency] = []
         inside = [use for part in parts for use in part.inside]
-        for stays in self.stays(parts):
-            if loop is not None and self.may_leave(stays, loop.var, inside):
+        for stays in self.residencies(parts):
+            if loop is not None and self.may_hoist(stays, loop.var, inside):
                 outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
                 continue
             moving += stays
             inside += (use for stay in stays for use in stay.uses.values())
         for stay in moving:
-            before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+            before[stay.first] += [use.load() for use in stay.uses.values() if use.reads]
             if loop is None or loop.limit is not None or self.late & {*names(loop.upper)}:
-                after[stay.last] += [use.evicted() for use in stay.uses.values()]
+                after[stay.last] += [use.evict() for use in stay.uses.values()]
             else:
-                early[stay.first] += self.early(stay, loop)
+                early[stay.first] += self.prefetches(stay, loop)
                 used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
-                after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
-        found: list[ProgramStatement] = []
+                after[stay.last] += self.evictions(stay, loop, moving, (used[0], used[-1]))
+        statements: list[ProgramStatement] = []
         for k, part in enumerate(parts):
-            found += [Load(cells=(*before[k],))] if before[k] else []
-            found += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
-            found.append(part.statement)
-            found += [Evict(cells=(*after[k],))] if after[k] else []
-        body = found[0] if len(found) == 1 else Sequence(items=(*found,))
+            statements += [Load(cells=(*before[k],))] if before[k] else []
+            statements += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
+            statements.append(part.statement)
+            statements += [Evict(cells=(*after[k],))] if after[k] else []
+        body = statements[0] if len(statements) == 1 else Sequence(items=(*statements,))
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
-    def may_leave(self, stays: list[_Stay], var: str, inside: list[_CellUse]) -> bool:
-        """Whether cells are the same in all steps of a loop, and may stay there during it."""
-        found = [use for stay in stays for use in stay.uses.values()]
-        fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
-        here = len(stays) == 1 and all(u.left > 1 for u in found)
-        return here and not any(var in names(e) for e in fixed) and not self.meet(found, inside)
+    def may_hoist(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
+        """Whether cells are loop-invariant and may stay resident during the loop."""
+        uses = [use for stay in stays for use in stay.uses.values()]
+        fixed = (e for u in uses for e in (*u.key, *u.reads) if e is not None)
+        is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
+        return (
+            is_single
+            and not any(var in names(e) for e in fixed)
+            and not self.may_alias(uses, inside)
+        )
 
-    def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
-        """What the next step needs, if that is plain to see and nothing changes it until then."""
+    def prefetches(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
+        """The prefetches for the next step: cells that it reads and this loop does not write."""
         changed = written(loop.body)
         if any(name in changed for name, _ in stay.uses):
             return
-        following = _following(loop)
-        there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
+        following = _next_value(loop)
+        has_next = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
-                cell = use.loaded()
+                cell = use.load()
                 key = tuple(replaced(e, {loop.var: following}) for e in cell.key)
                 later = replace(use, key=key)
-                if self.meet([later], stay.uses.values()):
+                if self.may_alias([later], stay.uses.values()):
                     continue
                 when = TRUE if cell.when is None else replaced(cell.when, {loop.var: following})
-                both = there if when == TRUE else Operation("and", (there, when))
+                both = has_next if when == TRUE else Operation("and", (has_next, when))
                 yield replace(cell, key=key, when=both)
 
-    def staying(
-        self, stay: _Stay, loop: Loop, others: list[_Stay], ends: tuple[int, int]
+    def evictions(
+        self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
     ) -> Iterator[Cell]:
-        """What goes after a step; what the next one reads only after the last step.
+        """The evictions after a step; cells that the next step reads only after the last step.
 
-        ``ends`` are the first and the last statement of the body that do something.
+        ``ends`` are the first and the last statement of the body that are not frees.
         """
-        last = Operation(">=" if loop.step > 0 else "<=", (_following(loop), loop.upper))
+        last = Operation(">=" if loop.step > 0 else "<=", (_next_value(loop), loop.upper))
         for use in stay.uses.values():
             again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
             stays = free or (again and use.store in self.ahead)
-            yield replace(use.evicted(), when=last) if stays else use.evicted()
+            yield replace(use.evict(), when=last) if stays else use.evict()
 
-    def reads_next(self, stay: _Stay, use: _CellUse, loop: Loop) -> bool:
-        """Whether a stay in the next step of a loop begins with a cell of this one."""
-        following = _following(loop)
+    def reads_next(self, stay: _Residency, use: _CellUse, loop: Loop) -> bool:
+        """Whether a residency of the next step reads this cell."""
+        following = _next_value(loop)
         return any(
             u.store == use.store
             and u.reads
@@ -254,54 +261,54 @@ class _Rewriter:
             for u in stay.uses.values()
         )
 
-    def meet(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
-        """Whether cells may be the same ones."""
-        return any(self.alike(a, b) for a in some for b in others)
+    def may_alias(self, some: Iterable[_CellUse], others: Iterable[_CellUse]) -> bool:
+        """Whether any two of these cells may alias."""
+        return any(self.may_be_same(a, b) for a in some for b in others)
 
-    def alike(self, a: _CellUse, b: _CellUse) -> bool:
-        """Whether two cells may be the same one."""
+    def may_be_same(self, a: _CellUse, b: _CellUse) -> bool:
+        """Whether two cells may alias."""
         return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
 
-    def stays(self, parts: list[_StatementMoves]) -> list[list[_Stay]]:
-        """From where to where cells are on the device, together those that may be the same one."""
-        found: list[list[_Stay]] = []
+    def residencies(self, parts: list[_StatementMoves]) -> list[list[_Residency]]:
+        """The residencies of the cells of a sequence, for each group of cells that may alias."""
+        result: list[list[_Residency]] = []
         for group in self.groups([part.uses for part in parts]):
-            runs: list[_Stay] = []
+            runs: list[_Residency] = []
             follows = False
             for k, part in enumerate(parts):
-                here = {p: u for p, u in part.uses.items() if p in group}
-                if self.meet(group.values(), part.inside):
+                own = {p: u for p, u in part.uses.items() if p in group}
+                if self.may_alias(group.values(), part.inside):
                     follows = False
-                if not here:
+                if not own:
                     near = any(u.left == NEAR for u in group.values())
                     follows = follows and (not near or isinstance(part.statement, Free))
                     continue
                 if not follows:
-                    runs.append(_Stay(first=k, last=k))
+                    runs.append(_Residency(first=k, last=k))
                 follows, last = True, runs[-1]
                 last.last = k
-                for place, use in here.items():
+                for place, use in own.items():
                     before = last.uses.get(place)
                     last.uses[place] = use if before is None else before.and_then(use)
-            found.append(runs)
-        return found
+            result.append(runs)
+        return result
 
     def groups(self, uses: list[_Uses]) -> list[dict[_StoredCell, _CellUse]]:
-        """Cells that may be the same one."""
+        """Groups of cells that may alias."""
         groups: list[dict[_StoredCell, _CellUse]] = []
         for place, use in {p: u for own in uses for p, u in own.items()}.items():
-            same = [g for g in groups if self.meet([use], g.values())]
+            same = [g for g in groups if self.may_alias([use], g.values())]
             groups = [g for g in groups if g not in same]
             merged = {p: u for g in same for p, u in g.items()}
             groups.append({**merged, place: use})
         return groups
 
-    def part(self, s: ProgramStatement) -> _StatementMoves:
-        """A statement of a sequence, and which cells it needs on the device."""
+    def transfers(self, s: ProgramStatement) -> _StatementMoves:
+        """A statement of a sequence with its transfers and uses."""
         match s:
             case Loop(body=body):
                 inner = self.within(body, s)
-                # It may have no step at all.
+                # The loop may run no step, and then overwrites nothing.
                 uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
                 return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
             case Guard(body=body):
@@ -315,20 +322,20 @@ class _Rewriter:
                 taken = (*carried, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case Block(carried=carried, made=made, read=read):
-                # Its calls may be made one by one, and then take what they write into.
+                # The runner may execute the calls one by one, which then read what they write into.
                 taken = (*carried, *made, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case _:
                 return _StatementMoves(statement=s, uses={})
 
     def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
-        """What a call does with cells."""
-        found: dict[_StoredCell, _CellUse] = {}
+        """The uses of offloaded cells by a call."""
+        uses: dict[_StoredCell, _CellUse] = {}
         for cells, reads in ((taken, True), (written, False)):
             for cell in cells:
                 if cell.store in self.away:
                     place = cell.store, slot(self.away[cell.store], cell.key)
-                    # What is computed of a param that was given is not written.
+                    # A param that the user passes is not written, so its old contents are needed.
                     old = reads or cell.store in self.params
                     use = _CellUse(
                         store=cell.store,
@@ -337,18 +344,18 @@ class _Rewriter:
                         anew=not old and cell.when is None,
                         left=self.reach[cell.store],
                     )
-                    found[place] = found[place].and_then(use) if place in found else use
-        return found
+                    uses[place] = uses[place].and_then(use) if place in uses else use
+        return uses
 
 
-def _following(loop: Loop) -> Arith:
-    """The variable of a loop in the next step."""
+def _next_value(loop: Loop) -> Arith:
+    """The value of a loop's variable in the next step."""
     return Operation("+", (loop.var, loop.step))
 
 
-def _flat(s: ProgramStatement) -> Iterator[ProgramStatement]:
+def _flattened(s: ProgramStatement) -> Iterator[ProgramStatement]:
     if isinstance(s, Sequence):
         for item in s.items:
-            yield from _flat(item)
+            yield from _flattened(item)
     else:
         yield s

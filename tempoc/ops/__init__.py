@@ -2,7 +2,7 @@
 
 In: types of operands, or their values, or their names in a kernel. Out: types of results, values
 (NumPy), or JAX text. Each operator is one class with all its rules; `catalog` names them all with
-their fields, `opdef` says what every one of them must be able to do.
+their fields, `definition/operator` is their common base class.
 
 May import: base, symbolic
 """

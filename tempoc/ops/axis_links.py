@@ -1,8 +1,8 @@
-"""Which axes of operands and results belong together: the tile rule of each operator.
+"""The correspondence of operand and result axes: the tiling rule of each operator.
 
-A *link* is one axis on its way through an operator. Where the operands are cut along their axes of
-a link, the results come out cut along theirs; where no result has the axis it is reduced, and the
-results for all parts must be combined (``combine.py``). Operands without an axis are needed whole.
+A *link* is one axis and its positions in the operands and results. If the operands are tiled along
+a link, the results are tiled along it, too; if no result has the axis, it is reduced, and the
+partial results of the tiles must be combined. Operands without the axis are needed in full.
 
     einsum("tk,kv->tv"):   t: (0, -) -> 0      k: (1, 0) -> reduced      v: (-, 1) -> 1
 
@@ -37,14 +37,14 @@ Same = Callable[[Expr, Expr], bool]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An axis: its place in each operand and in each result, ``None`` where they do not have it."""
+    """An axis: its position in each operand and each result; ``None`` for those without it."""
 
     operands: AxisPlaces
     results: AxisPlaces
 
     @property
     def is_reduced(self) -> bool:
-        """Whether the axis ends here."""
+        """Whether no result has the axis."""
         return all(r is None for r in self.results)
 
 
@@ -57,7 +57,7 @@ class AxisPart:
 
 
 def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
-    """All axes that can be followed through an operator on operands of these types.
+    """The links of an operator on operands of these types.
 
     ``same`` tells whether two extents provably agree.
     """
@@ -66,7 +66,7 @@ def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
 
 
 def narrowed(op: Op, link: Link, part: AxisPart) -> Op:
-    """The operator on a part of the link's axis: without the rest in what it says about shapes."""
+    """The operator on a part of the link's axis, with its shape attributes adjusted."""
 
     def cut(shape: Shape) -> Shape:
         (axis,) = link.results
@@ -94,23 +94,25 @@ def _elementwise(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
     """Axes from the last one; an operand without the axis, or with one element, is repeated."""
     shape = results[0].shape
     for axis in range(len(shape)):
-        places = _meeting([a.shape for a in args], shape, axis, same)
+        places = _broadcast_axes([a.shape for a in args], shape, axis, same)
         if places is not None:
             yield Link(places, (axis,))
 
 
-def _meeting(operands: Sequence[Shape], shape: Shape, axis: int, same: Same) -> AxisPlaces | None:
-    """The axes of operands that broadcast to a shape which meet at one axis of it."""
-    found: list[int | None] = []
+def _broadcast_axes(
+    operands: Sequence[Shape], shape: Shape, axis: int, same: Same
+) -> AxisPlaces | None:
+    """The axes of operands that are broadcast to one axis of a shape."""
+    axes: list[int | None] = []
     for operand in operands:
         place = axis - len(shape) + len(operand)
         if place < 0 or operand[place] == ONE:
-            found.append(None)
+            axes.append(None)
         elif same(operand[place], shape[axis]):
-            found.append(place)
+            axes.append(place)
         else:
             return None
-    return None if shape[axis] == ONE else tuple(found)
+    return None if shape[axis] == ONE else tuple(axes)
 
 
 def _reduction(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
@@ -146,7 +148,7 @@ def _matmul(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     left, right = (a.shape for a in args)
     batch = results[0].shape[: max(len(left), len(right), 2) - 2]
     for axis in range(len(batch)):
-        places = _meeting([left[:-2], right[:-2]], batch, axis, same)
+        places = _broadcast_axes([left[:-2], right[:-2]], batch, axis, same)
         if places is not None:
             yield Link(places, (axis,))
     rows = len(left) > 1
@@ -165,8 +167,8 @@ def _einsum(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     terms, result = op.letters(tuple(a.ndim for a in args))
     for letter in dict.fromkeys("".join(terms)):
         places = tuple(t.index(letter) if letter in t else None for t in terms)
-        found = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
-        plain = all(same(e, found[0]) and e != ONE for e in found)
+        extents = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
+        plain = all(same(e, extents[0]) and e != ONE for e in extents)
         if plain and not any(t.count(letter) > 1 for t in terms):
             yield Link(places, (result.index(letter) if letter in result else None,))
 
@@ -195,9 +197,9 @@ def _expand_dims(op: Op, args: Types, results: Types, same: Same) -> Iterator[Li
 
 def _squeeze(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     assert isinstance(op, Squeeze)
-    gone = axes_of(op.axes, args[0].ndim)
-    kept = [axis for axis in range(args[0].ndim) if axis not in gone]
-    for place, axis in enumerate(kept):
+    removed = axes_of(op.axes, args[0].ndim)
+    remaining = [axis for axis in range(args[0].ndim) if axis not in removed]
+    for place, axis in enumerate(remaining):
         yield Link((axis,), (place,))
 
 
@@ -277,7 +279,7 @@ def _take_along(op: Op, args: Types, results: Types, same: Same) -> Iterator[Lin
     shape = results[0].shape
     own = axis_of(op.axis, len(shape))
     for axis in range(len(shape)):
-        places = _meeting([a.shape for a in args], shape, axis, same)
+        places = _broadcast_axes([a.shape for a in args], shape, axis, same)
         if axis == own:
             yield Link((None, axis), (axis,))
         elif places is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.codegen.text.inline_values import folded
+from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import is_source_name, local_names
 from tempoc.codegen.text.wrap_lines import wrapped
 
@@ -52,7 +52,7 @@ FOLDED = {
 @pytest.mark.parametrize("name", FOLDED)
 def test_folded(name: str) -> None:
     before, after = FOLDED[name]
-    assert "\n".join(folded(before.split("\n"), {"h"}, 96)) == after
+    assert "\n".join(inlined(before.split("\n"), {"h"}, 96)) == after
 
 
 OPERATIONS = (
@@ -79,7 +79,7 @@ def functions(draw: st.DrawFn) -> list[str]:
 @settings(derandomize=True, max_examples=150, deadline=None)
 @given(functions())
 def test_the_same_is_computed(lines: list[str]) -> None:
-    assert run(folded(lines, (), 60)) == run(lines), lines
+    assert run(inlined(lines, (), 60)) == run(lines), lines
 
 
 def run(lines: list[str]) -> int:

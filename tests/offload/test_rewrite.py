@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
+from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
@@ -221,7 +221,7 @@ def test_what_cannot_be_with_the_host() -> None:
     program = there_and_back()
     grown = Store(name="w", dtype="f32", axes=(Axis(dim="t", size="T", least=4),), shape=(8,))
     stores = tuple(grown if s.name == "w" else s for s in program.stores)
-    assert movable(replace(program, stores=stores)) == ("x", "h", "g", "y")
+    assert offloadable(replace(program, stores=stores)) == ("x", "h", "g", "y")
     late = call(cell("y"), cell("h", Operation("-", ("T", 1))))
     found_out = replace(
         program,
@@ -229,7 +229,7 @@ def test_what_cannot_be_with_the_host() -> None:
         lengths=(FoundLength(bound="T", largest="M"),),
         tree=Sequence(items=(program.tree, late)),
     )
-    assert movable(found_out) == ("x", "w", "g", "y")
+    assert offloadable(found_out) == ("x", "w", "g", "y")
 
 
 # ------------------------------------------------------------------ what is refused

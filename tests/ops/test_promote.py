@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import inexact, join, promote
 from tempoc.ops.definition.types import DType, TensorType
@@ -32,7 +32,7 @@ def test_as_in_jax(a: tuple[DType, bool], b: tuple[DType, bool]) -> None:
     with jax.enable_x64(wide):
         dtype, weak = jax.dtypes.result_type(operand(a), operand(b), return_weak_type_flag=True)
     # In 64-bit mode JAX's weak numbers are wide by themselves; the language's never are.
-    expected = meant_by(np.dtype(dtype))
+    expected = dtype_of(np.dtype(dtype))
     if wide and weak:
         expected = {DType.F64: DType.F32, DType.I64: DType.I32}[expected]
     assert join(a, b) == (expected, bool(weak))

@@ -10,7 +10,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
+from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
 from tempoc.program.codec import dump, load
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bindings import Given, bind
@@ -37,7 +37,7 @@ def loaded(text: str, **how: object) -> tuple[Compilation, LoadedProgram]:
 
 def all_away(program: Program, reach: int) -> Program:
     """All stores that can be are with the host; with reach 1 they are loaded ahead."""
-    names = movable(program)
+    names = offloadable(program)
     found = offloaded(program, dict.fromkeys(names, reach), names if reach == 1 else ())
     assert load(dump(found)) == found
     return found

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
-from tempoc.codegen.kernels.vector_body import Together
-from tempoc.codegen.stores.array_sizes import lines as room_lines
-from tempoc.codegen.stores.array_sizes import rooms, with_rooms
+from tempoc.codegen.kernels.vector_body import VectorBody
+from tempoc.codegen.stores.array_sizes import dynamic_sizes, with_dynamic_sizes
+from tempoc.codegen.stores.array_sizes import size_lines as room_lines
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
-from tempoc.codegen.text.inline_values import folded
+from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.text.source_lines import shown
-from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, filled, wrapped
+from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Statement, Vector
@@ -29,15 +29,14 @@ from tempoc.symbolic.expr import product, sub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFunction:
-    """A kernel as text, and what a call of it must pass and gets back.
+    """A kernel as text, and its calling convention.
 
-    ``arguments`` and ``results`` name cells in coordinates of the statement;
-    ``bounds`` the keyword arguments, ``lengths`` what follows the coordinates in ``at``;
-    ``endings`` are the bounds of which the kernel says after its results whether they end;
-    ``checks`` the messages of the run-time checks, in which case
-    the function returns one more i32 (0, or the number from 1 of the check that failed); with
-    ``vector`` that and the place of the first failing point among all points. ``windows`` are read
-    by neighbouring points together.
+    ``arguments`` and ``results`` name cells in coordinates of the statement; ``bounds`` are the
+    keyword arguments, ``lengths`` follow the coordinates in ``at``. For each bound in ``endings``
+    the kernel returns, after its results, whether it ends at this point. ``checks`` are the
+    messages of the run-time checks; if there are any, the function also returns an i32: 0, or the
+    number from 1 of the check that failed; with ``vector`` a pair of that and the index of the
+    first failing point. ``windows`` are the slices that neighbouring points share.
     """
 
     name: str
@@ -65,9 +64,9 @@ def function(
     bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
     own = tuple(map(variable, (*(d.name for d in universe.dims), *bounds, *lengths)))
     taken = (*stages.imports.values(), *own)
-    sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
+    sizes = dynamic_sizes(stages.plan.needs.get(statement.name, ()), universe, taken)
     taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
-    stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
+    stages = replace(stages, dynamic_sizes=sizes, plan=with_dynamic_sizes(stages.plan, sizes))
     stages = replace(stages, windows=windows(statement, stages, taken))
     taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
     tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]
@@ -83,14 +82,14 @@ def function(
         points=product(sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
     )
-    write = writer or (Together if statement.vector else Body)
+    write = writer or (VectorBody if statement.vector else Body)
     body = write(statement, stages, out, names)
     results = body.run()
     returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         returned.append(body.failure())
-    kept = {local[m] for m in statement.members if is_source_name(m)}
-    lines = folded([*out.lines, _return(returned)], kept, WIDTH - len(INDENT))
+    named = {local[m] for m in statement.members if is_source_name(m)}
+    lines = inlined([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
@@ -141,14 +140,14 @@ def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> li
     line = f"def {name}({', '.join(parts)}):"
     if len(line) <= WIDTH:
         return [line]
-    return [f"def {name}(", *filled(parts, INDENT), "):"]
+    return [f"def {name}(", *packed(parts, INDENT), "):"]
 
 
 # ---------------------------------------------------------------- the docstring
 
 
 def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
-    """The equations as a docstring; what could end it is taken out."""
+    """The equations as a docstring, with quotes and backslashes escaped."""
     shown = [e.replace("\\", "\\\\").replace('"', "'") for e in equations] or [f"{name}."]
     if len(shown) == 1:
         return [f'"""{shown[0]}"""']

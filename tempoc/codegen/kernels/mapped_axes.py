@@ -1,18 +1,17 @@
-"""Positions of an array as a mapped axis: `x[t]`, for all `t` at once, is no gather.
+"""Reads of elements become mapped axes: `x[t]`, vectorized over `t`, needs no gather.
 
-A scan that ran over a whole dimension is an array without that dimension; who wants the result of
-step `t` takes its element `t`. Where all `t` are computed at once every point gets its own element
-from ``jax.vmap``, as if the array were the store of a tensor that varies with `t`::
+The result of a scan over a whole dimension is an array without that dimension; a consumer of step
+`t` reads its element `t`. In a kernel vectorized over `t`, ``jax.vmap`` gives each point its own
+element, as if the array were the store of a tensor that varies with `t`::
 
     def point(total_t):
         return jnp.tanh(total_t)
     y = jax.vmap(point)(total)
 
-So a statement is seen with such tensors: each stands for an array and one of its axes; and if the
-array itself comes from several points, as in ``x[t:T][:, t]``, those are of a dimension of their
-own. Likewise a
-tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, is one tensor for each of them,
-and every point gets its own element of each: slices of the store, one shifted against the other.
+The statement is rewritten to read such tensors, each an alias of an array and one of its axes. If
+the array itself holds several points, as in ``x[t:T][:, t]``, these get a dimension of their own.
+Likewise a tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, becomes one alias for
+each distance, mapped over slices of the store that are shifted against each other.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """A tensor over ``dim`` that stands for the elements of ``tensor`` along a spatial axis.
+    """A tensor over ``dim`` that is an alias of the elements of ``tensor`` along a spatial axis.
 
-    The point at hand reads it ``at`` its own index, give or take an expression over bounds.
+    A point reads it ``at`` its own index plus an expression over bounds.
     """
 
     name: str
@@ -51,10 +50,9 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
-    """A statement of one point with such tensors, and the stages that know them.
+    """The statement of one point with its aliases, and the stages extended by them.
 
-    ``origins`` has the tensor that each of them stands for; ``elements`` those that are elements of
-    arrays.
+    ``origins`` maps each alias to its tensor; ``elements`` has the aliases of array elements.
     """
 
     single: Statement
@@ -64,17 +62,17 @@ class Pointwise:
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
-    """What a statement does at one point, elements at its own position being read as tensors."""
+    """The statement of one point, with reads of elements at its own index as reads of aliases."""
     assert statement.single is not None
-    found = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
+    view = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
     for read in statement.single.reads:
         element = _element(read, statement, stages)
         if element is not None:
-            found = _with(found, read, element)
-    for tensor in dict.fromkeys(r.tensor for r in found.single.reads):
-        for read in _at_distances(found.single, tensor, statement, stages):
-            found = _apart(found, read)
-    return found
+            view = _with_element(view, read, element)
+    for tensor in dict.fromkeys(r.tensor for r in view.single.reads):
+        for read in _at_distances(view.single, tensor, statement, stages):
+            view = _with_shifted(view, read)
+    return view
 
 
 def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
@@ -83,16 +81,16 @@ def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
     entry = at.pop(dim)
     if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
         return None
-    found = sub(entry, Sym(dim))
-    return found if isinstance(found, Const) else None
+    distance = sub(entry, Sym(dim))
+    return distance if isinstance(distance, Const) else None
 
 
 def _at_distances(
     single: Statement, tensor: str, statement: Statement, stages: Stages
 ) -> list[Read]:
-    """The reads of a tensor at some distance, if not all accesses are at the same one.
+    """The reads of a tensor at constant distances, if the accesses have several distances.
 
-    None of what the point writes itself: that goes through the store.
+    None if a read is forwarded from a write of the same point: that goes through the store.
     """
     store = stages.plan.stores.get(tensor)
     reads = [r for r in single.reads if r.tensor == tensor]
@@ -100,29 +98,29 @@ def _at_distances(
     own = [v.dim for v in statement.vector]
     if store is None or any(r.forwarded for r in reads):
         return []
-    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all of the others
+    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
         return []
     dims, along = stages.statements.tensors[tensor].domain.dims, [a.dim for a in store.axes]
     accesses: list[Read | Write] = [*reads, *writes]
     if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
         return []
 
-    found = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
-    return list(found.values()) if along else []
+    distinct = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
+    return list(distinct.values()) if along else []
 
 
-def _apart(before: Pointwise, read: Read) -> Pointwise:
-    """The statement with the reads at one distance become reads of a tensor of their own."""
+def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
+    """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
     at = dict(zip(tensor.domain.dims, read.entries, strict=True))
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
-    return renamed(before, read, name, store)
+    return with_alias(before, read, name, store)
 
 
-def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
-    """The statement with equal reads become reads of a tensor of their own, in such a store."""
+def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
+    """The statement with all reads equal to ``read`` as reads of an alias with this store."""
     stages = before.stages
     tensor = stages.statements.tensors[read.tensor]
     while name in before.origins:
@@ -138,11 +136,11 @@ def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwis
             nodes[r.member] = replace(nodes[r.member], inputs=tuple(inputs))
             r = replace(r, tensor=name)
         reads.append(r)
-    one = replace(tensor, name=name, node=name, out=0)
+    alias = replace(tensor, name=name, node=name, out=0)
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: one}),
+        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: alias}),
         plan=replace(stages.plan, stores={**stages.plan.stores, name: replace(store, tensor=name)}),
     )
     return replace(
@@ -154,7 +152,7 @@ def renamed(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwis
 
 
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
-    """The elements of which a read takes the point's own."""
+    """The alias for a read of the element at the point's own index; ``None`` for other reads."""
     assert statement.single is not None
     op = stages.graph.nodes[read.member].op
     if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
@@ -162,8 +160,8 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
     written = written or any(a.behind for a in stages.plan.stores[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
-    own = op.entries[_slices(read) :]
-    parts = [(k, e) for k, e in enumerate(own) if any(d in _names(e) for d in dims)]
+    spatial_entries = op.entries[_slices(read) :]
+    parts = [(k, e) for k, e in enumerate(spatial_entries) if any(d in _names(e) for d in dims)]
     if written or len(parts) != 1:
         return None
     axis, part = parts[0]
@@ -179,60 +177,63 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
 
 
 def _slices(read: Read) -> int:
-    """How many axes of what is read are dimensions."""
+    """The number of leading axes that come from slices of dimensions."""
     return sum(isinstance(e, Slice) for e in read.entries)
 
 
 def _names(part: object) -> tuple[str, ...]:
-    """The symbols in what is taken of an axis."""
+    """The symbols in an entry of a spatial index."""
     parts = part if isinstance(part, tuple) else (part,)
     return tuple(s for e in parts if isinstance(e, Expr) for s in symbols(e))
 
 
-def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
-    """The statement with one read of an array at a position become a read of a tensor."""
+def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
+    """The statement with one read of an array element as a read of an alias."""
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
-    renamed = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
-    entries: dict[str, Entry] = dict(zip(renamed.values(), read.entries, strict=True))
+    row_dims = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
+    entries: dict[str, Entry] = dict(zip(row_dims.values(), read.entries, strict=True))
     entries[element.dim] = element.at
     dims = tuple(entries)
     if element.dim not in tensor.domain.dims:
         dims = stages.graph.universe.sorted(dims)
-    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in renamed.items()}))
+    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in row_dims.items()}))
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
-    one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
-    others = [replace(a, dim=renamed[a.dim]) for a in store.axes]
+    column = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
+    others = [replace(a, dim=row_dims[a.dim]) for a in store.axes]
     axes = (*others, BufferAxis(dim=element.dim, size=store.shape[axis]))
-    keys = tuple(replace(k, dim=renamed[k.dim]) for k in store.keys)
+    keys = tuple(replace(k, dim=row_dims[k.dim]) for k in store.keys)
     shape = _without(store.shape, axis)
-    rows = replace(store, tensor=one.name, keys=keys, axes=axes, shape=shape)
+    rows = replace(store, tensor=column.name, keys=keys, axes=axes, shape=shape)
     at = tuple(entries[d] for d in dims)
     reader = _reader(stages.graph.nodes[read.member], read, element, at)
     source = stages.graph.nodes[tensor.node]
-    source = replace(source, name=one.name, domain=domain, types=(type_,), inputs=())
+    source = replace(source, name=column.name, domain=domain, types=(type_,), inputs=())
     nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, one.name: one}),
-        plan=replace(stages.plan, stores={**stages.plan.stores, one.name: rows}),
+        statements=replace(
+            stages.statements,
+            tensors={**stages.statements.tensors, column.name: column},
+        ),
+        plan=replace(stages.plan, stores={**stages.plan.stores, column.name: rows}),
     )
-    new = replace(read, tensor=one.name, entries=at)
+    new = replace(read, tensor=column.name, entries=at)
     reads = tuple(new if r == read else r for r in before.single.reads)
     return Pointwise(
         single=replace(before.single, reads=reads),
         stages=changed,
-        elements={**before.elements, one.name: element},
-        origins={**before.origins, one.name: element.tensor},
+        elements={**before.elements, column.name: element},
+        origins={**before.origins, column.name: element.tensor},
     )
 
 
 def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
-    """The node that reads the tensor, at these entries."""
+    """The node that reads the alias, at these entries."""
     assert isinstance(node.op, SpatialIndex)
-    rest = _without(node.op.entries, _slices(read) + element.axis)
-    op = SpatialIndex(entries=rest) if rest else Copy()
+    entries = _without(node.op.entries, _slices(read) + element.axis)
+    op = SpatialIndex(entries=entries) if entries else Copy()
     edge = Edge(source=element.name, entries=at)
     return replace(node, op=op, inputs=(edge, *node.inputs[1:]))
 

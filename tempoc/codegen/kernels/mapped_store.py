@@ -11,7 +11,7 @@ from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class MappedStore:
     """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``.
 
     With ``element`` it stands for an array of another tensor, one of its spatial axes being ``t``.
@@ -28,10 +28,10 @@ class Home:
         gone = [k for k, a in enumerate(self.store.axes) if a.dim in done and a.dim in self.shifts]
         own = next(k for k, a in enumerate(self.store.axes) if a.dim == dim)
         left = [k for k in self.store.order if k not in gone]
-        return left.index(own) + self.before(dim)
+        return left.index(own) + self.spatial_before(dim)
 
     @property
-    def is_seen_in_part(self) -> bool:
+    def is_partial(self) -> bool:
         """Whether a point is given another array than all points together."""
         return bool(self.shifts) or any(a.begin is not None for a in self.store.axes)
 
@@ -42,6 +42,6 @@ class Home:
         cut = (k for k, a in enumerate(self.store.axes) if a.begin is not None)
         return next((left.index(k) for k in cut), None)
 
-    def before(self, dim: str) -> int:
+    def spatial_before(self, dim: str) -> int:
         """How many spatial axes stand before the axis of a dimension."""
         return self.element.axis if self.element and self.element.dim == dim else 0

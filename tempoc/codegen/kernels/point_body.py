@@ -1,9 +1,9 @@
-"""The body of one kernel: operands are fetched, members computed, stores updated, line by line.
+"""Emits the body of one kernel: reads of operands, computation of members, updates of stores.
 
 Order matters where a store is both read and written. Reads of *old* rows come before the update;
 reads that include the row just written (``Read.forwarded``) come after it, from the updated store,
-so that nothing keeps the old contents alive and XLA updates in place. A forwarded read of exactly
-the row just written does not go through the store at all.
+so that the old contents are dead at the update and XLA updates in place. A forwarded read of
+exactly the row just written uses the value itself (store-to-load forwarding).
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from functools import partial
 from tempoc.base.names import Names
 from tempoc.codegen.stores import access
 from tempoc.codegen.stores.access import KernelFrame
-from tempoc.codegen.stores.branches import served_by, wanted_outside
-from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages, either
-from tempoc.codegen.stores.padding_zeros import has_many_ends, is_zeros
-from tempoc.codegen.stores.ring_order import unordered
+from tempoc.codegen.stores.branches import branch_members, outputs_used_outside
+from tempoc.codegen.stores.context import (
+    KernelArgument,
+    KernelCell,
+    KernelResult,
+    Stages,
+    merge_results,
+)
+from tempoc.codegen.stores.padding_zeros import ends_vary, has_zero_padding
+from tempoc.codegen.stores.ring_order import order_free_operands
 from tempoc.codegen.stores.slots import same_slots
-from tempoc.codegen.stores.window_axis import numbers
+from tempoc.codegen.stores.window_axis import window_positions
 from tempoc.codegen.text.naming import access_name
 from tempoc.memory.plan_types import Buffer
 from tempoc.ops.control.effects import EffectOp
@@ -30,7 +36,7 @@ from tempoc.ops.definition.operator import EmittedValue, OperandError
 from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
-from tempoc.ops.emission.ragged_layout import plain, settled
+from tempoc.ops.emission.ragged_layout import resolve_layout, valid_first
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
@@ -43,7 +49,7 @@ from tempoc.symbolic.walk import substitute
 
 
 class Body:
-    """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
+    """Emits one kernel: call ``run`` once, then read ``arguments`` and the emitter's lines."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         self.statement = statement
@@ -57,9 +63,10 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
-        self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
+        # By tensor, the vectorized dimensions along which all points read the whole tensor.
+        self.shared: Mapping[str, Sequence[str]] = {}
         self._owners = owners(stages.graph, statement.members)
-        self._unordered = unordered(statement, stages)
+        self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -70,8 +77,8 @@ class Body:
     def run(self) -> tuple[KernelResult, ...]:
         """Write the whole body; the results in the order of the statement's writes."""
         for read in self.statement.reads:
-            if not self._is_local(read.member, read.slot) and self._written_row(read) is None:
-                self._argument(self._cell(read), self._needed(read))
+            if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
+                self._argument(self._cell(read), self._old_content_condition(read))
         for write in self.statement.writes:
             if self._store(write).axes:
                 self._argument(self._cell(write))
@@ -96,62 +103,66 @@ class Body:
         elif (op := access.row_pick(node)) is not None and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, op)
         elif any(owner[0] == name for owner in self._owners.values()):
-            served = served_by(name, self.statement.members, self._owners)
-            self._choice(name, node, served)
+            served = branch_members(name, self.statement.members, self._owners)
+            self._emit_cond(name, node, served)
             computed += served
         else:
             self._emit(name, node)
-        if name not in self._owners:  # else with what it serves
+        if name not in self._owners:  # members of a branch are stored after their ``cond``
             self._pending += [
                 w for w in self.statement.writes if w.member in computed and self._store(w).axes
             ]
 
     def _emit(self, name: str, node: Node) -> None:
-        """Write what the operator says."""
-        args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
+        """Emit the operator of a member."""
+        args = tuple(self._raw_operand(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
-        if (here := numbers(node.op, types, self.stages.windows, self.out)) is not None:
-            self._values[name, 0] = self._as(here, node.types[0])
+        if (
+            positions := window_positions(node.op, types, self.stages.windows, self.out)
+        ) is not None:
+            self._values[name, 0] = self._converted(positions, node.types[0])
             return
-        args, sides = settled(node.op, args, types, same, self.out)
+        args, sides = resolve_layout(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
-        for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
+        for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
             value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
-            self._values[name, k] = self._as(value, wanted)
+            self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
-        """The node's types with extents as they follow from the operands', which decide padding.
+        """The node's types with the extents inferred from the operands, which decide the padding.
 
-        Extents that are equal for another reason than being written alike may be padded
-        differently.
+        Extents that are provably equal but written differently may have different paddings.
         """
         ragged = any(v.is_ragged(k) for v in args for k in range(v.type.ndim))
         if not ragged or not any(t.shape for t in node.types):
             return node.types
         facts = DomainFacts(self.stages.space, node.domain)
         try:
-            found = node.op.infer(tuple(v.type for v in args), facts)
+            inferred = node.op.infer(tuple(v.type for v in args), facts)
         except OperandError:
             return node.types
-        pairs = zip(node.types, found, strict=True)
+        pairs = zip(node.types, inferred, strict=True)
         return tuple(replace(type_, shape=other.shape) for type_, other in pairs)
 
     def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
 
-    def _choice(self, name: str, node: Node, served: list[str]) -> None:
-        """A ``cond`` with nodes that it serves: functions within.
+    def _emit_cond(self, name: str, node: Node, served: list[str]) -> None:
+        """Emit a ``cond`` and the members of its branches as nested functions.
 
-        What others read of these nodes, where the same branch is taken, is a result too.
+        Outputs of these members that have other consumers are results of the ``cond``, too.
         """
         condition = self._operand(name, 0).text
         for member in served:
             self._fetch_points(member)
-        results = [(name, 0), *wanted_outside(name, served, self.statement, self.stages.graph)]
+        results = [
+            (name, 0),
+            *outputs_used_outside(name, served, self.statement, self.stages.graph),
+        ]
         types = [self.stages.graph.nodes[m].types[out] for m, out in results]
         branches = (partial(self._branch, name, results, slot) for slot in (1, 2))
         then, orelse = map(self.out.apart, branches)
@@ -161,20 +172,20 @@ class Body:
             self._values[output] = EmittedValue(text, type_, self._padded(type_))
 
     def _fetch_points(self, member: str) -> None:
-        """Fetch what a member of a branch reads at points: stores are not to go into branches.
+        """Fetch the rows that a member of a branch reads, so that branches do not capture stores.
 
-        What it reads of this instance's own writes must be there before the branch is.
+        Pending writes that it reads are flushed before the branch.
         """
         for read in [r for r in self.statement.reads if r.member == member]:
             if self._is_local(member, read.slot):
                 continue
             if read.forwarded:
-                self._bring_up(read.tensor)
+                self._flush(read.tensor)
             if not any(isinstance(e, Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
     def _branch(self, name: str, results: list[tuple[str, int]], slot: int) -> str:
-        """Write the members that one branch computes; the texts of results, 0 if not computed."""
+        """Emit the members of one branch; the texts of all results, zeros for the other's."""
         values, fetched = dict(self._values), dict(self._fetched)
         for member in self.statement.members:
             if self._owners.get(member) == (name, slot):
@@ -185,12 +196,12 @@ class Body:
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
                 value = zeros(type_, self.out)
-            texts.append(self.out.align(plain(value, self.out), self._padded(type_)).text)
+            texts.append(self.out.align(valid_first(value, self.out), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
     def _row_of(self, name: str, op: Pick) -> EmittedValue:
-        """The one row that an index chooses of a slice; the slice itself is not read."""
+        """The row of a slice that an index selects, read without the slice."""
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
         tensor = self.stages.statements.tensors[read.tensor]
@@ -198,45 +209,45 @@ class Body:
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            self._flush(read.tensor)
         store, contents, hint = self._store(read), self._contents(read), self._hint(name)
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
         value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
-        return self.out.align(plain(value, self.out), self._padded(type_))
+        return self.out.align(valid_first(value, self.out), self._padded(type_))
 
-    def _bring_up(self, tensor: str) -> None:
-        """Make pending writes of a tensor visible, after what reads its old contents."""
+    def _flush(self, tensor: str) -> None:
+        """Flush the pending writes of a tensor, after the reads of its old contents."""
         self._fetch_old(tensor)
         self._update([tensor])
 
     def _hint(self, member: str) -> str:
-        """The node's name; with the dimensions of the row where that is the name of its store."""
-        base, store = self.stages.called(member), self.stages.plan.stores.get(member)
+        """A name for the result; with the dimensions of the row if its store has the same name."""
+        base, store = self.stages.local_name(member), self.stages.plan.stores.get(member)
         if store is None or all(base != a.name for a in self.arguments.values()):
             return base
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> EmittedValue:
-        return plain(self._given(member, slot), self.out)
+        return valid_first(self._raw_operand(member, slot), self.out)
 
-    def _given(self, member: str, slot: int) -> EmittedValue:
-        """An operand; axes may have their garbage first (``EmittedValue.last``)."""
+    def _raw_operand(self, member: str, slot: int) -> EmittedValue:
+        """An operand, of which the padding may come first (``EmittedValue.last``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
-            return self._as(self._values[edge.source, edge.out], type_)
+            return self._converted(self._values[edge.source, edge.out], type_)
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
-        row = self._written_row(read)
+        row = self._forwarded_write(read)
         if row is not None:
-            return self._as(self._values[row.member, row.out], type_)
+            return self._converted(self._values[row.member, row.out], type_)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            self._flush(read.tensor)
         return self._fetch(read)
 
-    def _as(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
-        """A local value at the type (and padded extents) under which it is used."""
+    def _converted(self, value: EmittedValue, type_: TensorType) -> EmittedValue:
+        """A local value converted to the type and padded extents of its use."""
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
@@ -249,8 +260,8 @@ class Body:
         same = tuple(Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
         return edge.source in self.statement.members and edge.entries == same
 
-    def _written_row(self, read: Read) -> Write | None:
-        """The write of this instance that gives exactly what the read wants."""
+    def _forwarded_write(self, read: Read) -> Write | None:
+        """The earlier write of this instance that the read can be forwarded from, if any."""
         if not read.forwarded:
             return None
         order = self.statement.members
@@ -284,17 +295,17 @@ class Body:
 
     def _argument(self, cell: KernelCell, when: Expr = TRUE) -> None:
         if cell in self.arguments:
-            known = self.arguments[cell]
-            self.arguments[cell] = replace(known, when=disjunction(known.when, when))
+            argument = self.arguments[cell]
+            self.arguments[cell] = replace(argument, when=disjunction(argument.when, when))
             return
         tensor, key = cell
         dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
-        name = self.names.fresh(access_name(self.stages.called(tensor), dims, key))
+        name = self.names.fresh(access_name(self.stages.local_name(tensor), dims, key))
         self.arguments[cell] = KernelArgument(cell=cell, name=name, when=when)
         self._latest[cell] = name
 
     def _fetch_old(self, tensor: str) -> None:
-        """Fetch what later members read of the tensor's old contents, before it is overwritten."""
+        """Fetch the reads of the tensor's old contents before it is overwritten."""
         if any(w.tensor == tensor for w in self._pending):
             for read in self.statement.reads:
                 local = self._is_local(read.member, read.slot)
@@ -311,8 +322,8 @@ class Body:
         store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
-        hint = access_name(self.stages.called(read.tensor), axes, [at[d] for d in axes])
-        if axes and hint == self.stages.called(read.tensor):
+        hint = access_name(self.stages.local_name(read.tensor), axes, [at[d] for d in axes])
+        if axes and hint == self.stages.local_name(read.tensor):
             hint = "_".join([hint, *axes])
         name = self._contents(read)
         turned = (read.member, read.slot) in self._unordered
@@ -320,60 +331,60 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
-        near = array.gathered or array.amid
-        finite = not near and is_zeros(read, self.statement, self.stages, turned)
-        many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
-        shared = name if many and name == self.arguments[self._cell(read)].name else ""
+        displaced = array.gathered or array.amid
+        finite = not displaced and has_zero_padding(read, self.statement, self.stages, turned)
+        differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
+        shared = name if differs and name == self.arguments[self._cell(read)].name else ""
         value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
 
-    def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
-        """Earlier writes of this instance that meet the read's cell at some points, and where."""
+    def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
+        """Earlier writes of this instance that may be of the read's cell, with the conditions."""
         if not read.forwarded:
             return []
-        cell, order, found = self._cell(read), self.statement.members, []
+        cell, order, overlaps = self._cell(read), self.statement.members, []
         for w in self.statement.writes:
             earlier = order.index(w.member) < order.index(read.member)
             if w.tensor != read.tensor or not earlier:
                 continue
-            there = self._cell(w)
-            if there == cell and self._store(w).axes:
-                continue  # the very array that `_update` has brought up to date
-            pairs = zip(cell[1], there[1], strict=True)
+            written = self._cell(w)
+            if written == cell and self._store(w).axes:
+                continue  # the array itself, which `_update` has written
+            pairs = zip(cell[1], written[1], strict=True)
             meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
             if not self.frame.proves(negation(meet)):
-                found.append((w, meet))
-        return found
+                overlaps.append((w, meet))
+        return overlaps
 
-    def _needed(self, read: Read) -> Expr:
-        """Where a read wants the old content of its cell: unless this instance replaces it."""
+    def _old_content_condition(self, read: Read) -> Expr:
+        """The condition that a read needs the old content of its cell: no write replaces it."""
         if self._store(read).axes:
             return TRUE
-        return conjunction(*(negation(meet) for _, meet in self._meetings(read)))
+        return conjunction(*(negation(meet) for _, meet in self._overlapping_writes(read)))
 
     def _contents(self, read: Read) -> str:
-        """The array that a read looks into, with what this instance wrote into it."""
+        """The array that a read accesses, including earlier writes of this instance."""
         name = self._latest[self._cell(read)]
-        for w, meet in self._meetings(read):
+        for w, meet in self._overlapping_writes(read):
             new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
             name = self.out.bind(name, f"jnp.where({self.out.index(meet)}, {new}, {name})")
         return name
 
     def _row(self, write: Write) -> str:
-        """What a write stores: the member's result, with the dtype and extents of the store."""
-        value = plain(self._values[write.member, write.out], self.out)
+        """The value of a write: the member's result with the dtype and extents of the store."""
+        value = valid_first(self._values[write.member, write.out], self.out)
         tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
-        if value.type.ndim < type_.ndim:  # a literal for all of it
+        if value.type.ndim < type_.ndim:  # a literal, broadcast
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
         dims = tensor[write.tensor].domain.dims
         at = dict(zip(dims, write.point, strict=True))
-        here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
-        return self.out.align(EmittedValue(text, here, value.padded), store.shape).text
+        row_type = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
+        return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
 
     def _update(self, tensors: list[str]) -> None:
-        """Write pending rows of these tensors into their stores."""
+        """Emit the pending writes of these tensors."""
         for w in [w for w in self._pending if w.tensor in tensors]:
             self._pending.remove(w)
             name = self._latest[cell := self._cell(w)]
@@ -387,13 +398,15 @@ class Body:
                 self.out.assign(name, text)
 
     def _results(self) -> tuple[KernelResult, ...]:
-        found: dict[KernelCell, KernelResult] = {}
+        results: dict[KernelCell, KernelResult] = {}
         for w in self.statement.writes:
             cell = self._cell(w)
             if self._store(w).axes:
-                found[cell] = KernelResult(cell=cell, text=self._latest[cell])
+                results[cell] = KernelResult(cell=cell, text=self._latest[cell])
                 continue
             where = TRUE if self.frame.proves(w.where) else w.where
             result = KernelResult(cell=cell, text=self._row(w), where=where)
-            found[cell] = either(found[cell], result, self.out) if cell in found else result
-        return tuple(found.values())
+            results[cell] = (
+                merge_results(results[cell], result, self.out) if cell in results else result
+            )
+        return tuple(results.values())

@@ -1,8 +1,8 @@
-"""Windows of many points: one part of an array for some neighbours, instead of a copy for each.
+"""Sliding windows in vectorized kernels: neighbouring points share one slice of the array.
 
-``k[max(0, t-255):t+1]``, for all ``t`` at once, would be as many overlapping copies. Neighbours
-read nearly the same; so points are computed some at a time, with that part of the array which these
-need together, and each looks at its own elements of it::
+``k[max(0, t-255):t+1]``, vectorized over ``t``, would copy one window for each ``t``. Neighbours
+read nearly the same elements, so points are computed in blocks, each with the slice that covers its
+windows, and each point masks the elements outside of its own window::
 
     def point(t, q, k, t_from):
         t_near = k.shape[0]
@@ -11,8 +11,8 @@ need together, and each looks at its own elements of it::
         valid = (spots >= jnp.maximum(0, t-255)) & (spots < t+1)
     y = in_windows(point, lambda t: jnp.maximum(0, t-255), 256, ...)(q, k)
 
-There are about twice as many scores, but products of matrices make them. A statement is seen with a
-tensor of its own for each such part.
+That computes about twice as many scores, but by products of matrices. The statement is rewritten to
+read an alias of the tensor for each such slice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.codegen.kernels.mapped_axes import Pointwise, renamed
+from tempoc.codegen.kernels.mapped_axes import Pointwise, with_alias
 from tempoc.codegen.kernels.vmap_batches import bytes_text
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
@@ -33,9 +33,9 @@ from tempoc.symbolic.expr import ONE, ZERO, Slice, Sym, add, compare, conjunctio
 from tempoc.symbolic.walk import evaluate, extent, substitute, symbols
 
 WIDE = 16
-"""From so many elements on, copies of windows are more work than scores that nobody wants."""
+"""From this width on, copying windows costs more than computing the masked scores."""
 LEAST = 64
-"""So many points at a time at least, as long as memory allows."""
+"""The least number of points in a block, as far as memory allows."""
 
 _IN_WINDOWS = '''\
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
@@ -90,15 +90,15 @@ def in_windows(batch: int) -> str:
 
 
 def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[WindowAxis, ...]:
-    """The windows that points of a statement read together; one at most, the heaviest."""
+    """The window that points of a statement share; at most one, that with the most work."""
     if statement.single is None:
         return ()
-    found: dict[tuple[str, Slice], int] = {}
+    weights: dict[tuple[str, Slice], int] = {}
     for read in statement.single.reads:
         window = _window(read, statement, stages)
         if window is not None:
-            found[window] = max(found.get(window, 0), _weight(read, window, stages))
-    heavy = {window: weight for window, weight in found.items() if weight}
+            weights[window] = max(weights.get(window, 0), _weight(read, window, stages))
+    heavy = {window: weight for window, weight in weights.items() if weight}
     if not heavy:
         return ()
     dim, entry = max(heavy, key=lambda w: heavy[w])
@@ -109,17 +109,17 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
     return (WindowAxis(dim=dim, entry=entry, width=width, size=size, start=start),)
 
 
-def seen(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
-    """What a statement does at one point, parts of arrays being read as tensors."""
-    found = before
+def with_window(before: Pointwise, statement: Statement, window: WindowAxis) -> Pointwise:
+    """The statement of one point, with reads of the window as reads of aliases."""
+    view = before
     for read in before.single.reads:
-        own = _window(read, replace(statement, single=before.single), before.stages)
-        if own == (window.dim, window.entry) and read in found.single.reads:
+        read_window = _window(read, replace(statement, single=before.single), before.stages)
+        if read_window == (window.dim, window.entry) and read in view.single.reads:
             at = dict(zip(_dims(read, before.stages), read.entries, strict=True))
             along = next(d for d, e in at.items() if e == window.entry)
             store = window.part(before.stages.plan.stores[read.tensor], along)
-            found = renamed(found, read, f"{read.tensor}@near", store)
-    return found
+            view = with_alias(view, read, f"{read.tensor}@near", store)
+    return view
 
 
 def _dims(read: Read, stages: Stages) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def _dims(read: Read, stages: Stages) -> tuple[str, ...]:
 
 
 def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slice] | None:
-    """The dimension along which a read is a window around the point, and the window."""
+    """The dimension over which a read's window slides, and the window; ``None`` for other reads."""
     store, single = stages.plan.stores.get(read.tensor), statement.single
     assert single is not None
     own = [v.dim for v in statement.vector]
@@ -146,7 +146,7 @@ def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slic
         return None
     (dim,) = named
     others = [s for d, e in at.items() if d != along for s in symbols(e)]
-    if dim in others or axis.begin is not None or not _walks(entry, dim, single, stages):
+    if dim in others or axis.begin is not None or not _is_sliding(entry, dim, single, stages):
         return None
     return dim, entry
 
@@ -155,23 +155,23 @@ def _named(e: Slice, dims: list[str]) -> list[str]:
     return [d for d in dims if d in symbols(e)]
 
 
-def _walks(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
-    """Whether each point's window begins where that of the one before does, or one later.
+def _is_sliding(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
+    """Whether each point's window begins where the previous one does, or one element later.
 
-    Its length must vary, since one that is the same everywhere is no padded axis. What begins or
-    ends at one place for all points is read whole.
+    Its length must vary, since an axis of constant length is not padded. Slices that begin or end
+    at one position for all points are not windows: they are read whole.
     """
     count = extent(entry)
     if any(dim not in symbols(e) for e in (count, entry.lo, entry.hi)):
         return False
-    gone = sub(substitute(entry.lo, {dim: add(Sym(dim), ONE)}), entry.lo)
-    steps = conjunction(compare(">=", gone, ZERO), compare("<=", gone, ONE))
-    # Everywhere, since neighbours may have points between them that compute nothing.
+    shift = sub(substitute(entry.lo, {dim: add(Sym(dim), ONE)}), entry.lo)
+    steps = conjunction(compare(">=", shift, ZERO), compare("<=", shift, ONE))
+    # Not only on the domain, since points between neighbours may lie outside of it.
     return stages.space.implies(Domain(single.domain.dims), steps)
 
 
 def _weight(read: Read, window: tuple[str, Slice], stages: Stages) -> int:
-    """How many numbers a copy of the window would have that meets others in a product, or 0."""
+    """The number of elements of a window that is an operand of a product; else 0."""
     if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
         return 0
     rows, *others = _sizes(read, window, stages)
@@ -180,10 +180,10 @@ def _weight(read: Read, window: tuple[str, Slice], stages: Stages) -> int:
 
 
 def _sizes(read: Read, window: tuple[str, Slice], stages: Stages) -> Iterator[int]:
-    """Typical extents: of the window, then of what is read at each of its positions."""
+    """Typical extents: of the window, then of the store's spatial axes."""
     universe = stages.graph.universe
     values = typical_bounds(universe)
-    wide = stages.room.upper_bound(extent(window[1]), stages.graph.nodes[read.member].domain)
+    wide = stages.size_space.upper_bound(extent(window[1]), stages.graph.nodes[read.member].domain)
     yield evaluate(wide, values)
     store = stages.plan.stores[read.tensor]
     for e in store.shape:

@@ -1,16 +1,16 @@
-"""The body of a kernel that computes all points of some dimensions at once.
+"""Emits the body of a kernel that is vectorized over some dimensions.
 
-Inside stands the kernel of a single point, written by ``Body`` as if it were alone; ``jax.vmap``
-runs it at all points::
+An inner function, emitted by ``Body``, computes a single point; ``jax.vmap`` maps it over all
+points::
 
     def point(t, x):
         return jnp.tanh(x)
     y = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
 
-What a point touches only at its own index is *mapped*: the inner function sees those stores without
-that axis. Everything else is read whole, at traced indices. Rows that points write come out side by
-side and go into their store together; only a store that a point reads again after it has written
-there goes through the function as a whole.
+Stores that a point accesses only at its own index are *mapped*: the inner function gets them
+without that axis. All others are passed whole and read at traced indices. The rows that points
+write are results of the ``vmap``, and one update writes them into their store; only a store that a
+point reads after writing it passes through the inner function.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.mapped_axes import pointwise, shift
-from tempoc.codegen.kernels.mapped_store import Home
+from tempoc.codegen.kernels.mapped_store import MappedStore
 from tempoc.codegen.kernels.point_body import Body
-from tempoc.codegen.kernels.shared_windows import seen
-from tempoc.codegen.kernels.vmap_batches import axes_text, bytes_of_a_point, joined, vmapped
-from tempoc.codegen.stores.access import out_of_order
+from tempoc.codegen.kernels.shared_windows import with_window
+from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, vmapped
+from tempoc.codegen.stores.access import from_axis_order
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.memory.plan_types import Buffer, BufferAxis
@@ -51,25 +51,25 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True)
 class _RowStart:
-    """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+    """Where rows start along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
 
     start: str
     whole: bool
     single: bool = False
 
 
-class Together:
-    """Writes one kernel as ``Body`` does; ``run`` once."""
+class VectorBody:
+    """Emits one vectorized kernel, with the interface of ``Body``; call ``run`` once."""
 
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         assert statement.single is not None
         self.statement = statement
-        one = pointwise(statement, stages)
+        view = pointwise(statement, stages)
         self.window = next(iter(stages.windows), None)
         if self.window is not None:
-            one = seen(one, statement, self.window)
-        self.single, self.stages, self.elements = one.single, one.stages, one.elements
-        self.origins = one.origins
+            view = with_window(view, statement, self.window)
+        self.single, self.stages, self.elements = view.single, view.stages, view.elements
+        self.origins = view.origins
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -77,19 +77,22 @@ class Together:
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
         accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
-        self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
-        again = {r.tensor for r in self.single.reads if r.forwarded}
-        self.rows = {
-            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
+        self.mapped_stores = {
+            t: self._mapped_store(t) for t in dict.fromkeys(a.tensor for a in accesses)
+        }
+        read_back = {r.tensor for r in self.single.reads if r.forwarded}
+        self.row_writes = {
+            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in read_back
         }
         self._latest: dict[KernelCell, str] = {}
         self._fault = ""
 
     def run(self) -> tuple[KernelResult, ...]:
-        """Write the function of a point, its ``vmap`` and the updates of stores."""
-        body = Body(*self._inside(), self.out, self.names)
+        """Emit the function of a point, its ``vmap`` and the updates of stores."""
+        body = Body(*self._point_statement(), self.out, self.names)
         body.shared = {
-            t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
+            t: [d for d in self.vector if d not in home.shifts]
+            for t, home in self.mapped_stores.items()
         }
         inner: list[KernelResult] = []
 
@@ -99,17 +102,17 @@ class Together:
 
         block = self.out.apart(write)
         self.out.checks += block.checks
-        # What points are given whole first: who takes elements of it uses the same name.
+        # Arrays passed whole come first, so that aliases of their elements share the name.
         for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
-            self._outer(argument)
+            self._kernel_argument(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
-        made = self._call(block, inner, list(body.arguments.values()))
-        self._fault = made[len(inner)] if block.checks else ""
-        found: dict[KernelCell, KernelResult] = {}
-        for result, text in zip(inner, made, strict=False):
+        outputs = self._call(block, inner, list(body.arguments.values()))
+        self._fault = outputs[len(inner)] if block.checks else ""
+        results: dict[KernelCell, KernelResult] = {}
+        for result, text in zip(inner, outputs, strict=False):
             stored = self._stored(result, text)
-            found[stored.cell] = stored
-        return tuple(found.values())
+            results[stored.cell] = stored
+        return tuple(results.values())
 
     def failure(self) -> str:
         """The number of the check that failed at the first point where one did, and which point."""
@@ -117,19 +120,19 @@ class Together:
         first = self.out.bind("first", f"jnp.argmax({every} != 0)")
         return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
 
-    def _outer(self, argument: KernelArgument) -> KernelArgument:
-        """What the kernel is given for an argument of a point."""
+    def _kernel_argument(self, argument: KernelArgument) -> KernelArgument:
+        """The argument of the kernel for an argument of the inner function."""
         tensor, key = argument.cell
         if tensor not in self.origins:
             return self.arguments.setdefault(argument.cell, argument)
         cell = self.origins[tensor], self._slot(self.origins[tensor], key)
         if cell not in self.arguments:
-            name = self.names.fresh(self.stages.called(cell[0]))
+            name = self.names.fresh(self.stages.local_name(cell[0]))
             self.arguments[cell] = replace(argument, cell=cell, name=name)
         return self.arguments[cell]
 
     def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The key of what the points read, as they say it where they write there as well."""
+        """The key of a read array, as written by the write of the same array, if there is one."""
         store = self.stages.plan.stores[tensor]
         dims = self.stages.statements.tensors[tensor].domain.dims
         for write in self.single.writes if store.keys else ():
@@ -142,34 +145,34 @@ class Together:
 
     # ------------------------------------------------------------ one point
 
-    def _home(self, tensor: str) -> Home:
-        """Which dimensions every access takes at the point's own index, all at one distance."""
+    def _mapped_store(self, tensor: str) -> MappedStore:
+        """The store, with the dimensions that all accesses take at one distance from the point."""
         dims = self.stages.statements.tensors[tensor].domain.dims
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
         accesses += [w for w in self.single.writes if w.tensor == tensor]
         store = self.stages.plan.stores[tensor]
         shifts: dict[str, Expr] = {}
         for dim in (a.dim for a in store.axes if a.dim in self.vector):
-            found = {shift(a, dims, dim) for a in accesses}
-            only = found.pop()
-            if not found and only is not None:
-                shifts[dim] = only
+            distances = {shift(a, dims, dim) for a in accesses}
+            distance = distances.pop()
+            if not distances and distance is not None:
+                shifts[dim] = distance
         element = self.elements.get(tensor)
         if element is not None:
             shifts[element.dim] = sub(element.at, Sym(element.dim))
-        return Home(store=store, shifts=shifts, element=element)
+        return MappedStore(store=store, shifts=shifts, element=element)
 
-    def _inside(self) -> tuple[Statement, Stages]:
-        """The statement of a point, and the stages as it sees them."""
+    def _point_statement(self) -> tuple[Statement, Stages]:
+        """The statement of one point, and the stages with the stores that it gets."""
         stores, tensors = dict(self.stages.plan.stores), dict(self.stages.statements.tensors)
-        for name, home in self.homes.items():
+        for name, home in self.mapped_stores.items():
             axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
             stores[name] = replace(home.store, axes=axes)
         writes = list(self.single.writes)
         for k, w in enumerate(writes):
-            if (alias := _alias(w, k)) in self.rows:
+            if (alias := _alias(w, k)) in self.row_writes:
                 writes[k] = replace(w, tensor=alias)
-                stores[alias] = replace(self.homes[w.tensor].store, tensor=alias, axes=())
+                stores[alias] = replace(self.mapped_stores[w.tensor].store, tensor=alias, axes=())
                 tensors[alias] = replace(tensors[w.tensor], name=alias)
         single = replace(self.single, writes=tuple(writes))
         others = (s for s in self.stages.statements.statements if s.name != single.name)
@@ -182,59 +185,59 @@ class Together:
     def _call(
         self, block: KernelBlock, inner: Sequence[KernelResult], arguments: Sequence[KernelArgument]
     ) -> list[str]:
-        """Write the function of a point and its call; the names of what it gives for all points."""
+        """Emit the function of a point and its mapped call; the names of the results."""
         if not block.lines and not block.checks:
-            same = [self._unchanged(r, arguments) for r in inner]
+            same = [self._passed_through(r, arguments) for r in inner]
             if all(same):
                 return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
-        size = bytes_of_a_point(replace(self.statement, single=self.single), self.stages)
-        moving = [a for a in arguments if self.homes[a.cell[0]].is_seen_in_part]
+        size = point_bytes(replace(self.statement, single=self.single), self.stages)
+        moving = [a for a in arguments if self.mapped_stores[a.cell[0]].is_partial]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
-        mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
+        mapped = {d for a in moving for d in self.mapped_stores[a.cell[0]].shifts}
         indices = [d for d in self.vector if variable(d) in words or d not in mapped]
         point = self.names.fresh("point")
-        given = {a.name: self._outer(a).name for a in arguments}
+        given = {a.name: self._kernel_argument(a).name for a in arguments}
         for array, name in self.out.ahead.items():
             self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({given.get(array, array)}))")
         starts = [self.window.start] if self.window else []
         parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
         self.out.lines.append(f"def {point}({', '.join(parameters)}):")
-        sizes = self._near(moving) if self.window and self.window.size in words else []
+        sizes = self._window_size(moving) if self.window and self.window.size in words else []
         lines = (*sizes, *block.lines, f"return {joined(returned)}")
         self.out.lines += [f"    {line}" for line in lines]
-        each = point
+        mapper = point
         inside = len(starts)
         for k, dim in reversed(list(enumerate(self.vector))):
             done = list(self.vector)[:k]
             places = [0 if d == dim else None for d in indices]
-            places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
+            places += [self.mapped_stores[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
             bytes_ = "" if size is None else self.out.static(size)
             count = sub(self.vector[dim].upper, self.vector[dim].lower)
             if self.window and dim == self.window.dim:
                 parts: list[int | None] = [None for _ in indices]
-                parts += [self.homes[a.cell[0]].part(done) for a in moving]
-                each = self._in_windows(each, bytes_, parts, places, outs)
+                parts += [self.mapped_stores[a.cell[0]].part(done) for a in moving]
+                mapper = self._in_windows(mapper, bytes_, parts, places, outs)
                 inside, count = 0, mul(Const(2), self.window.width)
             else:
-                each = vmapped(each, [*places, *[None] * inside], outs, bytes_)
+                mapper = vmapped(mapper, [*places, *[None] * inside], outs, bytes_)
             if size is not None:
                 size = mul(size, count)
             if k > 0:
-                self.out.lines.append(f"{point} = {each}")
-                each = point
-        passed = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
-        made = [self.names.fresh(self._hint(r)) for r in inner]
-        made += [self.names.fresh("fault")] * bool(block.checks)
-        comma = "," if len(made) == 1 and len(returned) != 1 else ""
-        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(passed)})")
-        return made
+                self.out.lines.append(f"{point} = {mapper}")
+                mapper = point
+        passed = [self._steps(d) for d in indices] + [self._mapped_slice(a) for a in moving]
+        outputs = [self.names.fresh(self._hint(r)) for r in inner]
+        outputs += [self.names.fresh("fault")] * bool(block.checks)
+        comma = "," if len(outputs) == 1 and len(returned) != 1 else ""
+        self.out.lines.append(f"{', '.join(outputs)}{comma} = {mapper}({', '.join(passed)})")
+        return outputs
 
-    def _near(self, moving: Sequence[KernelArgument]) -> list[str]:
-        """How much of arrays a point is given."""
+    def _window_size(self, moving: Sequence[KernelArgument]) -> list[str]:
+        """The line that takes the size of the shared window from an array."""
         assert self.window is not None
-        homes = ((a.name, self.homes[a.cell[0]].part(list(self.vector))) for a in moving)
+        homes = ((a.name, self.mapped_stores[a.cell[0]].part(list(self.vector))) for a in moving)
         name, axis = next((name, axis) for name, axis in homes if axis is not None)
         return [f"{self.window.size} = {name}.shape[{axis}]"]
 
@@ -246,7 +249,7 @@ class Together:
         places: Sequence[int | None],
         outs: Sequence[int],
     ) -> str:
-        """The call of a function for all points, some at a time."""
+        """The function mapped over all points in blocks that share a window."""
         assert self.window is not None
         dim, low = self.window.dim, self.vector[self.window.dim].lower
         first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
@@ -255,26 +258,28 @@ class Together:
         given = f"lambda {variable(dim)}: {first}, {width}, {size or 0}, {axes}"
         return f"in_windows({function}, {given})"
 
-    def _unchanged(self, inner: KernelResult, arguments: Sequence[KernelArgument]) -> str | None:
-        """The array of which every point gives back its own part; ``None`` if they do more."""
+    def _passed_through(
+        self, inner: KernelResult, arguments: Sequence[KernelArgument]
+    ) -> str | None:
+        """The array that the points return unchanged; ``None`` if they compute something."""
         argument = next((a for a in arguments if a.name == inner.text), None)
-        home = self.homes[argument.cell[0]] if argument else None
+        home = self.mapped_stores[argument.cell[0]] if argument else None
         if argument is None or home is None or not all(d in home.shifts for d in self.vector):
             return None
         for k, dim in enumerate(self.vector):
             done = list(self.vector)[:k]
             if home.place(dim, done) != 0 or self._out_place(inner, dim, done) != 0:
                 return None
-        text = self._moved(argument)
+        text = self._mapped_slice(argument)
         return text if text.isidentifier() else self.out.bind(self._hint(inner), text)
 
     def _hint(self, inner: KernelResult) -> str:
         tensor = inner.cell[0]
-        write = self.rows.get(tensor)
+        write = self.row_writes.get(tensor)
         text = (
             inner.text
             if inner.text.isidentifier()
-            else self.stages.called(write.member if write else tensor)
+            else self.stages.local_name(write.member if write else tensor)
         )
         return f"{text}_rows"
 
@@ -283,24 +288,24 @@ class Together:
         low = "" if v.lower == ZERO else f"{self.out.static(v.lower)}, "
         return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
 
-    def _moved(self, argument: KernelArgument) -> str:
-        """The part of a store that the points see, one after the other."""
-        home = self.homes[argument.cell[0]]
+    def _mapped_slice(self, argument: KernelArgument) -> str:
+        """The slice of a store that the points are mapped over."""
+        home = self.mapped_stores[argument.cell[0]]
         cuts: list[str] = []
         for k in home.store.order:
             if k >= len(home.store.axes):
                 cuts.append(":")
                 continue
             a = home.store.axes[k]
-            cuts += [":"] * home.before(a.dim)
+            cuts += [":"] * home.spatial_before(a.dim)
             cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
             cuts.pop()
-        name = self._outer(argument).name
+        name = self._kernel_argument(argument).name
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _range(self, axis: BufferAxis, shift: Expr) -> str:
-        """The slots of an axis that the points touch; ``:`` for all."""
+        """The slots of an axis that the points access; ``:`` for all."""
         v = self.vector[axis.dim]
         low, high = add(v.lower, shift), add(v.upper, shift)
         if self._is_whole(axis, shift):
@@ -314,9 +319,9 @@ class Together:
         return self.stages.proves(self.statement, conjunction(*ends))
 
     def _out_place(self, inner: KernelResult, dim: str, done: Sequence[str]) -> int:
-        """Where the axis of ``dim`` stands in a result."""
-        if inner.cell[0] not in self.rows:
-            place = self.homes[inner.cell[0]].place(dim, done)
+        """The position of the axis of ``dim`` in a result."""
+        if inner.cell[0] not in self.row_writes:
+            place = self.mapped_stores[inner.cell[0]].place(dim, done)
             assert place is not None, f"{inner.cell[0]} is written at other points than its own"
             return place
         return 0
@@ -324,43 +329,45 @@ class Together:
     # ------------------------------------------------------------ stores
 
     def _stored(self, inner: KernelResult, text: str) -> KernelResult:
-        """The store's new content, given what the points made of their parts."""
+        """The store's new contents, given the results of all points."""
         name, key = inner.cell
-        write = self.rows.get(name)
+        write = self.row_writes.get(name)
         cell = (write.tensor if write else name, key)
-        home = self.homes[cell[0]]
-        places = [self._place(axis, write, home) for axis in home.store.axes]
+        home = self.mapped_stores[cell[0]]
+        places = [self._row_start(axis, write, home) for axis in home.store.axes]
         order = home.store.order
         if write is not None:
             single = [k for k, p in enumerate(places) if p.single]
-            text = out_of_order(text, [k for k in order if k not in single])
+            text = from_axis_order(text, [k for k in order if k not in single])
         if inner.where == TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return KernelResult(cell=cell, text=text)
-        old = self._old(cell)
+        old = self._old_contents(cell)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
         last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
         lead = lead[: last + 1]
         rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
-        zero = [self._int("0")] * len(home.store.shape)
+        zero = [self._index_literal("0")] * len(home.store.shape)
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
-        update = "updated" if self._may_be_thin(home.store, places) else "lax.dynamic_update_slice"
+        update = (
+            "updated" if self._has_unit_axis(home.store, places) else "lax.dynamic_update_slice"
+        )
         new = f"{update}({old}, {rows}, ({', '.join(starts)}{comma}))"
         if inner.where != TRUE:
             new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
         self._latest[cell] = self.out.bind(old, new)
         return KernelResult(cell=cell, text=self._latest[cell])
 
-    def _may_be_thin(self, store: Buffer, places: Sequence[_RowStart]) -> bool:
-        """Whether an axis that is written as a whole, beside others, may have length 1."""
+    def _has_unit_axis(self, store: Buffer, places: Sequence[_RowStart]) -> bool:
+        """Whether a fully written axis may have length 1 while another is written in part."""
         if all(p.whole for p in places):
             return False
-        whole = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
-        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in whole)
+        full_sizes = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
+        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in full_sizes)
 
-    def _place(self, axis: BufferAxis, write: Write | None, home: Home) -> _RowStart:
-        """Where along an axis of a store goes what the points made."""
+    def _row_start(self, axis: BufferAxis, write: Write | None, home: MappedStore) -> _RowStart:
+        """Where the results of the points start along an axis of a store."""
         at = home.shifts.get(axis.dim)
         if write is not None:
             dims = self.stages.statements.tensors[write.tensor].domain.dims
@@ -370,30 +377,32 @@ class Together:
                 start = self.out.index(entry)
                 if axis.ring:
                     start = f"({start}) % ({self.out.static(axis.size)})"
-                return _RowStart(start if moving else self._int(start), whole=False, single=True)
+                return _RowStart(
+                    start if moving else self._index_literal(start), whole=False, single=True
+                )
             at = shift(write, dims, axis.dim)
         elif axis.dim not in self.vector:
-            return _RowStart(self._int("0"), whole=True)
+            return _RowStart(self._index_literal("0"), whole=True)
         assert at is not None, f"{home.store.tensor} is written at other points than its own"
         first = self.out.static(add(self.vector[axis.dim].lower, at))
-        return _RowStart(self._int(first), whole=self._is_whole(axis, at))
+        return _RowStart(self._index_literal(first), whole=self._is_whole(axis, at))
 
-    def _int(self, text: str) -> str:
-        """A number among traced indices, which have 32 bits."""
+    def _index_literal(self, text: str) -> str:
+        """A static index beside traced ones, which are i32."""
         return f"jnp.int32({text})" if self.stages.x64 else text
 
-    def _old(self, cell: KernelCell) -> str:
-        """The name of what a store holds so far."""
+    def _old_contents(self, cell: KernelCell) -> str:
+        """The name of the current contents of a store."""
         tensor, key = cell
         for (known, other), name in self._latest.items():
-            if known == tensor and same_slots(self.homes[tensor].store, key, other):
+            if known == tensor and same_slots(self.mapped_stores[tensor].store, key, other):
                 return name
-        name = self.names.fresh(self.stages.called(tensor))
+        name = self.names.fresh(self.stages.local_name(tensor))
         self.arguments[cell] = KernelArgument(cell=cell, name=name)
         self._latest[cell] = name
         return name
 
 
 def _alias(write: Write, number: int) -> str:
-    """What the rows of a write are called within the kernel: no tensor has that name."""
+    """The tensor name for the rows of a write in the kernel; no other tensor has it."""
     return f"{write.tensor}.rows{number}"

@@ -1,9 +1,9 @@
-"""All points at once, or some at a time where they would take too much memory together.
+"""Vectorized kernels over all points at once, or in batches where that would need too much memory.
 
-What a kernel keeps for itself is made for each point (the scores of one step with all steps so far
-are ``T`` numbers, for all steps ``T*T``). Where that may be much more than what points read and
-write in stores, the kernel says how many bytes a point takes, and ``in_batches`` takes the place of
-``jax.vmap``. How many points there are is known when JAX traces the kernel.
+``jax.vmap`` materializes intermediate values for all points: the attention scores of one step are
+``T`` numbers, of all steps ``T*T``. Where intermediates may be much larger than what a point reads
+and writes in stores, the kernel states the bytes per point, and ``in_batches`` replaces
+``jax.vmap``. The number of points is known when JAX traces the kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
 from tempoc.symbolic.walk import evaluate, symbols
 
 MORE = 8
-"""How many times what a point has in stores its arrays may take, whatever all take together."""
+"""Intermediates of up to so many times a point's bytes in stores are never batched."""
 _LARGE = 4096
 
 _IN_BATCHES = '''\
@@ -72,62 +72,65 @@ def bytes_text(size: int) -> str:
     return f"{size >> 20} * 2**20" if size >= 2**20 else str(size)
 
 
-def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
-    """The bytes of the largest array that a point makes, if all points may make too much.
+def point_bytes(statement: Statement, stages: Stages) -> Expr | None:
+    """The bytes of a point's largest intermediate array, if all points may exceed the limit.
 
-    ``None`` where that is never much more than what is in stores, or all points are small together.
+    ``None`` if that is not much more than what is in stores, or if all points fit the limit.
     """
     single = statement.single
     assert single is not None
     values = _large_bounds(stages)
-    made = list(_made(single, statement, stages))
-    biggest = max(made, key=lambda e: evaluate(e, values), default=None)
+    sizes = list(_computed_bytes(single, statement, stages))
+    biggest = max(sizes, key=lambda e: evaluate(e, values), default=None)
     if biggest is None:
         return None
-    stored = sum(evaluate(e, values) for e in _stored(single, stages))
+    stored = sum(evaluate(e, values) for e in _stored_bytes(single, stages))
     count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
     return biggest if size > MORE * stored and size * count > stages.batch else None
 
 
 def _large_bounds(stages: Stages) -> dict[str, int]:
-    """Bounds for which what may be large is large."""
+    """Bounds so large that arrays that may exceed the limit do."""
     universe = stages.graph.universe
     values = typical_bounds(universe, typical=_LARGE)
     names = largest(universe)
     values |= {most: values[name] for name, most in names.items()}
-    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.rooms}
+    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.dynamic_sizes}
 
 
-def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
-    """The bytes of what a point computes, and of what it cuts out of stores."""
+def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes of each value that a point computes, and of each slice that it copies."""
     graph, stages = stages.graph, replace(stages, windows=())
     for member in single.members:
         for type_ in graph.nodes[member].types:
-            yield _bytes(type_, single, stages)
+            yield _type_bytes(type_, single, stages)
     for read in single.reads:
         part = any(a.begin is not None for a in stages.plan.stores[read.tensor].axes)
-        if part or not _cuts(read, statement):
+        if part or not _reads_own_slice(read, statement):
             continue
         if not _is_shared(read, single, statement, stages):
             type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
-            yield _bytes(type_, single, stages)
+            yield _type_bytes(type_, single, stages)
 
 
-def _cuts(read: Read, statement: Statement) -> bool:
+def _reads_own_slice(read: Read, statement: Statement) -> bool:
     """Whether each point reads a slice of its own."""
     own = [v.dim for v in statement.vector]
     return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
 
 
 def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stages) -> bool:
-    """Whether a product takes one array for all points, of which each sees a beginning or an end.
+    """Whether a product reads prefixes or suffixes of one array that all points share.
 
-    It takes care that there is no copy for each of them (``contraction.py``).
+    Its emission avoids a copy for each point (``contraction.py``).
     """
     if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
         return False
-    if any(r != read and r.member == read.member and _cuts(r, statement) for r in single.reads):
+    if any(
+        r != read and r.member == read.member and _reads_own_slice(r, statement)
+        for r in single.reads
+    ):
         return False
     own = [v.dim for v in statement.vector]
     dims, axes = stages.statements.tensors[read.tensor].domain.dims, {}
@@ -144,8 +147,8 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     return True
 
 
-def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
-    """The bytes that a point has in stores."""
+def _stored_bytes(single: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes of each row that a point reads or writes in stores."""
     tensors = [w.tensor for w in single.writes]
     tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
     for tensor in tensors:
@@ -153,7 +156,7 @@ def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
         yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))
 
 
-def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
+def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
     return product(
         (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
     )
@@ -165,18 +168,18 @@ def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
 def vmapped(
     function: str, places: Sequence[int | None], outs: Sequence[int], size: str = ""
 ) -> str:
-    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+    """``jax.vmap`` of a function, with axes where these are not all 0.
 
-    In batches if ``size``, the bytes that a point takes, is given.
+    In batches if ``size``, the bytes per point, is given.
     """
-    more = axes_text(places, outs)
-    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
+    axes = axes_text(places, outs)
+    return f"in_batches({function}, {size}{axes})" if size else f"jax.vmap({function}{axes})"
 
 
 def axes_text(places: Sequence[int | None], outs: Sequence[int]) -> str:
-    """The axes of arguments and results, spelled out where they are not all the first."""
-    more = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
-    return more + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
+    """The axes of arguments and results as keyword arguments, where these are not all 0."""
+    text = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
+    return text + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
 
 
 def joined(texts: Sequence[str]) -> str:

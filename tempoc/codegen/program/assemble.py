@@ -1,8 +1,8 @@
-"""The program: kernels, stores and the tree of calls put together.
+"""Assembles the program: kernels, stores, and the tree of calls.
 
-Points and keys are evaluated by the host, so they become arithmetic over loop variables here:
-every cell that a kernel names in coordinates of its statement is rewritten to the point at which
-the tree executes that statement.
+The host evaluates points and keys, so they become arithmetic over loop variables here: each cell
+that a kernel names in coordinates of its statement is rewritten to the point at which the tree
+executes that statement.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import KernelFunction, function
-from tempoc.codegen.kernels.vmap_batches import bytes_of_a_point
+from tempoc.codegen.kernels.vmap_batches import point_bytes
 from tempoc.codegen.program.donation import donated
 from tempoc.codegen.program.effects import to_effect
-from tempoc.codegen.program.externs import externs, hosted, imports
-from tempoc.codegen.program.host_calls import Calling, calls_host, host
+from tempoc.codegen.program.externs import externs, host_imports, imports
+from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.interface import (
     assumptions,
     bounds,
@@ -31,18 +31,17 @@ from tempoc.codegen.program.interface import (
 )
 from tempoc.codegen.program.lengths import (
     at_point,
-    is_settled,
-    limit,
+    loop_limit,
     loops_with_largest,
-    presence,
+    presence_condition,
+    runs_to_end,
     with_largest,
     with_points,
 )
 from tempoc.codegen.program.module import module
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.regions import EmittedRegion as OnDevice
-from tempoc.codegen.regions.regions import Regions
+from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import BATCH, KernelCell, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED, identifier
@@ -68,11 +67,11 @@ from tempoc.symbolic.walk import substitute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmittedProgram:
-    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
+    """The result of codegen: the program (without file hashes) and the text of ``kernels.py``.
 
-    ``batches``: the bytes that a point takes, by statements that run in batches of points.
-    ``windows``: what neighbouring points of statements read together.
-    ``left``: the variables of loops that were meant for the device and stay with the host.
+    ``batches``: for each statement that runs in batches of points, the bytes that a point takes.
+    ``windows``: for each statement, the window that neighbouring points read as one array.
+    ``left``: the variables of loops that were scheduled on the device and stay with the host.
     """
 
     program: nodes.Program
@@ -93,13 +92,13 @@ def assemble(
 ) -> EmittedProgram:
     """Emit all kernels and the program that calls them; the program is verified.
 
-    ``batch``: how many bytes the largest array may have that all points of a kernel make together.
-    ``blocks``: what needs no host is put together.
+    ``batch``: the most bytes that the largest intermediate array of a vectorized kernel may have.
+    ``blocks``: whether consecutive statements that do not need the host become one kernel.
     """
     functions_of = imports(graph)
     stages = _stages(graph, statements, tree, plan, space)
     stages = replace(stages, imports=functions_of, batch=batch)
-    hosts_of = hosted(graph, functions_of)
+    hosts_of = host_imports(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
@@ -108,7 +107,7 @@ def assemble(
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
-    known = ProgramContext(
+    context = ProgramContext(
         stores={s.name: s for s in stored},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
@@ -118,65 +117,69 @@ def assemble(
         lengths=lengths(graph.universe),
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
-    own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
-    own |= {functions[s.name].name for s in computing if _waits(s, graph)}
-    device = _on_device(steps, known, names, stages, own if blocks else None)
+    separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
+    separate |= {functions[s.name].name for s in computing if _has_after(s, graph)}
+    device = _form_regions(steps, context, names, stages, separate if blocks else None)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = replace(
         _program(stages),
         stores=stored,
         externs=externs(functions_of, hosts_of),
-        kernels=(*kernels, *(r.kernel for r in device.made)),
+        kernels=(*kernels, *(r.kernel for r in device.emitted)),
         tree=device.tree,
     )
     verify(program)
-    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
-    texts = tuple(r.text for r in device.made)
+    batches = {s.name: point_bytes(s, stages) for s in computing if s.vector}
+    texts = tuple(r.text for r in device.emitted)
     return EmittedProgram(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, texts),
         batches={name: size for name, size in batches.items() if size is not None},
         windows={name: w.entry for name, f in functions.items() for w in f.windows},
-        left=device.left,
+        left=device.on_host,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Device:
-    """The tree with regions and blocks, which these are, and loops that stay with the host."""
+class _DeviceProgram:
+    """The tree with regions and blocks, their kernels, and the loops that stay with the host.
+
+    ``on_host`` has the variables of these loops.
+    """
 
     tree: nodes.ProgramStatement
-    made: tuple[OnDevice, ...]
-    left: tuple[str, ...]
+    emitted: tuple[EmittedRegion, ...]
+    on_host: tuple[str, ...]
 
 
-def _on_device(
+def _form_regions(
     steps: nodes.ProgramStatement,
-    known: ProgramContext,
+    context: ProgramContext,
     names: Names,
     stages: Stages,
-    apart: frozenset[str] | None,
-) -> _Device:
-    """What the device does by itself; blocks if some kernels are named that stand ``apart``.
+    separate: frozenset[str] | None,
+) -> _DeviceProgram:
+    """Replace device loops by regions, then, unless ``separate`` is ``None``, form blocks.
 
-    These call functions of the user: where one fails, it is said at which point. Or they make
-    values again, which XLA would take from where they were made first.
+    ``separate`` are the kernels that no region or block inlines: those that call functions of the
+    user, so that an error names its point, and those that rematerialize values, since XLA's common
+    subexpression elimination would undo that.
     """
-    regions = Regions(known=known, names=names)
+    regions = Regions(context=context, names=names)
     tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
-    made = (*regions.made,)
-    if apart is not None:
-        given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
+    emitted = (*regions.emitted,)
+    if separate is not None:
+        filled = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
         blocks = Blocks(
-            known=known,
+            context=context,
             names=names,
-            given=frozenset((*given, seed(stages))),
-            kept=frozenset(o.store for o in outputs(stages)),
-            apart=apart,
+            filled=frozenset((*filled, seed(stages))),
+            live_out=frozenset(o.store for o in outputs(stages)),
+            separate=separate,
         )
         tree = blocks.convert(tree)
-        made += (*blocks.made,)
-    return _Device(tree=tree, made=made, left=tuple(regions.left))
+        emitted += (*blocks.emitted,)
+    return _DeviceProgram(tree=tree, emitted=emitted, on_host=tuple(regions.on_host))
 
 
 def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
@@ -186,18 +189,18 @@ def _calls_any(f: KernelFunction, names: Iterable[str]) -> bool:
 def _narrow(
     functions: Mapping[str, KernelFunction], statements: Iterable[Statement]
 ) -> Iterator[tuple[KernelFunction, frozenset[str]]]:
-    """The functions that update arrays of which an axis may have length 1, and what they read."""
+    """The functions that update arrays with an axis of possible length 1, and the tensors read."""
     for s in statements:
         if _calls_any(functions[s.name], ("updated",)):
             yield functions[s.name], frozenset(r.tensor for r in s.reads)
 
 
-def _waits(s: Statement, graph: Graph) -> bool:
+def _has_after(s: Statement, graph: Graph) -> bool:
     return any(isinstance(graph.nodes[m].op, After) for m in s.members)
 
 
 def _program(stages: Stages) -> nodes.Program:
-    """All of the program that says nothing about how it is executed."""
+    """The declarative part of the program: no stores, kernels or tree."""
     graph = stages.graph
     return nodes.Program(
         name=graph.name,
@@ -218,7 +221,7 @@ def _program(stages: Stages) -> nodes.Program:
 def _stages(
     graph: Graph, statements: Statements, tree: ScheduleTree, plan: MemoryPlan, space: Space
 ) -> Stages:
-    """What codegen consumes; where lengths are found out, with names for the largest ones."""
+    """The inputs of codegen; for lengths found at run time, with names for the largest ones."""
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
     run = Run(space) if graph.universe.ended else None
@@ -228,7 +231,7 @@ def _stages(
         statements=statements,
         plan=with_largest(plan, largest),
         space=space if run is None else run,
-        room=space if run is None else Unended(space),
+        size_space=space if run is None else Unended(space),
         tree=loops_with_largest(tree, largest),
         x64=x64,
         largest=largest,
@@ -237,12 +240,12 @@ def _stages(
 
 def _constants(universe: Universe) -> dict[str, int | None]:
     """The bounds of a program, with the values of those that are constants."""
-    known = {
+    values = {
         b.name: b.value.value if isinstance(b.value, Const) else None
         for b in universe.bounds
         if b.name not in universe.lengths
     }
-    return known | dict.fromkeys(largest(universe).values())
+    return values | dict.fromkeys(largest(universe).values())
 
 
 def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Kernel:
@@ -263,12 +266,15 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Ke
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tree:
-    """Converts schedule trees; ``functions`` by statement. ``sure``: what loops around see to."""
+    """Converts schedule trees; ``functions`` by statement.
+
+    ``guarded``: conditions that the limits of enclosing loops already guarantee.
+    """
 
     stages: Stages
     functions: Mapping[str, KernelFunction]
-    hosts: Mapping[str, Calling]
-    sure: tuple[Arith, ...] = ()
+    hosts: Mapping[str, HostCall]
+    guarded: tuple[Arith, ...] = ()
 
     def convert(self, tree: ScheduleTree) -> nodes.ProgramStatement:
         match tree:
@@ -286,10 +292,10 @@ class _Tree:
     def _loop(self, tree: TreeLoop) -> nodes.Loop:
         universe, end = self.stages.graph.universe, None
         if universe.ended:
-            end = limit(tree, self.stages.statements, universe)
+            end = loop_limit(tree, self.stages.statements, universe)
         inner = self
-        if end is not None and is_settled(tree, self.stages.statements, universe):
-            inner = replace(self, sure=(*self.sure, Operation("<", (tree.var, end))))
+        if end is not None and runs_to_end(tree, self.stages.statements, universe):
+            inner = replace(self, guarded=(*self.guarded, Operation("<", (tree.var, end))))
         return nodes.Loop(
             var=tree.var,
             lower=to_arith(tree.lower),
@@ -301,8 +307,8 @@ class _Tree:
         )
 
     def _guard(self, condition: Arith, body: nodes.ProgramStatement) -> nodes.ProgramStatement:
-        """The body where a condition holds, unless that is known, or the body asks for more."""
-        if condition == ALWAYS or condition in self.sure:
+        """The body under a condition, unless that is implied by an enclosing loop or the body."""
+        if condition == ALWAYS or condition in self.guarded:
             return body
         if isinstance(body, nodes.Guard) and self._largest(body.condition) == condition:
             return body
@@ -331,8 +337,8 @@ class _Tree:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
-        there = self._arith(presence(statement, self.stages.graph.universe), env)
-        return self._guard(there, _sequence([*calls, *self._frees(statement, env)]))
+        present = self._arith(presence_condition(statement, self.stages.graph.universe), env)
+        return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
     def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:
         """An expression of a statement at a point; its lengths are those there."""
@@ -371,7 +377,7 @@ class _Tree:
         )
 
     def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
-        graph = self.stages.graph  # the other members are constants, made on the spot
+        graph = self.stages.graph  # all other members are constants
         node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, EffectOp))
         assert isinstance(node.op, EffectOp)
         effect = to_effect(node.op, operand_types(graph, node), call)
@@ -381,7 +387,7 @@ class _Tree:
         return next(s for s in self.stages.statements.statements if s.name == name)
 
     def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.ProgramStatement]:
-        """What is dead after the call; cells with one condition are given back together."""
+        """Frees of the cells that are dead after the call, one statement for each condition."""
         groups: dict[Arith, list[nodes.Cell]] = {}
         for release in self.stages.plan.releases.get(statement.name, ()):
             always = self.stages.space.implies(statement.domain, release.where)

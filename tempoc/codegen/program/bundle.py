@@ -87,10 +87,10 @@ def write_bundle(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        folders = kept_folders(emitted, beside)
-        kept = {**options, **folders}
+        folders = extern_folders(emitted, beside)
+        provenance = {**options, **folders}
         others = [replace(o, options={**o.options, **folders}) for o in others]
-        for name, text in contents(emitted, sources, kept, others).items():
+        for name, text in contents(emitted, sources, provenance, others).items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -107,8 +107,8 @@ def write_bundle(
         shutil.rmtree(old, ignore_errors=True)
 
 
-def kept_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
-    """What the provenance says of folders with Python functions, if the program calls some."""
+def extern_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
+    """The provenance entries of folders with Python functions, if the program calls any."""
     folders = enumerate(beside if emitted.program.externs else ())
     return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
 
@@ -125,14 +125,20 @@ def contents(
         base = PurePath(source.path).name
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
-    kept = {f"{SOURCE}{key}": name for key, name in names.items()}
-    kept |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
+    digests = {f"{SOURCE}{key}": name for key, name in names.items()}
+    digests |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
     below = {
         f"{o.name}/{name}": text
         for o in others
-        for name, text in program_files(o.emitted, {**o.options, **from_below(kept)}).items()
+        for name, text in program_files(
+            o.emitted, {**o.options, **relative_provenance(digests)}
+        ).items()
     }
-    files = {"__main__.py": _MAIN, **program_files(emitted, {**options, **kept}, below), **below}
+    files = {
+        "__main__.py": _MAIN,
+        **program_files(emitted, {**options, **digests}, below),
+        **below,
+    }
     files |= {name: sources[key].text for key, name in names.items()}
     return files | dict(_shipped())
 
@@ -142,25 +148,25 @@ def program_files(
     provenance: Mapping[str, str],
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The two files of a program; it knows these and those ``below`` it by their hashes."""
-    known = {"kernels.py": emitted.kernels, **below}
+    """The two files of a program, which lists the hashes of its files and of those ``below`` it."""
+    hashed = {"kernels.py": emitted.kernels, **below}
     program = replace(
         emitted.program,
-        files=tuple((name, digest(text)) for name, text in known.items()),
+        files=tuple((name, digest(text)) for name, text in hashed.items()),
         provenance=tuple(provenance.items()),
     )
     return {"kernels.py": emitted.kernels, "program.json": dump(program)}
 
 
-def from_below(kept: Mapping[str, str]) -> dict[str, str]:
-    """What a provenance says of sources, for a program in a folder of a folder below them."""
-    up, found = "../../", {}
-    for key, value in kept.items():
+def relative_provenance(provenance: Mapping[str, str]) -> dict[str, str]:
+    """The provenance entries of sources, for a program two folders below them."""
+    up, relative = "../../", {}
+    for key, value in provenance.items():
         if key.startswith(SOURCE):
-            found[key] = up + value
+            relative[key] = up + value
         elif key.startswith(DIGEST):
-            found[DIGEST + up + key.removeprefix(DIGEST)] = value
-    return found
+            relative[DIGEST + up + key.removeprefix(DIGEST)] = value
+    return relative
 
 
 def digest(text: str) -> str:
@@ -169,7 +175,7 @@ def digest(text: str) -> str:
 
 
 def _shipped() -> Iterator[tuple[str, str]]:
-    """The files of the packages that go along."""
+    """The files of the packages that are copied into the directory."""
     for package in SHIPPED:
         for path in sorted((_PACKAGE / package).rglob("*.py")):
             yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
@@ -182,15 +188,15 @@ def _reason(error: OSError) -> str:
 
 
 def _refuse_foreign(target: Path, shown: str) -> None:
-    """Refuse to replace what is no earlier compilation (or an empty directory)."""
+    """Refuse to replace anything but an earlier compilation or an empty directory."""
     try:
         if target.exists() and not target.is_dir():
             raise DiagnosticError(not_a_directory(shown))
-        found = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
+        entries = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
     except OSError as error:
         raise DiagnosticError(cannot_write(shown, _reason(error))) from None
-    foreign = [name for name in found if name not in _OURS]
-    if not foreign and found and "program.json" not in found:
-        foreign = found
+    foreign = [name for name in entries if name not in _OURS]
+    if not foreign and entries and "program.json" not in entries:
+        foreign = entries
     if foreign:
         raise DiagnosticError(not_ours(shown, foreign[0]))

@@ -1,19 +1,19 @@
-"""Which arguments a kernel may be given for good."""
+"""Buffer donation: which arguments a kernel may overwrite."""
 
 from __future__ import annotations
 
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.stores.context import KernelCell, Stages
-from tempoc.codegen.stores.slots import apart
+from tempoc.codegen.stores.slots import distinct_slots
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic.expr import TRUE
 
 
 def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[int, ...]:
-    """Positions of arguments that are updated in place or dead after the call.
+    """Positions of arguments that are updated in place, or dead after the call.
 
-    An array must not be passed twice in a call that gives it away, so what might meet another
-    argument of the same tensor at some point stays.
+    A donated array must not be passed twice in one call, so an argument that may alias another one
+    of the same tensor is not donated.
     """
     dying = stages.plan.donations.get(statement.name, ())
     written = {r.cell for r in f.results}
@@ -23,14 +23,14 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         if tensor not in stages.plan.stores:
             continue  # operands and results of calls of host functions
         store = stages.plan.stores[tensor]
-        wanted = argument.cell in written if store.axes else tensor in dying
+        reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
-        alone = all(may_not_meet(statement, argument.cell, other, stages) for other in others)
-        if wanted and alone and argument.when == TRUE and store.kind != "resident":
+        alone = all(are_disjoint(statement, argument.cell, other, stages) for other in others)
+        if reusable and alone and argument.when == TRUE and store.kind != "resident":
             positions.append(position)
     return tuple(positions)
 
 
-def may_not_meet(statement: Statement, a: KernelCell, b: KernelCell, stages: Stages) -> bool:
+def are_disjoint(statement: Statement, a: KernelCell, b: KernelCell, stages: Stages) -> bool:
     """Whether two cells of one tensor provably are different arrays at every point."""
-    return stages.proves(statement, apart(stages.plan.stores[a[0]], a[1], b[1]))
+    return stages.proves(statement, distinct_slots(stages.plan.stores[a[0]], a[1], b[1]))

@@ -1,4 +1,4 @@
-"""Effects for the runner: which kernel fetches the tensors, and what becomes of them."""
+"""Effects for the runner: the call that computes the tensors, and what to do with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
 
 NO_CALL = nodes.Call(kernel="", point=(), args=(), results=())
-"""For those who have the tensors already."""
+"""For effects whose tensors are given without a call."""
 
 
 def to_effect(

@@ -19,7 +19,9 @@ def imports(graph: Graph) -> dict[ImportedFunction, str]:
     return _named(graph, ExternJax, [])
 
 
-def hosted(graph: Graph, others: Mapping[ImportedFunction, str]) -> dict[ImportedFunction, str]:
+def host_imports(
+    graph: Graph, others: Mapping[ImportedFunction, str]
+) -> dict[ImportedFunction, str]:
     """A name for each function that the runner calls, different from those of the ``others``."""
     return _named(graph, ExternHost, list(others.values()))
 
@@ -29,8 +31,8 @@ def _named(graph: Graph, kind: type[ExternCall], others: list[str]) -> dict[Impo
     own = (*(d.name for d in universe.dims), *(b.name for b in universe.bounds))
     names = Names([*RESERVED, *map(variable, own), *others])
     ops = (n.op for n in graph.nodes.values() if isinstance(n.op, kind))
-    found = dict.fromkeys(op.declared for op in ops)
-    return {one: names.fresh(one.function.rpartition(".")[2]) for one in found}
+    declared = dict.fromkeys(op.declared for op in ops)
+    return {one: names.fresh(one.function.rpartition(".")[2]) for one in declared}
 
 
 def externs(

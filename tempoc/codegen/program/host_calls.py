@@ -1,6 +1,6 @@
-"""Calls of host functions: a kernel fetches the operands, another one stores the results.
+"""Calls of host functions: one kernel computes the operands, another one stores the results.
 
-Between the kernels and the call the arrays lie in stores of their own, one value each.
+Operands and results are passed in stores of their own, one for each value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
@@ -28,8 +28,8 @@ from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calling:
-    """A call: the kernel before it, the one after it if its results are wanted, the stores."""
+class HostCall:
+    """A call: the kernel before it, the one after it if its results are used, the stores."""
 
     extern: str
     before: KernelFunction
@@ -65,15 +65,15 @@ class Calling:
 
 def host(
     statement: Statement, stages: Stages, names: Names, externs: Mapping[ImportedFunction, str]
-) -> Calling:
+) -> HostCall:
     """Emit the kernels of a statement that calls one of the host functions ``externs``."""
     node = _node(statement, stages)
     assert isinstance(node.op, ExternHost)
     name = identifier(statement.name)
-    before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
+    before = function(statement, stages, names.fresh(f"{name}_operands"), _OperandKernel)
     after = None
     if statement.writes:
-        after = function(statement, stages, names.fresh(f"{name}_results"), _After)
+        after = function(statement, stages, names.fresh(f"{name}_results"), _ResultKernel)
     types = operand_types(stages.graph, node)
 
     def store(name: str, type_: TensorType) -> nodes.Store:
@@ -87,7 +87,7 @@ def host(
     def extent(e: Expr) -> Arith:
         return at_point(to_arith(e), stages.graph.universe, point)
 
-    return Calling(
+    return HostCall(
         extern=externs[node.op.declared],
         before=before,
         after=after,
@@ -116,27 +116,27 @@ def _result(statement: Statement, k: int) -> str:
     return f"{statement.name}.result{k}"
 
 
-class _Before(Body):
-    """Fetches the operands; constants among them are made on the spot."""
+class _OperandKernel(Body):
+    """The kernel before the call: computes the operands."""
 
     def run(self) -> tuple[KernelResult, ...]:
         """One result for each operand."""
         for read in self.statement.reads:
             if not self._is_local(read.member, read.slot):
-                self._argument(self._cell(read), self._needed(read))
+                self._argument(self._cell(read), self._old_content_condition(read))
         node = _node(self.statement, self.stages)
         for member in self.statement.members:
             if member != node.name:
                 self._member(member)
-        found = []
+        results = []
         for slot in range(len(node.inputs)):
-            value = natural(self._operand(node.name, slot), self.out)
-            found.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
-        return tuple(found)
+            value = with_own_padding(self._operand(node.name, slot), self.out)
+            results.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
+        return tuple(results)
 
 
-class _After(Body):
-    """Writes the results into their stores."""
+class _ResultKernel(Body):
+    """The kernel after the call: writes the results into their stores."""
 
     def run(self) -> tuple[KernelResult, ...]:
         """The results of the statement's writes."""

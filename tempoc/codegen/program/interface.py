@@ -1,4 +1,4 @@
-"""What a program shows to the outside, and its stores: bounds, inputs, params, outputs."""
+"""The interface of a program (bounds, inputs, params, outputs) and its stores."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tempoc.symbolic.walk import substitute
 
 
 def bounds(universe: Universe) -> tuple[ProgramBound, ...]:
-    """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
-    found = tuple(
+    """All bounds, constant and derived ones with their values, then those of largest lengths."""
+    declared = tuple(
         ProgramBound(name=b.name, value=None if b.value is None else to_arith(b.value))
         for b in universe.bounds
     )
     names = largest(universe)
-    most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
-    values = universe.at_lengths(most)
+    at_most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
+    values = universe.at_lengths(at_most)
     return (
-        *found,
+        *declared,
         *(
-            ProgramBound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            ProgramBound(name=name, value=bound if bound in at_most else to_arith(values[bound]))
             for bound, name in names.items()
         ),
     )
 
 
 def lengths(universe: Universe) -> tuple[FoundLength, ...]:
-    """The bounds that are found out during the run."""
+    """The bounds that are found at run time."""
     names = largest(universe)
     return tuple(
         FoundLength(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
@@ -46,7 +46,7 @@ def lengths(universe: Universe) -> tuple[FoundLength, ...]:
 
 
 def assumptions(universe: Universe) -> tuple[Assumption, ...]:
-    """The facts about bounds that the runner checks, in the words of the source."""
+    """The assumptions about bounds that the runner checks, with their source text."""
     return tuple(Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions)
 
 
@@ -79,7 +79,7 @@ def _store(store: Buffer, least: int) -> nodes.Store:
 
 
 def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
-    """Tensors that are data given at run time."""
+    """The tensors that are passed as data."""
     return tuple(
         nodes.ProgramInput(
             name=t.name,
@@ -94,12 +94,12 @@ def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
 
 
 def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
-    """Tensors that are weights given at run time."""
-    found = []
+    """The tensors that are passed as weights."""
+    results = []
     for t in stages.statements.tensors.values():
         op = stages.graph.nodes[t.node].op
         if isinstance(op, Param):
-            found.append(
+            results.append(
                 nodes.ProgramParam(
                     name=t.name,
                     store=t.name,
@@ -110,14 +110,14 @@ def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
                     has_default=op.has_default,
                 )
             )
-    return tuple(found)
+    return tuple(results)
 
 
 def seed(stages: Stages) -> str:
-    """The store of the seed's key; empty if nothing is drawn."""
+    """The store of the seed's key; empty if the program draws no random numbers."""
     tensors = stages.statements.tensors.values()
-    found = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
-    return next(found, "")
+    names = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
+    return next(names, "")
 
 
 def outputs(stages: Stages) -> tuple[nodes.ProgramOutput, ...]:

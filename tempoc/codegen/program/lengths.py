@@ -1,9 +1,10 @@
-"""Bounds that are found out during the run: largest lengths for room, lengths for everything else.
+"""Bounds that are found at run time: sizes use the largest length, conditions the actual one.
 
-In schedules and memory plans such a bound stands for its largest length. In a program each of the
-two has its own name: `T` is the length, as far as it is known, `T_max` the largest one. Loops run
-to the largest length and each statement asks before it runs whether its point is still there. That
-is enough, since nothing runs before it can be told. What is left is to leave loops early.
+In schedules and memory plans such a bound stands for its largest length. In a program the two have
+different names: `T` is the length, as far as it is known, `T_max` the largest one. Loops run to the
+largest length, and each statement is guarded by the condition that its point exists. That is
+correct because a statement is scheduled after everything that decides whether it runs; the limits
+of loops only save the steps beyond the end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LengthNames = Mapping[str, Expr]
 
 
 def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
-    """The plan, with its sizes over the names of largest lengths."""
+    """The plan with the names of largest lengths in its sizes."""
     if not largest:
         return plan
 
@@ -47,9 +48,9 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
         releases={
             name: tuple(
                 MemoryRelease(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
-                for r in found
+                for r in items
             )
-            for name, found in plan.releases.items()
+            for name, items in plan.releases.items()
         },
         extents={d: size(e) for d, e in plan.extents.items()},
         needs={
@@ -60,36 +61,36 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
                     rows=tuple(map(size, n.rows)),
                     sure=tuple(map(size, n.sure)),
                 )
-                for n in found
+                for n in items
             )
-            for name, found in plan.needs.items()
+            for name, items in plan.needs.items()
         },
     )
 
 
 def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree:
-    """The tree, with its loops over the names of largest lengths."""
+    """The tree with the names of largest lengths in its loop bounds."""
     return bind(tree, dict(largest)) if largest else tree
 
 
-# ---------------------------------------------------------------- what is still there
+# ---------------------------------------------------------------- guards
 
 
-def presence(statement: Statement, universe: Universe) -> Expr:
-    """The condition for a point of a statement to be there, as far as it depends on lengths."""
+def presence_condition(statement: Statement, universe: Universe) -> Expr:
+    """The condition under which a point of a statement exists, as far as it depends on lengths."""
     lengths = universe.lengths
     if not lengths:
         return TRUE
     where = statement.domain.where
     parts = where.args if isinstance(where, Conjunction) else (where,)
-    told = [p for p in parts if any(n in lengths for n in symbols(p))]
+    tests = [p for p in parts if any(n in lengths for n in symbols(p))]
     for d in statement.domain.dims:
         bound = universe.dim(d).bound
         box = compare("<", Sym(d), Sym(bound))
-        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in told for k in range(1, 3))
+        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in tests for k in range(1, 3))
         if bound in lengths and not tighter:
-            told.insert(0, box)
-    return conjunction(*told)
+            tests.insert(0, box)
+    return conjunction(*tests)
 
 
 def at_point(e: Arith, universe: Universe, point: Mapping[str, Arith]) -> Arith:
@@ -135,13 +136,13 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 # ---------------------------------------------------------------- leaving loops
 
 
-def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
-    """From where on nothing in a loop is there any more, if lengths say so."""
+def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
+    """The value of the loop variable from which on no statement in the loop has points."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
     inner = [loop.var, *variables(loop.body)]
     domains = {s.name: s.domain for s in statements.statements}
-    found: dict[Arith, None] = {}
+    limits: dict[Arith, None] = {}
     for execute in executed(loop.body):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
@@ -150,17 +151,17 @@ def limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith |
             for d in dims
             if universe.dim(d).bound in universe.lengths
         ]
-        known = [e for e in ends if e is not None]
-        if not known:
+        loop_ends = [e for e in ends if e is not None]
+        if not loop_ends:
             return None
-        found[known[0]] = None
-    if not found:
+        limits[loop_ends[0]] = None
+    if not limits:
         return None
-    return next(iter(found)) if len(found) == 1 else Operation("max", tuple(found))
+    return next(iter(limits)) if len(limits) == 1 else Operation("max", tuple(limits))
 
 
-def is_settled(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
-    """Whether a step that has begun is there to its end: none in it ends an earlier one."""
+def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
+    """Whether a step that has begun runs to its end: no statement in it ends an earlier step."""
     for execute in executed(loop.body):
         s = statements.by_name[execute.statement]
         for bound in s.ends:
@@ -180,7 +181,7 @@ def _end(
     outer: Mapping[str, Expr | None],
     inner: list[str],
 ) -> Arith | None:
-    """Where a loop ends for a statement that runs at ``var + c``: at the length, less ``c``."""
+    """The limit of a loop for a statement that runs at ``var + c``: the length, less ``c``."""
     gap = sub(point, Sym(var))
     moving = any(e is None or any(n in inner for n in symbols(e)) for e in outer.values())
     if not isinstance(gap, Const) or moving:

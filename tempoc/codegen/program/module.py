@@ -26,21 +26,21 @@ _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each stat
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 '''
-# What a kernel may name, and the line that brings it in.
+# Prefixes that kernels may use, and the imports that these need.
 _IMPORTS = (
     ("jax.", "import jax"),
     ("jnp.", "import jax.numpy as jnp"),
     ("lax.", "from jax import lax"),
 )
 
-BETWEEN = {
+REGION_HELPERS = {
     "first_fault": FIRST_FAULT,
     "taken_if": TAKEN_IF,
     "squeezed": SQUEEZED,
     "looped": LOOPED,
     "looped_while": LOOPED_WHILE,
 }
-"""Functions that regions call; they stand in front of these."""
+"""Functions that regions call; they are emitted in front of the regions."""
 
 
 def module(
@@ -50,16 +50,16 @@ def module(
     batch: int = BATCH,
     regions: tuple[str, ...] = (),
 ) -> str:
-    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes.
+    """The whole file, deterministic. ``own`` has the names of the user's functions.
 
-    ``batch`` is the memory of a batch of points.
+    ``batch`` is the limit in bytes for a batch of points.
     """
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
         "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
-    between = helpers_in("\n\n".join(regions), BETWEEN)
+    between = helpers_in("\n\n".join(regions), REGION_HELPERS)
     body = "\n\n".join([*before, kernels, *between, *regions])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:

@@ -1,4 +1,4 @@
-"""What a program wants and gives, from the graph alone: enough to check data without compiling."""
+"""The signature of a program, from the graph alone: enough to check data without compiling."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Writes beside a compiled program which way to compute it was measured to be the fastest.
+"""Records, in the folder of a compiled program, the variant that was measured to be the fastest.
 
-The program that was faster is written into a folder of its own, which appears complete or not at
-all; then ``tuned/choices.json``, which names it, is replaced at once. Who reads in between finds
-what was there before.
+The variant is written into a folder of its own, which appears complete or not at all; then
+``tuned/choices.json``, which names it, is replaced atomically. A concurrent reader sees the old
+choice or the new one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.errors import cannot_write
 from tempoc.codegen.program.assemble import EmittedProgram
-from tempoc.codegen.program.bundle import digest, from_below, program_files
+from tempoc.codegen.program.bundle import digest, program_files, relative_provenance
 from tempoc.program.codec import dump, load_choices
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 
@@ -24,24 +24,28 @@ from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 def write_choice(
     directory: str,
     choice: TunedChoice,
-    found: EmittedProgram | None,
+    emitted: EmittedProgram | None,
     options: Mapping[str, str],
-    kept: Mapping[str, str],
+    provenance: Mapping[str, str],
 ) -> None:
-    """Record that a program is the fastest where ``choice`` applies; its name and digest are given.
+    """Record that a program is the fastest where ``choice`` applies; fills in its name and digest.
 
-    ``options`` are those of the program, ``kept`` is the provenance of the one in the directory.
-    Without a program nothing is faster than that: what was chosen before is forgotten. Raises
-    ``DiagnosticError``.
+    ``options`` are those of the program, ``provenance`` is that of the program in the directory.
+    With ``None`` for the program that one is the fastest, and the earlier choice is removed.
+    Raises ``DiagnosticError``.
     """
     place = Path(directory)
     try:
         base = digest((place / "program.json").read_text(encoding="utf-8"))
         before = _read(place / FOLDER / FILE, base)
         after = [c for c in before if not c.applies(choice)]
-        if found is not None:
-            provenance = {**options, **_folders(kept), **from_below(kept)}
-            after.append(_written(place, choice, program_files(found, provenance)))
+        if emitted is not None:
+            variant_provenance = {
+                **options,
+                **_folders(provenance),
+                **relative_provenance(provenance),
+            }
+            after.append(_written(place, choice, program_files(emitted, variant_provenance)))
         if after != before:
             _replace(place / FOLDER, dump(Choices(program=base, choices=tuple(after))))
         used = [c.name for c in after]
@@ -52,22 +56,22 @@ def write_choice(
 
 
 def _read(path: Path, base: str) -> list[TunedChoice]:
-    """What was chosen before for this program."""
+    """The recorded choices for this program."""
     if not path.is_file():
         return []
-    found = load_choices(path.read_text(encoding="utf-8"))
-    return [*found.choices] if found.program == base else []
+    recorded = load_choices(path.read_text(encoding="utf-8"))
+    return [*recorded.choices] if recorded.program == base else []
 
 
-def _folders(kept: Mapping[str, str]) -> dict[str, str]:
-    """Where the Python functions are that a program calls."""
-    return {k: v for k, v in kept.items() if k.partition(".")[0] == "externs"}
+def _folders(provenance: Mapping[str, str]) -> dict[str, str]:
+    """The provenance entries of folders with Python functions."""
+    return {k: v for k, v in provenance.items() if k.partition(".")[0] == "externs"}
 
 
 def _written(place: Path, choice: TunedChoice, files: Mapping[str, str]) -> TunedChoice:
-    """The choice of a program that is there now, under a name that tells it from all others."""
-    told = digest(files["program.json"])
-    name = f"{FOLDER}/{choice.name}-{told[:8]}"
+    """The choice, with its program written into a folder named after the program's digest."""
+    program_digest = digest(files["program.json"])
+    name = f"{FOLDER}/{choice.name}-{program_digest[:8]}"
     target = place / name
     if not target.exists():
         fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
@@ -79,7 +83,7 @@ def _written(place: Path, choice: TunedChoice, files: Mapping[str, str]) -> Tune
             fresh.rename(target)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-    return replace(choice, name=name, digest=told)
+    return replace(choice, name=name, digest=program_digest)
 
 
 def _replace(folder: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Blocks: statements without work for the host between them, as one function of ``kernels.py``.
+"""Forms blocks: consecutive statements that do not need the host, as one kernel.
 
 ::
 
@@ -8,13 +8,13 @@
         (y,) = y_rows((), d, y, T=T)
         return (y,)
 
-Kernels and loops of the device are inlined one after the other. What only they touch never leaves
-the function: XLA decides where that lives, and for how long. What nobody has touched before is made
-in it. The runner may as well execute the statements one by one, and does so where a loop among them
-is long.
+Kernels and device loops are inlined in program order. A store that only the block touches is local
+to the function, and XLA allocates it; one that is first written in the block is created in it. The
+block keeps the statements, because the runner may execute them one by one instead, and does so
+where one of them is a long loop.
 
-A block is told lengths and finds them out as a region does. After an end nothing in it is checked:
-the runner first has to see whether the length is one that may be.
+A block takes lengths, and returns those that it ends, as a region does. No check runs in a block
+after a length has ended: the runner has to validate the length first.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.lengths import asked, may_end
+from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
-from tempoc.codegen.regions.writer import RegionWriter, listed
+from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import wanted
 from tempoc.program.analysis.traversal import calls, regions, starting_anew, touched, written
 from tempoc.program.nodes import nodes
@@ -38,49 +38,53 @@ from tempoc.program.nodes.arithmetic import names as names_in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockInterface:
-    """How a block is seen by the rest of the program.
+    """The context of a block in the program.
 
-    ``before`` are the stores that somebody may have touched when it starts, ``around`` those that
-    statements outside of it touch; ``outer`` the variables of loops around.
+    ``touched_before`` are the stores that may have been accessed before it starts,
+    ``touched_outside`` those that statements outside of it access; ``outer`` the variables of the
+    enclosing loops.
     """
 
-    before: frozenset[str]
-    around: frozenset[str]
+    touched_before: frozenset[str]
+    touched_outside: frozenset[str]
     outer: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The stores of a block: passed and returned, returned, neither, passed; ``told`` lengths."""
+    """The stores of a block: passed and returned, only returned, local, only passed; lengths."""
 
     carried: list[str]
-    made: list[str]
+    returned: list[str]
     local: list[str]
     read: list[str]
-    told: tuple[Arith, ...]
+    lengths: tuple[Arith, ...]
 
 
 @dataclass(slots=True, kw_only=True)
 class Blocks:
-    """Puts blocks in place of statements that follow one another.
+    """Replaces runs of statements by blocks.
 
-    ``given`` are the stores that are filled before the run, ``kept`` those that are read after it,
-    ``apart`` the kernels that the runner shall call by themselves.
+    ``filled`` are the stores that are filled before the run, ``live_out`` those that are read after
+    it, ``separate`` the kernels that must not be inlined in a block.
     """
 
-    known: ProgramContext
+    context: ProgramContext
     names: Names
-    given: frozenset[str]
-    kept: frozenset[str]
-    apart: frozenset[str]
-    made: list[EmittedRegion] = field(default_factory=list)
+    filled: frozenset[str]
+    live_out: frozenset[str]
+    separate: frozenset[str]
+    emitted: list[EmittedRegion] = field(default_factory=list)
 
     def convert(self, tree: nodes.ProgramStatement) -> nodes.ProgramStatement:
         """The whole tree with blocks."""
-        return self.part(tree, BlockInterface(before=self.given, around=self.kept, outer=()))
+        return self.part(
+            tree,
+            BlockInterface(touched_before=self.filled, touched_outside=self.live_out, outer=()),
+        )
 
     def part(self, s: nodes.ProgramStatement, outside: BlockInterface) -> nodes.ProgramStatement:
-        """A part of the tree; ``outside`` is what surrounds it."""
+        """A part of the tree, in the context ``outside``."""
         match s:
             case nodes.Sequence(items=items):
                 return self.sequence(items, outside)
@@ -89,9 +93,9 @@ class Blocks:
             case nodes.Guard(body=body):
                 return replace(s, body=self.part(body, outside))
             case nodes.Loop(body=body, var=var):
-                # The next step comes after this one.
-                before = outside.before | touched(body)
-                inner = replace(outside, before=before, outer=(*outside.outer, var))
+                # What one step of the loop touches was touched before the next step.
+                before = outside.touched_before | touched(body)
+                inner = replace(outside, touched_before=before, outer=(*outside.outer, var))
                 return replace(s, body=self.part(body, inner))
             case _:
                 return s
@@ -99,51 +103,53 @@ class Blocks:
     def sequence(
         self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
     ) -> nodes.ProgramStatement:
-        """Runs of items that need no host become blocks."""
-        found: list[nodes.ProgramStatement] = []
+        """The sequence, with each run of items that do not need the host as a block."""
+        result: list[nodes.ProgramStatement] = []
         stores = [touched(item) for item in items]
-        later = Counter(name for here in stores for name in here)
+        later = Counter(name for run_range in stores for name in run_range)
         earlier: frozenset[str] = frozenset()
         start = 0
         while start < len(items):
             end = start
             while end < len(items) and self.fits(items[start:end], items[end]):
                 end += 1
-            here = slice(start, max(end, start + 1))
-            later.subtract(name for own in stores[here] for name in own)
-            around = outside.around | earlier | frozenset(+later)
-            around_here = replace(outside, before=outside.before | earlier, around=around)
-            earlier = earlier.union(*stores[here])
-            run = items[here]
+            run_range = slice(start, max(end, start + 1))
+            later.subtract(name for own in stores[run_range] for name in own)
+            around = outside.touched_outside | earlier | frozenset(+later)
+            interface = replace(
+                outside, touched_before=outside.touched_before | earlier, touched_outside=around
+            )
+            earlier = earlier.union(*stores[run_range])
+            run = items[run_range]
             if end > start:
-                block = self.block(run, around_here)
-                found += run if block is None else [block]
+                block = self.block(run, interface)
+                result += run if block is None else [block]
             else:
-                found.append(self.part(run[0], around_here))
-            start = here.stop
-        return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
+                result.append(self.part(run[0], interface))
+            start = run_range.stop
+        return result[0] if len(result) == 1 else nodes.Sequence(items=tuple(result))
 
     def fits(self, before: tuple[nodes.ProgramStatement, ...], s: nodes.ProgramStatement) -> bool:
         """Whether a statement may follow others in a block."""
         if not self.is_free(s):
             return False
-        checks = any(self.known.kernels[c.kernel].checks for c in calls(s))
-        return not (checks and any(map(may_end, before)))
+        checks = any(self.context.kernels[c.kernel].checks for c in calls(s))
+        return not (checks and any(map(ended_lengths, before)))
 
     def is_free(self, s: nodes.ProgramStatement) -> bool:
-        """Whether the host is not needed for a statement, or only to decide once and for all."""
+        """Whether a statement runs without the host, but for conditions on bounds alone."""
         match s:
             case nodes.Guard(body=nodes.Free()):
                 return True
             case nodes.Guard(condition=condition, body=body):
-                return {*names_in(condition)} <= {*self.known.bounds} and self.is_free(body)
+                return {*names_in(condition)} <= {*self.context.bounds} and self.is_free(body)
             case nodes.Sequence(items=items):
                 return all(map(self.is_free, items))
             case nodes.Region():
-                return not any(c.kernel in self.apart for c in calls(s))
+                return not any(c.kernel in self.separate for c in calls(s))
             case nodes.Call(kernel=kernel, results=results):
                 writes = {cell.store for cell in results}
-                return kernel not in self.apart and not writes & self.given
+                return kernel not in self.separate and not writes & self.filled
             case nodes.Free():
                 return True
             case _:
@@ -152,79 +158,79 @@ class Blocks:
     def block(
         self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
     ) -> nodes.Block | None:
-        """The items as a block, where that is of use and it is clear which arrays they share."""
+        """The items as a block; ``None`` if that saves no call or shared arrays are unknown."""
         body = nodes.Sequence(items=items)
         if sum(1 for _ in calls(body)) < 2 and not any(True for _ in regions(body)):
             return None
-        known = self.known
+        context = self.context
         try:
-            found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
-            told = asked(body, known, {*known.bounds, *outside.outer})
+            cells = arrays(body, context.stores, context.fixed, {*context.bounds, *outside.outer})
+            lengths = length_parameters(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
-        changed = [name for name in written(body) if name in found]
-        own = [name for name in changed if name not in outside.before]
+        changed = [name for name in written(body) if name in cells]
+        own_stores = [name for name in changed if name not in outside.touched_before]
         first = starting_anew(body, changed)
-        anew = [n for n in changed if not found[n].places and n in first]
-        own += [name for name in anew if name not in own]
-        made = [name for name in own if name in outside.around]
-        local = [name for name in own if name not in outside.around]
-        carried = [name for name in changed if name not in own]
-        read = [name for name in found if name not in changed]
-        if not (carried or made or may_end(body)):
+        overwritten = [n for n in changed if not cells[n].places and n in first]
+        own_stores += [name for name in overwritten if name not in own_stores]
+        returned = [name for name in own_stores if name in outside.touched_outside]
+        local = [name for name in own_stores if name not in outside.touched_outside]
+        carried = [name for name in changed if name not in own_stores]
+        read = [name for name in cells if name not in changed]
+        if not (carried or returned or ended_lengths(body)):
             return None
-        parts = _Parts(carried=carried, made=made, local=local, read=read, told=told)
-        fresh = [name for name in own if name not in anew]
-        return self.written(body, found, parts, fresh, outside.outer)
+        parts = _Parts(carried=carried, returned=returned, local=local, read=read, lengths=lengths)
+        fresh = [name for name in own_stores if name not in overwritten]
+        return self.emit(body, cells, parts, fresh, outside.outer)
 
-    def written(
+    def emit(
         self,
         body: nodes.Sequence,
-        found: Mapping[str, nodes.Cells],
+        cells: Mapping[str, nodes.Cells],
         parts: _Parts,
         fresh: list[str],
         outer: tuple[str, ...],
     ) -> nodes.Block:
-        """The block with its function; ``fresh`` are the stores that start as zeros in it."""
+        """The block and its kernel; ``fresh`` are the stores that the function creates as zeros."""
         name = self.names.fresh("block")
-        known, after = self.known, frozenset((*parts.carried, *parts.made))
-        ends = may_end(body)
+        context, after = self.context, frozenset((*parts.carried, *parts.returned))
+        ends = ended_lengths(body)
         writer = RegionWriter(
-            known=known,
-            fixed=known.fixed,
-            found=found,
+            context=context,
+            fixed=context.fixed,
+            cells=cells,
             outer=outer,
-            after=after,
-            asked=parts.told,
+            live_out=after,
+            length_params=parts.lengths,
             ends=ends,
         )
         writer.begin(body)
-        first = wanted(body, after, known.registers)
+        read_first = wanted(body, after, context.registers)
         for store in fresh:
-            if store in first or store not in known.registers:
-                writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+            if store in read_first or store not in context.registers:
+                writer.line(1, f"{writer.array_names[store]} = {_start(writer, cells[store])}")
         writer.statement(body, 1)
-        given = [writer.called[s] for s in (*parts.carried, *parts.read)]
-        returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
-        doc = f"What stands between two tasks of the host: {listed(body)}"
+        given = [writer.array_names[s] for s in (*parts.carried, *parts.read)]
+        returned = [writer.array_names[s] for s in (*parts.carried, *parts.returned)]
+        doc = f"What stands between two tasks of the host: {kernel_list(body)}"
         kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
         node = nodes.Block(
             kernel=name,
             point=outer,
             body=body,
-            carried=tuple(found[n] for n in parts.carried),
-            made=tuple(found[n] for n in parts.made),
-            read=tuple(found[n] for n in parts.read),
+            carried=tuple(cells[n] for n in parts.carried),
+            made=tuple(cells[n] for n in parts.returned),
+            read=tuple(cells[n] for n in parts.read),
             local=tuple(parts.local),
-            lengths=parts.told,
-            endings=tuple(map(parts.told.index, ends)),
+            lengths=parts.lengths,
+            endings=tuple(map(parts.lengths.index, ends)),
         )
-        self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
 
 def _start(writer: RegionWriter, cells: nodes.Cells) -> str:
-    """What a store holds that is new in a block."""
+    """The initial contents of a store that is created in a block."""
     zeros = writer.zeros(nodes.Cell(store=cells.store, key=cells.keys[0]))
     if not cells.places:
         return zeros

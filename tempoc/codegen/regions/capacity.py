@@ -1,4 +1,4 @@
-"""How far stores must have grown before a step of a region, from what its calls need."""
+"""The capacities that growing stores must have before a step of a region."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 
 
-def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
-    """The needs of all calls, over the loop's variable and those of the loops around.
+def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
+    """The capacity needs of all calls, over the variables of the loop and of enclosing loops.
 
-    What moves otherwise than by one row with each step is taken to be all there may ever be.
+    A need that is neither constant in the loop nor grows by one row a step is taken to be the full
+    size.
     """
-    found: dict[tuple[str, Arith], dict[Arith, None]] = {}
+    needs: dict[tuple[str, Arith], dict[Arith, None]] = {}
     inner = {*variables(loop.body)}
     for call in calls(loop):
         for need in call.needs:
-            rows = found.setdefault((need.dim, need.size), {})
+            rows = needs.setdefault((need.dim, need.size), {})
             for e in need.rows:
                 plain = inner.isdisjoint(names(e)) and _is_plain(e, loop)
                 rows[e if plain else need.size] = None
     return tuple(
         nodes.CapacityNeed(dim=dim, size=size, rows=tuple(rows))
-        for (dim, size), rows in found.items()
+        for (dim, size), rows in needs.items()
     )
 
 
 def _is_plain(e: Arith, loop: nodes.Loop) -> bool:
-    """Whether an expression does not name the variable, or is one more with each step."""
+    """Whether an expression is constant in the loop, or grows by one with each step."""
     if loop.var not in names(e):
         return True
     parts = e.args if isinstance(e, Operation) and e.op == "+" else (e,)

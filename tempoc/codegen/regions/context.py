@@ -1,4 +1,4 @@
-"""What regions and blocks are made of: stores, kernels, bounds, lengths."""
+"""The context in which regions and blocks are formed: stores, kernels, bounds, lengths."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramContext:
-    """All of a program but its tree; of ``bounds`` those that are constants have a value.
+    """A program without its tree. ``bounds`` maps constant bounds to their values, others to None.
 
-    ``narrow`` are the kernels that update arrays of which an axis may have length 1, with those
-    stores that they also read.
-    ``declared`` are bounds with their expressions, ``lengths`` those found out during the run,
-    which are not among ``bounds``.
+    ``narrow`` are the kernels that update an array with an axis of possible length 1, each with the
+    stores that it also reads. ``declared`` are the bounds with their expressions; ``lengths`` are
+    those found at run time, which are not in ``bounds``.
     """
 
     stores: Mapping[str, nodes.Store]
@@ -42,5 +41,5 @@ class ProgramContext:
         return {name: value for name, value in self.bounds.items() if value is not None}
 
     def lengths_of(self, call: nodes.Call) -> Iterator[Arith]:
-        """The lengths that a kernel takes, at the point of a call."""
+        """The lengths that a kernel takes as arguments, at the point of a call."""
         return lengths_of(call, self.kernels[call.kernel], self.declared, self.lengths)

@@ -1,4 +1,4 @@
-"""Lengths in regions: which ones a loop asks for, and which it finds out itself.
+"""Lengths in regions: those that are parameters of a region, and those that its loop ends.
 
 In a region each length is one number: `T`, or `T[i]` for the `i` of a loop around it. Where the
 loop ends one, the number is carried as `T_end`, 0 until the end has been seen, and `T` follows::
@@ -21,48 +21,47 @@ from tempoc.program.nodes.arithmetic import names as names_in
 from tempoc.program.nodes.bounds import lengths_in
 
 
-def ended(ending: nodes.Ending) -> Arith:
-    """The length that a call may end, as expressions name it."""
+def ended_length(ending: nodes.Ending) -> Arith:
+    """The length that a call may end, as an expression."""
     return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
 
 
-def asked(
-    s: nodes.ProgramStatement, known: ProgramContext, names: Collection[str]
+def length_parameters(
+    s: nodes.ProgramStatement, context: ProgramContext, names: Collection[str]
 ) -> tuple[Arith, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
     Raises ``SharedArraysUnknown`` if one differs from step to step.
     """
-    lengths = known.lengths
-    found: dict[Arith, None] = {}
+    lengths = context.lengths
+    parameters: dict[Arith, None] = {}
     for e in _expressions(s):
-        found |= dict.fromkeys(lengths_in(e, lengths))
+        parameters |= dict.fromkeys(lengths_in(e, lengths))
     for call in calls(s):
-        for e in known.lengths_of(call):
-            found |= dict.fromkeys(lengths_in(e, lengths))
-        found |= dict.fromkeys(map(ended, call.endings))
-    for e in found:
+        for e in context.lengths_of(call):
+            parameters |= dict.fromkeys(lengths_in(e, lengths))
+        parameters |= dict.fromkeys(map(ended_length, call.endings))
+    for e in parameters:
         if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
             raise SharedArraysUnknown(text(e))
-    return tuple(found)
+    return tuple(parameters)
 
 
-def may_end(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
+def ended_lengths(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
     """The lengths that a statement may end, each once."""
-    return tuple(dict.fromkeys(ended(e) for call in calls(s) for e in call.endings))
+    return tuple(dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings))
 
 
-def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
-    """The lengths that a loop finds out.
+def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
+    """The lengths that a loop ends.
 
-    Raises ``SharedArraysUnknown`` if a loop within it finds some out, or if it does not count up by
-    one.
+    Raises ``SharedArraysUnknown`` if an inner loop ends some, or if the step is not 1.
     """
-    found = may_end(loop)
+    lengths = ended_lengths(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
-    if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
+    if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)
-    return found
+    return lengths
 
 
 def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
@@ -73,11 +72,11 @@ def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
                 yield condition
             case nodes.Loop(lower=lower, upper=upper, limit=limit):
                 yield from (e for e in (lower, upper, limit) if e is not None)
-            case nodes.Call(point=point, args=args, results=results, endings=found):
+            case nodes.Call(point=point, args=args, results=results, endings=call_endings):
                 yield from point
                 for cell in (*args, *results):
                     yield from cell.key
                     yield from () if cell.when is None else (cell.when,)
-                yield from (e.length for e in found)
+                yield from (e.length for e in call_endings)
             case _:
                 pass

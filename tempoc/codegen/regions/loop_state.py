@@ -1,9 +1,8 @@
-"""The arrays that a region takes: of each store one, or several by the slots of their keys.
+"""Array arguments of a region: for each store one array, or several, by the slots of their keys.
 
-A key of an array within a region is made of parts that every call fixes (constants, bounds,
-variables of loops that are written out) and of parts that the loops outside set. Arrays are told
-apart by the former; the latter must be the same in the whole region, for nobody could say
-otherwise which arrays two calls share.
+The parts of a key in a region are either static (constants, bounds, variables of unrolled loops) or
+set by the enclosing loops. Static parts distinguish the arrays of a store. All others must be equal
+in the whole region, since otherwise it would be unknown which arrays two calls share.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ VariableValues = Mapping[str, int]
 
 
 class SharedArraysUnknown(Exception):
-    """Which arrays the calls of a loop share depends on the loops outside."""
+    """Which arrays the calls of a loop share depends on the enclosing loops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopUse:
-    """A cell that a call touches, with the variables of loops that are written out."""
+    """A cell that a call accesses, with the values of the variables of unrolled loops."""
 
     cell: nodes.Cell
     values: VariableValues
@@ -40,16 +39,16 @@ def arrays(
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
     statement. Raises ``SharedArraysUnknown``.
     """
-    found: dict[str, dict[tuple[Arith, ...], None]] = {}
-    for use in uses(s, fixed):
+    keys_of: dict[str, dict[tuple[Arith, ...], None]] = {}
+    for use in cell_uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
-        key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
-        found.setdefault(use.cell.store, {})[key] = None
-    return {name: _cells(name, list(keys), known) for name, keys in found.items()}
+        key = tuple(0 if k.modulo == 1 else substituted(e, use.values) for k, e in parts)
+        keys_of.setdefault(use.cell.store, {})[key] = None
+    return {name: _cells(name, list(keys), known) for name, keys in keys_of.items()}
 
 
 def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]) -> nodes.Cells:
-    """Arrays under some keys; places at which these are all the same do not tell them apart."""
+    """The arrays of a store under some keys; ``places`` are the positions at which these differ."""
     places = []
     for k, column in enumerate(zip(*keys, strict=True)):
         alone = len(set(column)) == 1
@@ -61,39 +60,39 @@ def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
     return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
 
 
-def uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
-    """All cells that calls touch; what is known not to happen is left out."""
+def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
+    """All cells that calls access; calls whose guards are known to be false are left out."""
     match s:
         case nodes.Sequence(items=items):
             for item in items:
-                yield from uses(item, values)
+                yield from cell_uses(item, values)
         case nodes.Loop(var=var, body=body, place="unrolled"):
             ends = evaluate(s.lower, values), evaluate(s.upper, values)
             for k in range(*ends, s.step):
-                yield from uses(body, {**values, var: k})
+                yield from cell_uses(body, {**values, var: k})
         case nodes.Loop(body=body) | nodes.Region(loop=body):
-            yield from uses(body, values)
+            yield from cell_uses(body, values)
         case nodes.Guard(condition=condition, body=body):
-            if happens(condition, values):
-                yield from uses(body, values)
+            if may_hold(condition, values):
+                yield from cell_uses(body, values)
         case nodes.Call(args=args, results=results):
             for cell in (*args, *results):
-                if cell.when is None or happens(cell.when, values):
+                if cell.when is None or may_hold(cell.when, values):
                     yield LoopUse(cell=cell, values=values)
         case _:
             pass
 
 
-def happens(condition: Arith, values: VariableValues) -> bool:
+def may_hold(condition: Arith, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
-    found = bound(condition, values)
-    return not isinstance(found, int) or bool(found)
+    value = substituted(condition, values)
+    return not isinstance(value, int) or bool(value)
 
 
-def bound(e: Arith, values: VariableValues) -> Arith:
-    """The expression with values put in; a number where that decides it."""
+def substituted(e: Arith, values: VariableValues) -> Arith:
+    """The expression with values substituted; a number if that makes it constant."""
     if all(name in values for name in names(e)):
         return evaluate(e, values)
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(bound(a, values) for a in e.args))
+        return Operation(e.op, tuple(substituted(a, values) for a in e.args))
     return e

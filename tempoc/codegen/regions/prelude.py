@@ -1,4 +1,4 @@
-"""How expressions and arrays are spelled in regions; how these find the first fault."""
+"""Traced expressions in regions, and the helper functions that regions call."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ DTYPES = {
 
 
 def traced(e: Arith) -> str:
-    """An expression over numbers of which some are traced."""
+    """The text of an expression with traced operands."""
     if not isinstance(e, Operation):
         return str(e)
     parts = [traced(a) if not isinstance(a, Operation) else f"({traced(a)})" for a in e.args]
     if e.op in _EXTREMES:
-        found = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
+        result = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
         for part in parts[1:]:
-            found = f"{_EXTREMES[e.op]}({found}, {part})"
-        return found
+            result = f"{_EXTREMES[e.op]}({result}, {part})"
+        return result
     if e.op == "not":
         return f"jnp.logical_not({parts[0]})"
     if not parts:

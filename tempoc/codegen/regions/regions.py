@@ -1,4 +1,4 @@
-"""Regions: loops that the device runs, each as one function of ``kernels.py``.
+"""Forms regions: loops that run on the device, each as one kernel.
 
 ::
 
@@ -13,10 +13,11 @@
         return (h,)
 
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
-stores in place. What the kernels write is carried; what they only read is not, nor what is written
-anew in each step and wanted by nobody else. ``at`` has the first ``t``, the number of steps, then
-the variables of loops outside; with ``steps`` the number is known when the function is traced,
-which spares a GPU the question after each step.
+stores in place. Stores that the loop writes are loop-carried; those that it only reads are not, nor
+those that are local to one step (written in each step before they are read, and dead after it).
+``at`` has the first ``t``, the number of steps, then the variables of enclosing loops; with
+``steps`` the number is static, so that a GPU need not copy the loop condition to the host after
+each step.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.regions.capacity import needed
+from tempoc.codegen.regions.capacity import capacity_needs
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.lengths import asked, endings
+from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
-from tempoc.codegen.regions.writer import RegionWriter, listed
+from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import afterwards, wanted_within
 from tempoc.program.analysis.traversal import written
 from tempoc.program.nodes import nodes
@@ -45,100 +46,102 @@ class EmittedRegion:
 
 @dataclass(slots=True, kw_only=True)
 class Regions:
-    """Puts regions in place of loops on the device.
+    """Replaces device loops by regions.
 
-    ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
+    ``emitted`` are the regions, ``on_host`` the variables of loops that stay with the host.
     """
 
-    known: ProgramContext
+    context: ProgramContext
     names: Names
-    made: list[EmittedRegion] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    emitted: list[EmittedRegion] = field(default_factory=list)
+    on_host: list[str] = field(default_factory=list)
 
     def convert(
         self, s: nodes.ProgramStatement, after: frozenset[str], outer: tuple[str, ...] = ()
     ) -> nodes.ProgramStatement:
-        """The tree with regions; ``outer`` are the variables of loops around.
+        """The tree with regions; ``outer`` are the variables of enclosing loops.
 
-        The contents of the stores in ``after`` are wanted afterwards.
+        The stores in ``after`` are live after the statement.
         """
-        single = self.known.registers
+        single = self.context.registers
         match s:
             case nodes.Sequence(items=items):
                 parts = afterwards(items, after, single)
-                return replace(s, items=tuple(self.convert(i, more, outer) for i, more in parts))
+                return replace(
+                    s, items=tuple(self.convert(i, live_out, outer) for i, live_out in parts)
+                )
             case nodes.Guard(body=body):
                 return replace(s, body=self.convert(body, after, outer))
             case nodes.Loop(place="device"):
                 return self.region(s, after, outer)
             case nodes.Loop(body=body, var=var):
-                more = wanted_within(body, after, single)
-                return replace(s, body=self.convert(body, more, (*outer, var)))
+                live_out = wanted_within(body, after, single)
+                return replace(s, body=self.convert(body, live_out, (*outer, var)))
             case _:
                 return s
 
     def region(
         self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
     ) -> nodes.ProgramStatement:
-        """The loop as a region; as it is where nobody can say which arrays are which."""
-        known = self.known
+        """The loop as a region; on the host if it is unknown which arrays its calls share."""
+        context = self.context
         try:
-            found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
-            ends = endings(loop)
-            told = asked(loop, known, {*known.bounds, *outer})
+            cells = arrays(loop, context.stores, context.fixed, {*context.bounds, *outer})
+            ends = loop_endings(loop)
+            lengths = length_parameters(loop, context, {*context.bounds, *outer})
         except SharedArraysUnknown:
-            self.left.append(loop.var)
+            self.on_host.append(loop.var)
             return _on_host(loop)
-        more = wanted_within(loop.body, after, known.registers)
-        local = [n for n in written(loop) if n in known.registers and n not in more]
-        changed = [name for name in written(loop) if name in found and name not in local]
+        live_out = wanted_within(loop.body, after, context.registers)
+        local = [n for n in written(loop) if n in context.registers and n not in live_out]
+        changed = [name for name in written(loop) if name in cells and name not in local]
         if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = RegionWriter(
-            known=known,
-            fixed=known.fixed,
-            found=found,
+            context=context,
+            fixed=context.fixed,
+            cells=cells,
             outer=outer,
-            after=after,
-            asked=told,
+            live_out=after,
+            length_params=lengths,
             ends=ends,
             ahead=2,
         )
-        read = [n for n in found if n not in (*changed, *local)]
+        read = [n for n in cells if n not in (*changed, *local)]
         kernel, lines = _write(writer, name, loop, changed, read)
         node = nodes.Region(
             kernel=name,
             point=outer,
             loop=loop,
-            carried=tuple(found[n] for n in changed),
-            read=tuple(found[n] for n in read),
-            needs=needed(loop, outer),
-            lengths=told,
-            endings=tuple(map(told.index, ends)),
+            carried=tuple(cells[n] for n in changed),
+            read=tuple(cells[n] for n in read),
+            needs=capacity_needs(loop, outer),
+            lengths=lengths,
+            endings=tuple(map(lengths.index, ends)),
             local=tuple(local),
         )
-        self.made.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
 
 
 def _on_host(loop: nodes.Loop) -> nodes.Loop:
-    """The loop and all within it left to the host."""
+    """The loop, and all loops in it, moved to the host."""
 
-    def back(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def to_host(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
         match s:
             case nodes.Sequence(items=items):
-                return replace(s, items=tuple(map(back, items)))
+                return replace(s, items=tuple(map(to_host, items)))
             case nodes.Guard(body=body):
-                return replace(s, body=back(body))
+                return replace(s, body=to_host(body))
             case nodes.Loop(body=body):
-                return replace(s, body=back(body), place="host")
+                return replace(s, body=to_host(body), place="host")
             case _:
                 return s
 
-    found = back(loop)
-    assert isinstance(found, nodes.Loop)
-    return found
+    host_loop = to_host(loop)
+    assert isinstance(host_loop, nodes.Loop)
+    return host_loop
 
 
 def _write(
@@ -149,7 +152,7 @@ def _write(
     writer.line(1, "count = at[1] if steps is None else steps")
     writer.device(loop, 1, root=True)
     ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
-    doc = f"{loop.var} {ends}, at[1] steps; the loop of {listed(loop)}"
-    given = [writer.called[s] for s in (*changed, *read)]
+    doc = f"{loop.var} {ends}, at[1] steps; the loop of {kernel_list(loop)}"
+    given = [writer.array_names[s] for s in (*changed, *read)]
     returned = given[: len(changed)]
     return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))

@@ -1,4 +1,4 @@
-"""How regions spell arrays and expressions."""
+"""The text of arrays and expressions in the function of a region."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from tempoc.program.nodes.spelling import variable
 class RegionNames:
     """Names in the function of a region.
 
-    ``found`` are its arrays, ``called`` their names; ``outer`` the variables of loops around.
-    ``static`` is what Python knows. ``asked`` are the lengths that it is told, ``lengths`` their
-    names. ``used`` are the bounds that have been named. In ``at`` some numbers stand ``ahead`` of
-    the point.
+    ``cells`` are its array arguments, ``array_names`` their names; ``outer`` the variables of the
+    enclosing loops. ``static`` are the names that are Python values when JAX traces the function.
+    ``length_params`` are the lengths passed to it, ``lengths`` their names. ``used`` are the bounds
+    that the text names. ``at`` has ``ahead`` numbers before the point.
     """
 
-    known: ProgramContext
-    found: Mapping[str, nodes.Cells]
+    context: ProgramContext
+    cells: Mapping[str, nodes.Cells]
     outer: tuple[str, ...]
-    asked: tuple[Arith, ...] = ()
-    called: dict[str, str] = field(default_factory=dict)
+    length_params: tuple[Arith, ...] = ()
+    array_names: dict[str, str] = field(default_factory=dict)
     static: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)
     lengths: dict[Arith, str] = field(default_factory=dict)
     ahead: int = 0
 
     def cell(self, cell: nodes.Cell) -> str:
-        """An array of a store, among those of the region."""
-        name = self.called[cell.store]
-        return f"{name}[{self.slots(cell)}]" if self.found[cell.store].places else name
+        """The text of an array of a store."""
+        name = self.array_names[cell.store]
+        return f"{name}[{self.slots(cell)}]" if self.cells[cell.store].places else name
 
     def slots(self, cell: nodes.Cell) -> str:
-        """What tells an array apart from others of its store."""
-        cells, store = self.found[cell.store], self.known.stores[cell.store]
+        """The index of an array among those of its store."""
+        cells, store = self.cells[cell.store], self.context.stores[cell.store]
         parts = []
         for k in cells.places:
             modulo = store.keys[k].modulo
@@ -52,32 +52,32 @@ class RegionNames:
         return ", ".join(parts)
 
     def argument(self, cell: nodes.Cell) -> str:
-        """The array, or zeros where Python knows that there may be none."""
-        if cell.store not in self.found:  # no call ever wants it
+        """The array; zeros where a static condition may exclude it."""
+        if cell.store not in self.cells:  # no call ever reads it
             return self.zeros(cell)
-        if cell.when is None or not self.is_static(cell.when) or not self.found[cell.store].places:
+        if cell.when is None or not self.is_static(cell.when) or not self.cells[cell.store].places:
             return self.cell(cell)
         return f"{self.cell(cell)} if {self.text(cell.when)} else {self.zeros(cell)}"
 
     def zeros(self, cell: nodes.Cell) -> str:
         """An array of a store, full of zeros."""
-        store = self.known.stores[cell.store]
+        store = self.context.stores[cell.store]
         sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
         shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
-    def told(self, e: Arith) -> str:
-        """A length as the caller knows it."""
-        return f"at[{self.ahead + len(self.outer) + self.asked.index(e)}]"
+    def length_argument(self, e: Arith) -> str:
+        """A length as the caller passes it in ``at``."""
+        return f"at[{self.ahead + len(self.outer) + self.length_params.index(e)}]"
 
     def is_static(self, e: Arith) -> bool:
-        """Whether Python knows the value when the function is traced."""
+        """Whether the value is known when JAX traces the function."""
         return all(name in self.static for name in names(replaced(e, self.lengths)))
 
     def text(self, e: Arith, *, tight: bool = False) -> str:
-        """An expression; with what JAX has for numbers that are not known yet."""
+        """The text of an expression; of JAX operations if its value is traced."""
         for name in names(replaced(e, self.lengths)):
-            if name in self.known.bounds:
+            if name in self.context.bounds:
                 self.used[name] = None
         own: dict[Arith, Arith] = {name: variable(name) for name in names(e)}
         spelled = replaced(e, own | self.lengths)

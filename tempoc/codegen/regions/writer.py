@@ -10,8 +10,8 @@ from typing import assert_never
 
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import signature
-from tempoc.codegen.regions.lengths import ended, may_end
-from tempoc.codegen.regions.loop_state import happens
+from tempoc.codegen.regions.lengths import ended_length, ended_lengths
+from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
@@ -29,36 +29,37 @@ FAULT = "fault"
 class RegionWriter(RegionNames):
     """Writes the function of one region or block.
 
-    ``fixed`` are constants, ``ends`` the lengths that it finds out, ``over`` how these are carried.
-    ``after`` is what is wanted after the statement that is being written.
+    ``fixed`` are the constant bounds, ``ends`` the lengths that the region ends, ``end_names`` the
+    variables that carry these. ``live_out`` are the stores that are live after the statement that
+    is being written.
     """
 
     fixed: Mapping[str, int]
-    after: frozenset[str]
+    live_out: frozenset[str]
     ends: tuple[Arith, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
     index: str = "i"
-    over: dict[Arith, str] = field(default_factory=dict)
+    end_names: dict[Arith, str] = field(default_factory=dict)
 
     def begin(self, s: nodes.ProgramStatement) -> None:
-        """Names for all that the function has."""
-        own = map(variable, (*self.known.bounds, *self.outer, *variables(s)))
-        taken = [*RESERVED, *own, *self.known.kernels, "steps", "count", "carry"]
+        """Choose the names of the function, and write the initial values of ends and faults."""
+        own = map(variable, (*self.context.bounds, *self.outer, *variables(s)))
+        taken = [*RESERVED, *own, *self.context.kernels, "steps", "count", "carry"]
         self.locals = Names(taken, spaced=True)
         for var in (FAULT, "found"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")
-        for store in self.found:
-            self.called[store] = self.locals.fresh(identifier(store))
-        self.static, self.values = {*self.known.bounds}, dict(self.fixed)
-        for e in self.asked:
+        for store in self.cells:
+            self.array_names[store] = self.locals.fresh(identifier(store))
+        self.static, self.values = {*self.context.bounds}, dict(self.fixed)
+        for e in self.length_params:
             name = str(e.args[0] if isinstance(e, Operation) else e)
             self.lengths[e] = self.locals.fresh(variable(name))
             if e in self.ends:
-                self.over[e] = self.locals.fresh(f"{name}_end")
-                self.line(1, f"{self.over[e]} = jnp.int32(0)")
+                self.end_names[e] = self.locals.fresh(f"{name}_end")
+                self.line(1, f"{self.end_names[e]} = jnp.int32(0)")
         if any(self.checks(c) for c in calls(s)):
             self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(s)}, jnp.int32)")
 
@@ -72,9 +73,9 @@ class RegionWriter(RegionNames):
         returned: list[str],
         first: tuple[str, ...] = (),
     ) -> tuple[nodes.Kernel, list[str]]:
-        """The kernel and the lines of its function; its first keyword arguments are given."""
+        """The kernel and the lines of its function; ``first`` are its first keyword arguments."""
         checked = any(self.checks(c) for c in calls(s))
-        ends = [tupled([*self.over.values()])] if self.over else []
+        ends = [tupled([*self.end_names.values()])] if self.end_names else []
         self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
         body, self.lines = self.lines, []
         words = {w for content in body for w in re.findall(r"\w+", content)}
@@ -83,8 +84,8 @@ class RegionWriter(RegionNames):
                 self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
         for e, length in self.lengths.items():
             if e not in self.ends or not self.ahead:
-                self.line(1, f"{length} = {self.told(e)}")
-        bounds = tuple(b for b in self.known.bounds if b in self.used)
+                self.line(1, f"{length} = {self.length_argument(e)}")
+        bounds = tuple(b for b in self.context.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
         equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
         kernel = nodes.Kernel(
@@ -97,26 +98,28 @@ class RegionWriter(RegionNames):
         )
         return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
 
-    def lasting(self, s: nodes.ProgramStatement, depth: int) -> None:
-        """The lengths that a part may have ended, as they are known now."""
-        for e in may_end(s):
-            end = self.over[e]
-            self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
+    def refresh_lengths(self, s: nodes.ProgramStatement, depth: int) -> None:
+        """Recompute the lengths that a statement may have ended."""
+        for e in ended_lengths(s):
+            end = self.end_names[e]
+            self.line(
+                depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.length_argument(e)})"
+            )
 
     @property
     def single(self) -> frozenset[str]:
         """The stores that are one array."""
-        return self.known.registers
+        return self.context.registers
 
     @contextmanager
-    def before(self, after: frozenset[str]) -> Iterator[None]:
-        """A part after which this is wanted."""
-        outside, self.after = self.after, after
+    def with_live_out(self, live_out: frozenset[str]) -> Iterator[None]:
+        """Write a part after which these stores are live."""
+        outside, self.live_out = self.live_out, live_out
         yield
-        self.after = outside
+        self.live_out = outside
 
     def line(self, depth: int, content: str) -> None:
-        """A line, on several where it is too long."""
+        """Write a line, wrapped where it is too long."""
         self.lines += wrapped(INDENT * depth + content)
 
     # ------------------------------------------------------------ statements
@@ -125,8 +128,8 @@ class RegionWriter(RegionNames):
         """The lines of any statement."""
         match s:
             case nodes.Sequence(items=items):
-                for item, after in afterwards(items, self.after, self.single):
-                    with self.before(after):
+                for item, after in afterwards(items, self.live_out, self.single):
+                    with self.with_live_out(after):
                         self.statement(item, depth)
             case nodes.Loop(place="unrolled"):
                 self.unrolled(s, depth)
@@ -146,17 +149,17 @@ class RegionWriter(RegionNames):
                 assert_never(s)
 
     def unrolled(self, loop: nodes.Loop, depth: int) -> None:
-        """A loop that Python runs when the function is traced."""
+        """A loop that runs while JAX traces the function."""
         ends = ", ".join(self.text(e) for e in (loop.lower, loop.upper))
         step = "" if loop.step == 1 else f", {loop.step}"
         self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
         self.static.add(loop.var)
-        with self.before(wanted_within(loop.body, self.after, self.single)):
+        with self.with_live_out(wanted_within(loop.body, self.live_out, self.single)):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
     def block(self, s: nodes.ProgramStatement, depth: int) -> None:
-        """The lines of a body, one at least."""
+        """The lines of a body; ``pass`` if it has none."""
         before = len(self.lines)
         self.statement(s, depth)
         if len(self.lines) == before:
@@ -164,25 +167,25 @@ class RegionWriter(RegionNames):
 
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
-        loop = loop if root or may_end(loop) else _shortened(loop)
-        after = wanted_within(loop.body, self.after, self.single)
-        carried = self.changed(loop, after)
+        loop = loop if root or ended_lengths(loop) else _clamped(loop)
+        after = wanted_within(loop.body, self.live_out, self.single)
+        carried = self.carried_names(loop, after)
         if not carried:
             return
-        with self.before(after):
-            self.counting(loop, carried, depth, root)
+        with self.with_live_out(after):
+            self.fori_loop(loop, carried, depth, root)
 
-    def counting(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
-        """A loop of the device that carries these arrays."""
-        if may_end(loop):
-            self.lasting_loop(loop, carried, depth, root)
+    def fori_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+        """A ``lax.fori_loop`` that carries these arrays."""
+        if ended_lengths(loop):
+            self.while_loop(loop, carried, depth, root)
             return
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         plain = not root and loop.step == 1
         index = var if plain else self.index
         self.line(depth, f"def {step}({index}, carry):")
         self.line(depth + 1, f"{tupled(carried)} = carry")
-        narrow = ".astype(jnp.int32)" if self.known.x64 else ""
+        narrow = ".astype(jnp.int32)" if self.context.x64 else ""
         if plain and narrow:
             self.line(depth + 1, f"{var} = {var}{narrow}")
         if not plain:
@@ -192,54 +195,60 @@ class RegionWriter(RegionNames):
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
-        ends = ("0", "count") if root else self.counted(loop)
-        places = self.thin(loop, carried)
-        again = "looped" if places else "lax.fori_loop"
-        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY{places})")
+        ends = ("0", "count") if root else self.loop_range(loop)
+        places = self.unit_axis_places(loop, carried)
+        loop_function = "looped" if places else "lax.fori_loop"
+        self.assign_carry(
+            depth, carried, f"{loop_function}({', '.join(ends)}, {step}, CARRY{places})"
+        )
 
-    def thin(self, loop: nodes.Loop, carried: list[str]) -> str:
-        """Places of arrays that a loop updates and reads, as an argument, if axes may be 1 long.
+    def unit_axis_places(self, loop: nodes.Loop, carried: list[str]) -> str:
+        """Positions of carried arrays that a loop updates and reads and that may have unit axes.
 
-        XLA for CPUs copies these; those that are only written it copies if they lose their axes.
+        As the text of an argument. XLA for CPUs copies such arrays in each step, unless their unit
+        axes are squeezed; arrays that are only written it copies if they are squeezed.
         """
         updated: set[str] = set()
         read: set[str] = set()
         for call in calls(loop):
             given = {cell.store for cell in call.args}
             changed = given & {cell.store for cell in call.results}
-            own = self.known.narrow.get(call.kernel)
+            own = self.context.narrow.get(call.kernel)
             updated |= changed if own is not None else set()
             read |= given if own is None else (given - changed) | (own & changed)
-        names = {self.called[store] for store in updated & read if store in self.found}
+        names = {self.array_names[store] for store in updated & read if store in self.cells}
         places = [str(k) for k, name in enumerate(carried) if name in names]
         return f", {tupled(places)}" if places else ""
 
-    def lasting_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
-        """A region's loop that finds out how long it lasts."""
+    def while_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+        """A ``lax.while_loop`` that ends a length."""
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
         start = "at[0]" if root else self.coordinate(loop.lower)
-        there = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
+        going = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
         if loop.limit is not None:
-            there = f"({there}) & ({var} < {self.text(loop.limit, tight=True)})"
+            going = f"({going}) & ({var} < {self.text(loop.limit, tight=True)})"
         self.line(depth, f"def {more}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
-        self.lasting(loop, depth + 1)
-        self.line(depth + 1, f"return {there}")
+        self.refresh_lengths(loop, depth + 1)
+        self.line(depth + 1, f"return {going}")
         self.line(depth, f"def {step}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
-        self.lasting(loop, depth + 1)
+        self.refresh_lengths(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
-        places = self.thin(loop, carried)
-        again = "looped_while" if places else "lax.while_loop"
+        places = self.unit_axis_places(loop, carried)
+        loop_call = "looped_while" if places else "lax.while_loop"
         self.line(depth, f"carry = {start}, {tupled(carried)}")
-        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry{places})")
+        self.line(
+            depth,
+            f"_, {tupled(carried)} = {loop_call}({more}, {step}, carry{places})",
+        )
         if not root:
-            self.lasting(loop, depth)
+            self.refresh_lengths(loop, depth)
 
-    def counted(self, loop: nodes.Loop) -> tuple[str, str]:
-        """From where to where a loop within a region counts, which begins at the first there is."""
+    def loop_range(self, loop: nodes.Loop) -> tuple[str, str]:
+        """The range of a ``lax.fori_loop``: the loop's own for step 1, else from 0 to the count."""
         if loop.step == 1:
             return self.text(loop.lower), self.text(loop.upper)
         gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
@@ -253,83 +262,88 @@ class RegionWriter(RegionNames):
         return "0", self.text(count)
 
     def guard(self, guard: nodes.Guard, depth: int) -> None:
-        """What is done only sometimes; if Python cannot say when, as a branch."""
-        if not happens(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
+        """A guarded body: Python's ``if`` for a static condition, else a branch of JAX."""
+        if not may_hold(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
             return
         if self.is_static(guard.condition):
             self.line(depth, f"if {self.text(guard.condition)}:")
             self.block(guard.body, depth + 1)
             return
-        # JAX traces a branch whether it is taken or not; Python leaves out what never is.
-        known, rest = self.apart(guard.condition)
-        if known is not None:
-            inner = nodes.Guard(condition=rest, body=guard.body)
-            self.guard(nodes.Guard(condition=known, body=inner), depth)
+        # JAX traces branches that are never taken, too; a static ``if`` around them avoids that.
+        static, traced = self.split_static(guard.condition)
+        if static is not None:
+            inner = nodes.Guard(condition=traced, body=guard.body)
+            self.guard(nodes.Guard(condition=static, body=inner), depth)
             return
-        if isinstance(guard.body, nodes.Guard) and self.apart(guard.body.condition)[0] is None:
+        if (
+            isinstance(guard.body, nodes.Guard)
+            and self.split_static(guard.body.condition)[0] is None
+        ):
             both = Operation("and", (guard.condition, guard.body.condition))
             self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
             return
-        carried = self.changed(guard.body, wanted_within(guard.body, self.after, self.single))
+        carried = self.carried_names(
+            guard.body, wanted_within(guard.body, self.live_out, self.single)
+        )
         if not carried:
             return
         branch = self.locals.fresh("taken")
         self.line(depth, f"def {branch}(carry):")
         self.line(depth + 1, f"{tupled(carried)} = carry")
-        self.lasting(guard.body, depth + 1)
+        self.refresh_lengths(guard.body, depth + 1)
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
-        self.again(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
-        self.lasting(guard.body, depth)
+        self.assign_carry(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
+        self.refresh_lengths(guard.body, depth)
 
-    def apart(self, condition: Arith) -> tuple[Arith | None, Arith]:
-        """What Python knows of a condition when the function is traced, if so; and the rest."""
+    def split_static(self, condition: Arith) -> tuple[Arith | None, Arith]:
+        """The static conjuncts of a condition, ``None`` if there are none, and the traced ones."""
         if not (isinstance(condition, Operation) and condition.op == "and"):
             return (condition, TRUE) if self.is_static(condition) else (None, condition)
-        known = tuple(a for a in condition.args if self.is_static(a))
-        rest = tuple(a for a in condition.args if a not in known)
-        return Operation("and", known) if known else None, Operation("and", rest)
+        static = tuple(a for a in condition.args if self.is_static(a))
+        traced = tuple(a for a in condition.args if a not in static)
+        return Operation("and", static) if static else None, Operation("and", traced)
 
-    def again(self, depth: int, carried: list[str], made: str) -> None:
-        """What is carried becomes what is made of it."""
+    def assign_carry(self, depth: int, carried: list[str], call: str) -> None:
+        """Assign the result of a call on the carry to the carry."""
         given = tupled(carried)
-        content = f"{given} = {made.replace('CARRY', given)}"
+        content = f"{given} = {call.replace('CARRY', given)}"
         if len(INDENT * depth + content) <= WIDTH:
             self.line(depth, content)
             return
         self.line(depth, f"carry = {given}")
-        self.line(depth, f"{given} = {made.replace('CARRY', 'carry')}")
+        self.line(depth, f"{given} = {call.replace('CARRY', 'carry')}")
 
     def call(self, call: nodes.Call, depth: int) -> None:
-        """The call of a kernel; a result that is there only sometimes is chosen afterwards."""
+        """The call of a kernel; results with a condition are selected after it."""
         kernel = self.kernel(call)
         targets, after = [], []
         for cell in call.results:
-            if cell.store not in self.found:  # it never happens
+            if cell.store not in self.cells:  # the write never happens
                 targets.append("_")
                 continue
-            here = self.cell(cell)
+            array = self.cell(cell)
             if cell.when is None:
-                targets.append(here)
+                targets.append(array)
                 continue
-            new = self.locals.fresh(f"{self.called[cell.store]}_new")
+            new = self.locals.fresh(f"{self.array_names[cell.store]}_new")
             targets.append(new)
             when = self.text(cell.when)
             if self.is_static(cell.when):
-                after += [f"if {when}:", f"{INDENT}{here} = {new}"]
+                after += [f"if {when}:", f"{INDENT}{array} = {new}"]
             else:
-                after.append(f"{here} = jnp.where({when}, {new}, {here})")
+                after.append(f"{array} = jnp.where({when}, {new}, {array})")
         targets += [self.locals.fresh("ends") for _ in call.endings]
         for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
-            end = self.over[ended(ending)]
+            end = self.end_names[ended_length(ending)]
             after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
             targets.append("found")
         if not targets:
             return
         at = [self.coordinate(e) for e in call.point] if kernel.dims else []
-        at += [self.coordinate(e) for e in self.known.lengths_of(call)]
+        at += [self.coordinate(e) for e in self.context.lengths_of(call)]
         given = [tupled(at), *(self.argument(cell) for cell in call.args)]
         for name in kernel.bounds:
             self.used[name] = None
@@ -339,36 +353,36 @@ class RegionWriter(RegionNames):
         self.line(depth, f"{left} = {right}")
         for content in after:
             self.line(depth, content)
-        self.lasting(call, depth)
+        self.refresh_lengths(call, depth)
         if kernel.checks:
-            number = list(self.known.kernels).index(kernel.name)
+            number = list(self.context.kernels).index(kernel.name)
             point = tupled([self.coordinate(e) for e in call.point])
             self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
 
-    # ------------------------------------------------------------ what is changed, what is checked
+    # ------------------------------------------------------------ effects of statements
 
-    def changed(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
-        """What a part changes that is wanted afterwards, by the names in the function."""
-        kept = [n for n in written(s) if n in after or n not in self.single]
-        found = [self.called[name] for name in kept if name in self.found]
-        found += [self.over[e] for e in may_end(s)]
-        return found + [FAULT] * any(self.checks(c) for c in calls(s))
+    def carried_names(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
+        """The names of what a part changes that is live after it: arrays, ends, the fault."""
+        live = [n for n in written(s) if n in after or n not in self.single]
+        carried = [self.array_names[name] for name in live if name in self.cells]
+        carried += [self.end_names[e] for e in ended_lengths(s)]
+        return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: nodes.Call) -> nodes.Kernel:
-        """What is called."""
-        return self.known.kernels[call.kernel]
+        """The kernel of a call."""
+        return self.context.kernels[call.kernel]
 
     def checks(self, call: nodes.Call) -> bool:
-        """Whether something is checked there."""
+        """Whether the kernel of a call has run-time checks."""
         return bool(self.kernel(call).checks)
 
     def rank(self, s: nodes.ProgramStatement) -> int:
-        """The most coordinates of a point at which something is checked."""
+        """The largest number of coordinates of a call with checks."""
         return max(len(c.point) for c in calls(s) if self.checks(c))
 
 
-def _shortened(loop: nodes.Loop) -> nodes.Loop:
-    """The loop over the steps below its limit."""
+def _clamped(loop: nodes.Loop) -> nodes.Loop:
+    """The loop with its range clamped to its limit."""
     if loop.limit is None or abs(loop.step) != 1:
         return loop
     if loop.step == 1:
@@ -377,7 +391,7 @@ def _shortened(loop: nodes.Loop) -> nodes.Loop:
     return replace(loop, lower=Operation("min", (loop.lower, last)))
 
 
-def listed(s: nodes.ProgramStatement) -> str:
-    """The first kernels that a part calls."""
-    found = list(dict.fromkeys(c.kernel for c in calls(s)))
-    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else ".")
+def kernel_list(s: nodes.ProgramStatement) -> str:
+    """The names of the first three kernels that a part calls."""
+    kernels = list(dict.fromkeys(c.kernel for c in calls(s)))
+    return ", ".join(kernels[:3]) + (", ..." if len(kernels) > 3 else ".")

@@ -1,17 +1,17 @@
-"""How a read or a write of a stored tensor is spelled in JAX.
+"""The JAX text of reads and writes of stored tensors.
 
-A store's array is ``[*axes, *spatial]``, or has one of the axes between the spatial ones; what is
-read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
+The array of a store is ``[*axes, *spatial]``, or has one axis between the spatial ones; the result
+of a read is ``[*axes, *spatial]``. Along each axis a read takes
 
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
-- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
+- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order does not matter;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
-- an *end*, ``k[t:T]``: as much of the axis as its longest one takes, in which garbage comes first;
-- of an axis that is a part of one, around the points at hand (``shared_windows.py``): all there is;
+- a *suffix*, ``k[t:T]``: the longest one, in which the padding comes first;
+- all of an axis that is already the part shared by some points (``shared_windows.py``);
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
-  garbage (the reader masks them).
+  padding (the consumer masks them).
 
-A write replaces one row. Since every kernel is given its stores for good, XLA updates in place.
+A write replaces one row. Stores are donated to the kernel, so XLA updates them in place.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.walk import extent, symbols
 
-NONE: Mapping[str, str] = {}
+NO_ROWS: Mapping[str, str] = {}
 """No rows."""
 _END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFrame:
-    """What an access may ask of its kernel.
+    """The context of an access in its kernel.
 
     ``out`` writes lines; ``proves`` decides a condition on the statement's domain (false also
     means "not known"); ``dims`` are the statement's dimensions. ``x64``: 64-bit integers are on,
@@ -60,7 +60,7 @@ class KernelFrame:
     x64: bool = False
 
     def is_static(self, e: Expr) -> bool:
-        """Whether the value is known when the kernel is traced."""
+        """Whether the value is known when JAX traces the kernel."""
         return not any(s in self.dims for s in symbols(e))
 
 
@@ -88,7 +88,7 @@ def read(
     at: Mapping[str, Entry],
     frame: KernelFrame,
     hint: str,
-    rows: Mapping[str, str] = NONE,
+    rows: Mapping[str, str] = NO_ROWS,
     *,
     turned: bool = False,
 ) -> KernelArray:
@@ -135,7 +135,7 @@ def read(
         text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
     sides = tuple(last), tuple(amid)
-    return KernelArray(in_order(text, left), (*padded, *store.shape), gathered, *sides)
+    return KernelArray(to_axis_order(text, left), (*padded, *store.shape), gathered, *sides)
 
 
 def _point(entry: Entry) -> Expr:
@@ -143,25 +143,25 @@ def _point(entry: Entry) -> Expr:
     return entry
 
 
-def in_order(text: str, numbers: Sequence[int]) -> str:
-    """An array whose axes have these numbers, with its axes in the order of the numbers."""
+def to_axis_order(text: str, numbers: Sequence[int]) -> str:
+    """Transpose an array whose axes have these numbers to ascending order."""
     move = _misplaced(numbers)
     return text if move is None else f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
 
 
-def out_of_order(text: str, numbers: Sequence[int]) -> str:
-    """An array with its axes in the order of their numbers, with them as they follow here."""
+def from_axis_order(text: str, numbers: Sequence[int]) -> str:
+    """Transpose an array with ascending axes to this order of axis numbers."""
     move = _misplaced(numbers)
     return text if move is None else f"jnp.moveaxis({text}, {move[1]}, {move[0]})"
 
 
 def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
-    """Where the one axis is without which the others are in order, and where it belongs."""
-    wanted = sorted(numbers)
-    for k in wanted:
-        rest = [n for n in numbers if n != k]
-        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
-            return list(numbers).index(k), wanted.index(k)
+    """The position of the only axis that is out of order, and its place; ``None`` if in order."""
+    ordered = sorted(numbers)
+    for k in ordered:
+        others = [n for n in numbers if n != k]
+        if list(numbers) != ordered and others == [n for n in ordered if n != k]:
+            return list(numbers).index(k), ordered.index(k)
     return None
 
 
@@ -203,7 +203,7 @@ def _slice(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> tup
 
 
 def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bool:
-    """Whether a slice goes to the end of an axis that has room for ``pad`` elements."""
+    """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
     ends = compare("==", entry.hi, axis.size), compare("<=", pad, axis.size)
@@ -211,9 +211,9 @@ def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bo
 
 
 def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
-    """The condition for ``pad`` elements being there wherever the slice is not empty.
+    """The condition that ``pad`` elements fit from the slice's start wherever it is not empty.
 
-    Where it is empty they may be any, but an axis must still be as long as what is cut from it.
+    An empty slice may read any elements, but the axis must still have ``pad`` of them.
     """
     last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
     inside = compare("<", last, size)
@@ -265,9 +265,9 @@ def _atom(text: str) -> str:
 
 
 def row_pick(node: Node) -> Pick | None:
-    """The operator of a node that picks a row of a slice, which is read without the slice.
+    """The operator of a node that picks one row of a slice, so that only this row is read.
 
-    Of two picks in one access the second one picks from what the first one made.
+    ``None`` for a second pick in one access: it picks from the result of the first.
     """
     if not isinstance(node.op, Pick):
         return None

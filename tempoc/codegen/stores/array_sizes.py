@@ -1,4 +1,4 @@
-"""Sizes that a kernel takes from an array that grows.
+"""Sizes that a kernel takes from the shape of a growing array.
 
 ::
 
@@ -7,8 +7,8 @@
         T_room = k.shape[0]
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
 
-JAX traces the kernel again for each size; what it may rely on is that the rows are there that its
-point needs.
+JAX traces the kernel again for each size; the kernel may assume that the array has the rows that
+its point needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DynamicSize:
     """The size ``name`` of growing axes along ``dim``; no less than any of ``least``."""
 
     name: str
@@ -31,67 +31,67 @@ class Room:
     least: tuple[Expr, ...]
 
     def pad(self, extent: Expr) -> Expr | None:
-        """The size for an extent that is so many less than what is sure to be there."""
+        """The size for an extent that is a constant less than a guaranteed number of rows."""
         for e in self.least:
-            more = sub(extent, e)
-            if isinstance(more, Const) and more.value <= 0:
-                return add(Sym(self.name), more)
+            difference = sub(extent, e)
+            if isinstance(difference, Const) and difference.value <= 0:
+                return add(Sym(self.name), difference)
         return None
 
     def is_of(self, axis: BufferAxis) -> bool:
-        """Whether an axis has this size."""
+        """Whether this is the size of an axis."""
         return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
 
 
-def rooms(
+def dynamic_sizes(
     needs: tuple[CapacityUse, ...], universe: Universe, taken: tuple[str, ...]
-) -> tuple[Room, ...]:
-    """The sizes that a statement does not know; where it needs all, that is the size."""
-    found: list[Room] = []
+) -> tuple[DynamicSize, ...]:
+    """The sizes that vary during the run; not those of which the statement needs all rows."""
+    sizes: list[DynamicSize] = []
     for need in needs:
         if need.size in need.rows:
             continue
         name = f"{universe.dim(need.dim).bound}_room"
-        while name in taken or any(r.name == name for r in found):
+        while name in taken or any(r.name == name for r in sizes):
             name += "_"
-        found.append(Room(name=name, dim=need.dim, size=need.size, least=need.sure))
-    return tuple(found)
+        sizes.append(DynamicSize(name=name, dim=need.dim, size=need.size, least=need.sure))
+    return tuple(sizes)
 
 
-def with_rooms(plan: MemoryPlan, found: tuple[Room, ...]) -> MemoryPlan:
-    """The plan as a kernel sees it."""
-    stores = {name: _sized(store, found) for name, store in plan.stores.items()}
+def with_dynamic_sizes(plan: MemoryPlan, sizes: tuple[DynamicSize, ...]) -> MemoryPlan:
+    """The memory plan with these sizes, as the kernel sees it."""
+    stores = {name: _sized(store, sizes) for name, store in plan.stores.items()}
     return replace(plan, stores=stores)
 
 
-def _sized(store: Buffer, found: tuple[Room, ...]) -> Buffer:
+def _sized(store: Buffer, sizes: tuple[DynamicSize, ...]) -> Buffer:
     axes = []
     for axis in store.axes:
-        room = next((r for r in found if r.is_of(axis)), None)
+        room = next((r for r in sizes if r.is_of(axis)), None)
         axes.append(axis if room is None else replace(axis, size=Sym(room.name), least=room.least))
     return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
 
 
-def place(store: Buffer, room: Room) -> int | None:
-    """Which axis of a store's array has a size."""
-    found = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
-    return None if found is None else store.order.index(found)
+def size_axis(store: Buffer, room: DynamicSize) -> int | None:
+    """The axis of a store's array that has this size; ``None`` if none has it."""
+    number = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    return None if number is None else store.order.index(number)
 
 
-def lines(
-    found: tuple[Room, ...],
+def size_lines(
+    sizes: tuple[DynamicSize, ...],
     arguments: Mapping[str, Buffer],
     used: frozenset[str],
 ) -> list[str]:
-    """``T_room = k.shape[0]`` for the sizes that a kernel names, by arguments that have them."""
+    """``T_room = k.shape[0]`` for each size that the kernel names."""
     written = []
-    for room in found:
+    for room in sizes:
         if room.name not in used:
             continue
         axis, name = next(
             (axis, name)
             for name, store in arguments.items()
-            if (axis := place(store, room)) is not None
+            if (axis := size_axis(store, room)) is not None
         )
         written.append(f"{room.name} = {name}.shape[{axis}]")
     return written

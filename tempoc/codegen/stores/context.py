@@ -1,11 +1,11 @@
-"""What codegen consumes and what a kernel passes on: cells, arguments, results."""
+"""The inputs of codegen, and the interface of a kernel: cells, arguments, results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.codegen.stores.array_sizes import Room
+from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.naming import identifier
 from tempoc.memory.plan_types import MemoryPlan
@@ -23,52 +23,52 @@ KernelCell = tuple[str, tuple[Expr, ...]]
 
 
 BATCH = 64 * 2**20
-"""How many bytes the largest array may have that all points of a kernel make together."""
+"""The most bytes that the largest intermediate array of all points of a kernel may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
+    """The inputs of codegen for one compilation. ``x64``: some tensor has a 64-bit dtype.
 
-    ``space`` proves things about runs whose lengths are known, ``room`` finds sizes that are enough
-    for all lengths; these are over the names in ``largest``, like all sizes of the plan.
-    ``batch``: how many bytes the largest array may have that points make together.
-    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call. ``rooms``
-    are the sizes that a kernel takes from arrays that grow, ``windows`` what its points read of
-    arrays around themselves, ``local`` what it calls nodes and tensors.
+    ``space`` proves conditions for runs with known lengths; ``size_space`` gives upper bounds that
+    hold for all lengths, over the names in ``largest``, like all sizes of the plan.
+    ``batch``: the most bytes that the largest intermediate array of all points may have.
+    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    ``dynamic_sizes`` are the sizes that the kernel takes from the shapes of growing arrays,
+    ``windows`` the axes of which points read a window, ``local`` the names of nodes and tensors.
     """
 
     graph: Graph
     statements: Statements
     plan: MemoryPlan
     space: Space
-    room: Space
+    size_space: Space
     tree: ScheduleTree
     x64: bool = False
     imports: Mapping[ImportedFunction, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
     batch: int = BATCH
-    rooms: tuple[Room, ...] = ()
+    dynamic_sizes: tuple[DynamicSize, ...] = ()
     windows: tuple[WindowAxis, ...] = ()
     local: Mapping[str, str] = field(default_factory=dict)
 
-    def called(self, name: str) -> str:
-        """What the kernel that is being written calls a node's result or a tensor."""
+    def local_name(self, name: str) -> str:
+        """The name of a node's result, or of a tensor, in the kernel."""
         tensor, _, part = name.partition("@")
         return identifier("_".join([self.local.get(tensor, tensor), *part.split()]))
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The names of slots where parts of arrays begin that points read around themselves."""
+        """The names of the first positions of the array parts that hold windows."""
         return tuple(w.start for w in self.windows)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The names of sizes that a kernel takes from its arrays."""
-        return (*(r.name for r in self.rooms), *(w.size for w in self.windows))
+        """The names of the sizes that the kernel takes from its arrays."""
+        return (*(r.name for r in self.dynamic_sizes), *(w.size for w in self.windows))
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
-        """Whether the condition provably holds wherever the statement is executed."""
+        """Whether the condition provably holds on the statement's domain."""
         if condition == TRUE:
             return True
         if any(n in symbols(condition) for n in (*self.sizes, *self.starts)):
@@ -76,12 +76,15 @@ class Stages:
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
     def pad(self, statement: Statement, extent: Expr) -> Expr:
-        """The least known upper bound of an extent, wherever the statement is executed."""
-        pads = (*(r.pad(extent) for r in self.rooms), *(w.pad(extent) for w in self.windows))
-        found = next((e for e in pads if e is not None), None)
-        if found is None:
-            found = self.room.upper_bound(extent, statement.domain)
-        return substitute(fast.no_less(0, found, self.room.universe), self.largest)
+        """The least known upper bound of an extent over the statement's domain."""
+        pads = (
+            *(r.pad(extent) for r in self.dynamic_sizes),
+            *(w.pad(extent) for w in self.windows),
+        )
+        bound = next((e for e in pads if e is not None), None)
+        if bound is None:
+            bound = self.size_space.upper_bound(extent, statement.domain)
+        return substitute(fast.no_less(0, bound, self.size_space.universe), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +105,8 @@ class KernelResult:
     where: Expr = TRUE
 
 
-def either(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
-    """One result of two writes of a cell, which never happen at one point."""
+def merge_results(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
+    """One result for two writes of a cell whose conditions exclude each other."""
     where = disjunction(a.where, b.where)
     if a.text == b.text:
         return replace(a, where=where)

@@ -1,9 +1,9 @@
-"""What lies beyond the end of a slice.
+"""Whether the padding of a ragged slice is known to be zeros.
 
-A slice whose length varies is read at its greatest length; what is too much is garbage, which
-readers mask, since zero times NaN is NaN. Of ``k[0:t+1]`` it is known to be zeros if ``k`` is
-written row by row as ``t`` grows, into a block that starts as zeros, and nothing later is there
-yet. Then a contraction need not mask the store, only the weights it meets.
+A slice of varying length is read at its largest length; the elements beyond its end are garbage,
+which consumers mask, since zero times NaN is NaN. The padding of ``k[0:t+1]`` is zeros if ``k`` is
+written row by row in rising ``t`` into a block that starts as zeros, so that no later row has been
+written yet. A contraction then masks only the other operand (the weights), not the store.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(read: Read, statement: Statement, stages: Stages, turned: bool = False) -> bool:
-    """Whether rows from the slice's end on hold zeros when the statement reads them.
+def has_zero_padding(
+    read: Read, statement: Statement, stages: Stages, turned: bool = False
+) -> bool:
+    """Whether the rows beyond the slice's end hold zeros when the statement reads them.
 
-    A ring that is read ``turned`` is full, or as if all rows had room in it.
+    ``turned``: the operand is a ring that is read in storage order. Such a ring is either full, so
+    that there is no padding, or not yet wrapped around, so that it is like a block.
     """
     store = stages.plan.stores[read.tensor]
     dims = stages.statements.tensors[read.tensor].domain.dims
@@ -39,24 +42,24 @@ def is_zeros(read: Read, statement: Statement, stages: Stages, turned: bool = Fa
         elif entry != Sym(d):
             return False
     vector = stages.graph.nodes[statement.members[0]].vector
-    mine = _runs(stages.tree, statement, dim, vector)
-    if mine is None:
+    own_runs = _runs(stages.tree, statement, dim, vector)
+    if own_runs is None:
         return False
     for writer, write in stages.statements.writers(read.tensor):
-        done = vector if writer == statement else ()
-        runs = _runs(stages.tree, writer, dim, done)
+        mapped = vector if writer == statement else ()
+        runs = _runs(stages.tree, writer, dim, mapped)
         if _is_behind(write, writer, dims.index(dim), dim, statement, stages.space):
             continue
         at = dict(zip(dims, write.entries, strict=True))
         if runs is None or any(at[d] != Sym(d) for d in (dim, *(k.dim for k in store.keys))):
             return False
-        if not all(_is_later(y, x, stages.space) for x in mine for y in runs):
+        if not all(_is_later(y, x, stages.space) for x in own_runs for y in runs):
             return False
     return True
 
 
 def _starts_empty(store: Buffer, turned: bool) -> bool:
-    """Whether the rows of a store are zeros until they are written, each only once at first."""
+    """Whether each row of a store is zeros until its first write, with no other row in its slot."""
     apart = all(k.modulo is None for k in store.keys)
     if store.kind == "resident" or not apart or len(store.axes) != 1:
         return False
@@ -66,21 +69,22 @@ def _starts_empty(store: Buffer, turned: bool) -> bool:
 def _is_behind(
     write: Write, writer: Statement, place: int, dim: str, statement: Statement, space: Space
 ) -> bool:
-    """Whether all rows that are written come no later than any at which the statement stands."""
+    """Whether all rows that are written lie before every point of the statement."""
     at = write.entries[place]
     last = sub(at.hi, ONE) if isinstance(at, Slice) else at
     first = space.lower_bound(Sym(dim), statement.domain)
     return space.implies(Domain(()), compare("<=", space.upper_bound(last, writer.domain), first))
 
 
-# ---------------------------------------------------------------- what runs when
+# ---------------------------------------------------------------- order of execution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A place in the tree at which a statement is executed, the loop over a dimension of it.
+    """One execution of a statement in the tree, with the loop over one of its dimensions.
 
-    Without a loop it is executed at a single index. ``lower`` and ``upper`` are the ends.
+    ``loop`` is ``None`` if it runs at a single index; ``lower`` and ``upper`` delimit the indices,
+    ``order`` is its position among all executions in the tree.
     """
 
     order: int
@@ -92,14 +96,14 @@ class _Run:
 def _runs(
     tree: ScheduleTree, statement: Statement, dim: str, vector: tuple[str, ...]
 ) -> list[_Run] | None:
-    """Where a statement is executed; ``None`` if the dimension is no rising loop somewhere.
+    """The executions of a statement; ``None`` if one has no rising loop over the dimension.
 
-    ``vector``: dimensions of the statement's domain that are none of its point.
+    ``vector``: the vectorized dimensions, which are in the statement's domain but not in its point.
     """
     dims = [d for d in statement.domain.dims if d not in vector]
     if dim not in dims:
         return None
-    found = []
+    runs = []
     for order, (execute, loops) in enumerate(_executions(tree, ())):
         if execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
@@ -107,18 +111,18 @@ def _runs(
             if not all(isinstance(e, Sym | Const) for e in execute.point):
                 return None
             if loop is not None:
-                found.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
+                runs.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
             elif isinstance(at, Const):
-                found.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
+                runs.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
             else:
                 return None
-    return found
+    return runs
 
 
 def _is_later(run: _Run, other: _Run, space: Space) -> bool:
-    """Whether what comes later along the dimension is run later in time, too.
+    """Whether ``run`` is after ``other`` in time wherever it is later along the dimension.
 
-    ``run`` writes rows, ``other`` reads all up to its own.
+    ``run`` writes rows, ``other`` reads all rows up to its own.
     """
     if run.order > other.order or (run.loop is not None and run.loop is other.loop):
         return True
@@ -142,10 +146,10 @@ def _executions(
             yield tree, loops
 
 
-def has_many_ends(read: Read, dims: Iterable[str], gathered: bool) -> bool:
-    """Whether points that differ in some of the dimensions read different parts of a tensor.
+def ends_vary(read: Read, dims: Iterable[str], gathered: bool) -> bool:
+    """Whether points that differ in some of the dimensions read slices with different ends.
 
-    Of what is gathered that counts only where all begin at one place: else each has its own rows.
+    For a gathered slice only if all slices start at one position: else each point has its own rows.
     """
     starts = [s for e in read.entries for s in symbols(e.lo if isinstance(e, Slice) else e)]
     moving = [s for e in read.entries for s in symbols(e)]

@@ -1,9 +1,9 @@
-"""Windows whose order nobody looks at: rings that are read as they lie.
+"""Rings that are read in storage order, because their consumers do not depend on the order of rows.
 
-A ring of ``w`` rows has the last ``w`` steps, turned by some number of rows. Put in order it would
-be copied at each step. Where a kernel only sums over the rows, or combines them with other windows
-that are turned alike (weights of keys meet their values), it may as well read them as they lie; at
-the start, when there are fewer than ``w``, they lie in order anyway, in front.
+A ring of ``w`` rows holds the last ``w`` steps, rotated by some number of rows. Reading it in order
+would copy it at each step. A kernel that only reduces over the rows, or combines them with windows
+of the same rotation (the weights of keys with their values), may read them in storage order. While
+there are fewer than ``w`` rows they are in order, at the front.
 """
 
 from __future__ import annotations
@@ -23,46 +23,49 @@ from tempoc.sdg.statements.branches import owners
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
 
-RingTurn = tuple[Expr, Expr, Expr]
-"""Which rows of a ring: first, end, and how many it has. Equal ones are turned alike."""
-Turned = Mapping[int, RingTurn]
-"""Axes that are turned, and how."""
+RingRotation = tuple[Expr, Expr, Expr]
+"""The rows of a ring: first, end, capacity. Equal triples have the same rotation."""
+RotatedAxes = Mapping[int, RingRotation]
+"""The rotation of each rotated axis."""
 
 
-class _Ordered(Exception):
-    """Somebody wants rows in order."""
+class _OrderRequired(Exception):
+    """A consumer needs the rows in order."""
 
-    def __init__(self, turns: Sequence[RingTurn]) -> None:
+    def __init__(self, turns: Sequence[RingRotation]) -> None:
         super().__init__()
         self.turns = turns
 
 
-def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
-    """The operands, by member and slot, that are windows which may be read as they lie."""
-    found = {
+def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
+    """The operands, by member and slot, that are windows readable in storage order.
+
+    A fixpoint: a window that some consumer needs in order is removed, then the rest is tried again.
+    """
+    windows = {
         (r.member, r.slot): axes
         for r in statement.reads
         if (axes := _windows(r, statement, stages))
     }
-    while found:
+    while windows:
         try:
-            _follow(found, statement, stages)
+            _propagate(windows, statement, stages)
             break
-        except _Ordered as error:
-            left = {
+        except _OrderRequired as error:
+            remaining = {
                 place: axes
-                for place, axes in found.items()
+                for place, axes in windows.items()
                 if not any(t in error.turns for t in axes.values())
             }
-            found = left
-    return frozenset(found)
+            windows = remaining
+    return frozenset(windows)
 
 
-def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
-    """The axes of an operand that are windows as long as their rings, or all that there is."""
+def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
+    """The axes of an operand that are windows as long as their rings, or all rows so far."""
     dims = stages.statements.tensors[read.tensor].domain.dims
     at = dict(zip(dims, read.entries, strict=True))
-    found: dict[int, RingTurn] = {}
+    turns: dict[int, RingRotation] = {}
     place = 0
     for axis in stages.plan.stores[read.tensor].axes:
         entry = at[axis.dim]
@@ -70,24 +73,24 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
             continue
         if axis.ring:
             first = compare("==", entry.lo, ZERO)
-            whole = compare("==", sub(entry.hi, entry.lo), axis.size)
-            if entry.step != 1 or not stages.proves(statement, disjunction(first, whole)):
+            full = compare("==", sub(entry.hi, entry.lo), axis.size)
+            if entry.step != 1 or not stages.proves(statement, disjunction(first, full)):
                 return {}
-            found[place] = (entry.lo, entry.hi, axis.size)
+            turns[place] = (entry.lo, entry.hi, axis.size)
         place += 1
-    return found
+    return turns
 
 
-def _follow(
-    operands: Mapping[tuple[str, int], Turned], statement: Statement, stages: Stages
+def _propagate(
+    operands: Mapping[tuple[str, int], RotatedAxes], statement: Statement, stages: Stages
 ) -> None:
-    """Follow turned axes through the members. Raises ``_Ordered`` where one may not go on."""
+    """Propagate rotated axes through the members. Raises ``_OrderRequired``."""
     graph = stages.graph
     chosen = owners(graph, statement.members)
-    values: dict[tuple[str, int], Turned] = {}
+    values: dict[tuple[str, int], RotatedAxes] = {}
     for member in statement.members:
         node = graph.nodes[member]
-        given: list[Turned] = []
+        given: list[RotatedAxes] = []
         for slot, edge in enumerate(node.inputs):
             same = tuple(Sym(d) for d in graph.nodes[edge.source].domain.dims)
             local = edge.source in statement.members and edge.entries == same
@@ -95,24 +98,26 @@ def _follow(
             given.append(inner if local else operands.get((member, slot), {}))
         if not any(given):
             continue
-        result = _result(node.op, given, operand_types(graph, node))
+        result = _result_axes(node.op, given, operand_types(graph, node))
         every = tuple(t for axes in given for t in axes.values())
         if result is None or member in chosen or len(node.types) != 1:
-            raise _Ordered(every)
+            raise _OrderRequired(every)
         values[member, 0] = result
     for write in statement.writes:
         if axes := values.get((write.member, write.out)):
-            raise _Ordered(tuple(axes.values()))
+            raise _OrderRequired(tuple(axes.values()))
 
 
-def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
-    """The turned axes of what an operator gives; ``None`` if it wants some in order."""
+def _result_axes(
+    op: Op, given: Sequence[RotatedAxes], types: Sequence[TensorType]
+) -> RotatedAxes | None:
+    """The rotated axes of an operator's result; ``None`` if it needs some in order."""
     match op:
         case Unary() | Nary() | Select() | Copy():
             ndim = max(t.ndim for t in types)
             letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
-            found = _shared(given, types, letters)
-            return None if found is None else dict(found)
+            shared = _common_rotations(given, types, letters)
+            return None if shared is None else dict(shared)
         case Reduction():
             (axes,), (type_,) = given, types
             gone = op.axes if op.axes is not None else tuple(range(type_.ndim))
@@ -121,7 +126,7 @@ def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Tur
             return {left.index(k): t for k, t in axes.items() if k not in away}
         case Einsum():
             terms, result = op.letters(tuple(t.ndim for t in types))
-            spelled = _shared(given, types, [tuple(map(ord, term)) for term in terms])
+            spelled = _common_rotations(given, types, [tuple(map(ord, term)) for term in terms])
             if spelled is None or any(len({*term}) < len(term) for term in terms):
                 return None
             return {result.index(chr(k)): t for k, t in spelled.items() if chr(k) in result}
@@ -131,33 +136,33 @@ def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Tur
             return None
 
 
-def _product(given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
-    """Of a product of vectors and matrices; of stacks of them, nothing is said."""
+def _product(given: Sequence[RotatedAxes], types: Sequence[TensorType]) -> RotatedAxes | None:
+    """The rotated axes of a product of vectors and matrices; ``None`` for batched ones."""
     a, b = types
     if a.ndim > 2 or b.ndim > 2:
         return None
     inner, rows, columns = 0, 1, 2
     letters = [(rows, inner)[2 - a.ndim :], (inner, columns)[: b.ndim]]
-    found = _shared(given, types, letters)
-    if found is None:
+    turns = _common_rotations(given, types, letters)
+    if turns is None:
         return None
     result = [*letters[0][:-1], *letters[1][1:]]
-    return {result.index(k): t for k, t in found.items() if k != inner}
+    return {result.index(k): t for k, t in turns.items() if k != inner}
 
 
-def _shared(
-    given: Sequence[Turned], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
-) -> dict[int, RingTurn] | None:
-    """How axes are turned that operands have in common; ``None`` if not all are turned alike.
+def _common_rotations(
+    given: Sequence[RotatedAxes], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
+) -> dict[int, RingRotation] | None:
+    """The rotations of the axes that operands share; ``None`` if they differ between operands.
 
-    ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
+    ``letters`` are the names of each operand's axes. An axis of extent 1 broadcasts.
     """
-    found: dict[int, RingTurn | None] = {}
+    turns: dict[int, RingRotation | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):
         for k, name in enumerate(names):
             if type_.shape[k] == ONE:
                 continue
             turn = axes.get(k)
-            if found.setdefault(name, turn) != turn:
+            if turns.setdefault(name, turn) != turn:
                 return None
-    return {name: turn for name, turn in found.items() if turn is not None}
+    return {name: turn for name, turn in turns.items() if turn is not None}

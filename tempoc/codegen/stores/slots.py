@@ -1,4 +1,4 @@
-"""Which keys pick the same array: a window of a dimension reuses arrays, one for each slot."""
+"""Which keys select the same array: keys are reduced modulo the number of slots."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from tempoc.symbolic.expr import ONE, Expr, compare, conjunction, disjunction, s
 
 
 def same_slots(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-    """Whether two keys of a store always pick the same array: equal but for windows of one."""
+    """Whether two keys of a store always select the same array."""
     pairs = zip(store.keys, a, b, strict=True)
     return all(k.modulo == ONE or x == y for k, x, y in pairs)
 
 
-def apart(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Expr:
-    """A condition under which two keys of a store pick different arrays."""
+def distinct_slots(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> Expr:
+    """A condition under which two keys of a store select different arrays."""
     return disjunction(*map(_differ, store.keys, a, b))
 
 
 def _differ(key: BufferKey, a: Expr, b: Expr) -> Expr:
-    """Indices differ, and by less than the window: those a window apart share an array."""
+    """Indices differ by less than the modulus: indices that many apart share an array."""
     different = compare("!=", a, b)
     if key.modulo is None:
         return different

@@ -1,4 +1,4 @@
-"""A part of an axis that neighbouring points read together."""
+"""The part of an axis that the windows of neighbouring points share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tempoc.symbolic.expr import Const, Expr, IndexMax, Slice, Sym, sub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowAxis:
-    """Points of ``dim`` read ``entry`` of an axis, up to ``width`` elements.
+    """Points of ``dim`` read the window ``entry`` of an axis, of at most ``width`` elements.
 
-    In the kernel ``size`` is how long the part is that they are given, ``start`` where it begins.
+    In the kernel the variable ``size`` is the length of the shared part, ``start`` its position.
     """
 
     dim: str
@@ -27,7 +27,7 @@ class WindowAxis:
     start: str
 
     def pad(self, extent: Expr) -> Expr | None:
-        """The size for extents of the window itself, or so many less."""
+        """The size for the extent of the window, or for a constant less than that."""
         own = sub(self.entry.hi, self.entry.lo)
         for e in (extent, *(extent.args if isinstance(extent, IndexMax) else ())):
             less = sub(e, own)
@@ -36,7 +36,7 @@ class WindowAxis:
         return None
 
     def part(self, store: Buffer, along: str) -> Buffer:
-        """The store of an array of which points are given a part."""
+        """The store with only the shared part of the axis ``along``."""
         axes = [
             replace(a, size=Sym(self.size), begin=Sym(self.start)) if a.dim == along else a
             for a in store.axes
@@ -44,10 +44,10 @@ class WindowAxis:
         return replace(store, axes=tuple(axes))
 
 
-def numbers(
+def window_positions(
     op: Op, types: Sequence[TensorType], windows: Sequence[WindowAxis], out: KernelEmitter
 ) -> EmittedValue | None:
-    """Numbers in a row, one for each element of a window, that say where these elements are."""
+    """The value of an ``Arange`` over a window: the positions of the shared part's elements."""
     if not isinstance(op, Arange) or op.dtype is not DType.I32 or op.step != 1:
         return None
     window = next((w for w in windows if (op.start, op.stop) == (w.entry.lo, w.entry.hi)), None)

@@ -1,4 +1,4 @@
-"""How emitted Python is spelled: names, index expressions, folded values, line breaks, sources.
+"""The text of emitted Python: names, index expressions, inlined values, line wrapping, sources.
 
 May import, of its package: nothing
 """

@@ -1,4 +1,4 @@
-"""Index expressions as run-time arithmetic: from `symbolic.expr` to `program.arith`."""
+"""Converts index expressions to run-time arithmetic: from `symbolic.expr` to `program.nodes`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _condition(e: Expr) -> Arith:
 
 
 def _sum(terms: tuple[tuple[int, Expr], ...], const: int) -> Arith:
-    """Positive terms first, as a person writes them: ``T - t``, not ``-t + T``."""
+    """Positive terms first: ``T - t``, not ``-t + T``."""
     ordered = sorted(terms, key=lambda term: term[0] < 0)
     parts = [to_arith(x) if c == 1 else _scaled(c, x) for c, x in ordered]
     if const > 0 or (const and ordered[0][0] > 0):

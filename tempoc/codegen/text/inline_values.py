@@ -1,4 +1,4 @@
-"""Values that are used once stand where they are used, as one would write them by hand.
+"""Inlines values that are used once, as one would write them by hand.
 
 ::
 
@@ -6,10 +6,10 @@
     total = jnp.sum(square, axis=0)    ->
     y = x / total
 
-What has a name in the source keeps it, and so does what would make a line too long. A value moves
-only within its own function, never past an update of an array or a new meaning of a name that it
-uses, never into a ``lambda``; so the function computes the same, and old rows are still read before
-new ones are written.
+Values with a name in the source keep it, and so do values that would make a line too long. A value
+moves only within its function, never past an update of an array or an assignment to a name that it
+reads, never into a ``lambda``; so the function computes the same, and old rows are still read
+before new ones are written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 _UPDATES = re.compile(r"\bupdated\(|update_slice|\.at\[")
 _TIGHT = 20
-# How tightly operators bind; what is no operator binds tightest.
+# Operator precedences; what is no operator has the highest.
 _BINDING: dict[type[ast.AST], int] = {
     ast.Lambda: 0, ast.IfExp: 1, ast.Or: 2, ast.And: 3, ast.Not: 4, ast.Compare: 5, ast.BitOr: 6,
     ast.BitXor: 7, ast.BitAnd: 8, ast.LShift: 9, ast.RShift: 9, ast.Add: 10, ast.Sub: 10,
@@ -32,7 +32,7 @@ _BINDING: dict[type[ast.AST], int] = {
 
 
 class _NameUse(NamedTuple):
-    """A place where a name is read: its columns, and what may stand there without brackets."""
+    """A use of a name: its columns, and the precedence that needs no brackets there."""
 
     name: str
     start: int
@@ -44,8 +44,8 @@ class _NameUse(NamedTuple):
 class _CodeLine(NamedTuple):
     """A line of a function, without its indentation.
 
-    ``target`` is the name that the line gives a value to, and ``value`` where that begins, if it is
-    a plain ``name = value``; ``stores`` are all names that get a meaning.
+    ``target`` is the assigned name, and ``value`` the column of the value, if the line is a plain
+    ``name = value``; ``stores`` are all names that it binds.
     """
 
     text: str
@@ -57,29 +57,29 @@ class _CodeLine(NamedTuple):
     binding: int = _TIGHT
 
 
-def folded(lines: list[str], kept: Collection[str], width: int) -> list[str]:
-    """The lines of a function with values that are used once where they are used.
+def inlined(lines: list[str], named: Collection[str], width: int) -> list[str]:
+    """The lines of a function with values that are used once inlined.
 
-    ``kept`` are names that stay; ``width`` is that of a line, indentation included.
+    ``named`` are the names that stay; ``width`` is that of a line, indentation included.
     """
-    there = [_parsed(line) for line in lines]
-    movement = _Movement(there)
-    gone: set[int] = set()
-    for k, line in enumerate(there):
-        line = there[k]  # values have come into it meanwhile
-        if not line.target or line.target in kept or _UPDATES.search(line.text):
+    code = [_parsed(line) for line in lines]
+    movement = _Movement(code)
+    moved: set[int] = set()
+    for k, line in enumerate(code):
+        line = code[k]  # earlier values may have been inlined in it
+        if not line.target or line.target in named or _UPDATES.search(line.text):
             continue
         at = movement.to(k, line)
-        new = _put(line, there[at]) if at is not None else None
+        new = _substituted(line, code[at]) if at is not None else None
         if at is not None and new is not None and new.indent + len(new.text) <= width:
-            there[at] = new
-            gone.add(k)
+            code[at] = new
+            moved.add(k)
             movement.moved(line, at)
-    return [" " * line.indent + line.text for k, line in enumerate(there) if k not in gone]
+    return [" " * line.indent + line.text for k, line in enumerate(code) if k not in moved]
 
 
 class _Movement:
-    """Where values may move to."""
+    """Decides to which lines values may move."""
 
     def __init__(self, lines: list[_CodeLine]) -> None:
         self._uses = Counter(use.name for line in lines for use in line.uses)
@@ -93,7 +93,7 @@ class _Movement:
                 self._stores.setdefault(name, []).append(k)
 
     def to(self, first: int, line: _CodeLine) -> int | None:
-        """The line that alone reads the value, if the value means the same there."""
+        """The line of the only use, if the value is the same there; else ``None``."""
         name = line.target
         if self._uses[name] != 1 or len(self._stores[name]) != 1:
             return None
@@ -104,12 +104,12 @@ class _Movement:
         return None if any(first < k < last for places in changes for k in places) else last
 
     def moved(self, line: _CodeLine, to: int) -> None:
-        """Remember where a value is."""
+        """Record that a value has moved."""
         self._user.update((use.name, to) for use in line.uses)
 
 
 def _functions(lines: list[_CodeLine]) -> Iterator[int]:
-    """Of each line the line where the function begins in which it stands."""
+    """For each line the first line of the function body that it is in."""
     open_: list[tuple[int, int]] = []
     for k, line in enumerate(lines):
         while open_ and open_[-1][0] > line.indent:
@@ -119,7 +119,7 @@ def _functions(lines: list[_CodeLine]) -> Iterator[int]:
         yield open_[-1][1]
 
 
-def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
+def _substituted(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
     """The line with the value in the place of its name."""
     (at,) = (k for k, u in enumerate(user.uses) if u.name == value.target)
     use = user.uses[at]
@@ -127,12 +127,12 @@ def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
         return None
     text = value.text[value.value :]
     bracket = value.binding < use.binding
-    there = use.start + bracket - value.value
+    offset = use.start + bracket - value.value
     text = f"({text})" if bracket else text
     longer = len(text) - (use.end - use.start)
     inside = [
         u._replace(
-            start=u.start + there, end=u.end + there, binding=max(u.binding, use.binding)
+            start=u.start + offset, end=u.end + offset, binding=max(u.binding, use.binding)
             if u.end - u.start == len(text) else u.binding
         )
         for u in value.uses
@@ -149,9 +149,9 @@ def _put(value: _CodeLine, user: _CodeLine) -> _CodeLine | None:
 def _parsed(line: str) -> _CodeLine:
     text = line.lstrip(" ")
     indent = len(line) - len(text)
-    whole = f"{text} pass" if text.startswith("def ") else text
+    source = f"{text} pass" if text.startswith("def ") else text
     # `return` stands in functions only, but the parser alone does not mind.
-    (statement,) = ast.parse(whole).body
+    (statement,) = ast.parse(source).body
     if isinstance(statement, ast.FunctionDef):
         parameters = tuple(a.arg for a in statement.args.args)
         return _CodeLine(text, indent, (), (statement.name, *parameters))
@@ -178,14 +178,14 @@ def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[
     for child in ast.iter_child_nodes(node):
         inner = child.value if isinstance(child, ast.keyword) else child
         if isinstance(inner, ast.expr):
-            yield from _uses(inner, _wanted(node, inner), deferred)
+            yield from _uses(inner, _required_binding(node, inner), deferred)
         elif isinstance(inner, ast.comprehension):
             for part in (inner.target, inner.iter, *inner.ifs):
                 yield from _uses(part, _TIGHT, True)
 
 
 def _binding(node: ast.expr) -> int:
-    """How tightly the outermost operator of an expression binds."""
+    """The precedence of the outermost operator of an expression."""
     match node:
         case ast.BinOp(op=op) | ast.UnaryOp(op=op) | ast.BoolOp(op=op):
             return _BINDING[type(op)]
@@ -195,8 +195,8 @@ def _binding(node: ast.expr) -> int:
             return _BINDING.get(type(node), _TIGHT)
 
 
-def _wanted(parent: ast.expr, child: ast.expr) -> int:
-    """How tightly an expression must bind to stand there without brackets."""
+def _required_binding(parent: ast.expr, child: ast.expr) -> int:
+    """The least precedence that an operand needs to stand without brackets."""
     match parent:
         case ast.BinOp(left=left, op=op):
             own = _BINDING[type(op)]

@@ -1,4 +1,4 @@
-"""Names in emitted code: Python identifiers that still say what they are in the source."""
+"""Names in emitted code: Python identifiers derived from the names in the source."""
 
 from __future__ import annotations
 
@@ -49,43 +49,42 @@ def is_source_name(node: str) -> bool:
 
 
 def local_names(nodes: Iterable[str], tensors: Iterable[str]) -> dict[str, str]:
-    """What a kernel calls the results of nodes that it computes, and tensors that it is given.
+    """The names in a kernel of the nodes that it computes and the tensors that it reads or writes.
 
-    Of a path such as ``a.attention.softmax.e.exp``, the name of a result within functions that
-    were written in place, as much of the end as tells it from others, but what it is
-    computed by not alone: ``e_exp``. Cotangents say that they are: ``d_net_w`` of ``loss.d.net.w``.
-    Where that would be one name for two, tensors come first, and others say which part of the
-    domain they are of: ``k_late``.
+    A node of inlined functions has a path such as ``a.attention.softmax.e.exp``. Its name is the
+    shortest unique suffix of at least two parts: ``e_exp``. Cotangents keep their mark: ``d_net_w``
+    for ``loss.d.net.w``. If two would have one name, tensors take it first, and nodes add the part
+    of the domain that they were split into: ``k_late``.
     """
     paths = {name: _path(name) for name in (*tensors, *nodes)}
     ends: Counter[tuple[str, ...]] = Counter()
     for path in dict.fromkeys(paths.values()):
         ends.update(_ends(path))
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for name, path in paths.items():
         end, part = _end(path, ends), name.split(".")[len(path) :]
-        wanted = (".".join(end), ".".join([*end, *part]), name)
-        found[name] = next((n for n in map(identifier, wanted) if n not in taken), wanted[0])
-        taken.add(found[name])
-    return found
+        spellings = (".".join(end), ".".join([*end, *part]), name)
+        names[name] = next((n for n in map(identifier, spellings) if n not in taken), spellings[0])
+        taken.add(names[name])
+    return names
 
 
 def _path(node: str) -> tuple[str, ...]:
-    """The parts of a node's name, without what tells parts of its domain from each other."""
-    first, *rest = node.split(".")
-    while rest and (rest[-1] in ("early", "late") or rest[-1].isdigit()):
-        rest.pop()
-    return first, *rest
+    """The parts of a node's name, without the suffixes of index-set splitting."""
+    first, *parts = node.split(".")
+    while parts and (parts[-1] in ("early", "late") or parts[-1].isdigit()):
+        parts.pop()
+    return first, *parts
 
 
 def _end(path: tuple[str, ...], ends: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
-    """The shortest end, two parts or more, that no other path has; it begins with a word."""
+    """The shortest unique suffix of two parts or more that begins with a word."""
     return next((e for e in _ends(path) if ends[e] == 1), path)
 
 
 def _ends(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """What may stand for a path, the shortest first."""
+    """The suffixes that may stand for a path, the shortest first."""
     by = max((k for k in range(1, len(path) - 1) if path[k] == COTANGENT), default=None)
     head, tail = ((), path) if by is None else ((COTANGENT,), path[by + 1 :])
     for k in range(max(len(tail) - 2, 0), -1, -1):
@@ -94,13 +93,13 @@ def _ends(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def access_name(tensor: str, dims: Sequence[str], entries: Sequence[Entry]) -> str:
-    """A name for what an access gives: ``h_prev`` for ``h[t-1]``, ``k_slice`` for ``k[0:t+1]``."""
+    """A name for an access: ``h_prev`` for ``h[t-1]``, ``k_slice`` for ``k[0:t+1]``."""
     parts = [_entry_name(dim, entry) for dim, entry in zip(dims, entries, strict=True)]
     return "_".join([tensor, *(p for p in parts if p)])
 
 
 def _entry_name(dim: str, entry: Entry) -> str:
-    """What tells a position from the identity; nothing for the identity itself."""
+    """The suffix for an entry; empty for the identity."""
     if isinstance(entry, Slice):
         return "slice"
     match entry:

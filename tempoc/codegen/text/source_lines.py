@@ -1,4 +1,4 @@
-"""Equations of the source as they stand there, for docstrings and messages."""
+"""The source text of equations, for docstrings and messages."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import PurePath
 from tempoc.base.source import Span
 
 
-def shown(found: Iterable[Span], program: str) -> tuple[str, ...]:
+def shown(equations: Iterable[Span], program: str) -> tuple[str, ...]:
     """``file.rt:7: h[t] = tanh(a[t])`` for each equation, in source order, of a program."""
     # As keys, so that an equation of many members stands once.
-    spans = dict.fromkeys(found)
+    spans = dict.fromkeys(equations)
     outer = _outermost(spans)
-    whole = [s for s in spans if s in outer]
+    outermost = [s for s in spans if s in outer]
 
     # The program's own equations first, wherever the files lie.
     def place(span: Span) -> tuple[bool, str, int]:
         path = PurePath(span.source.path)
         return path.stem != program, path.name, span.line
 
-    texts = {place(s)[1:]: _source_text(s) for s in sorted(whole, key=place)}
+    texts = {place(s)[1:]: _source_text(s) for s in sorted(outermost, key=place)}
     return tuple(f"{name}:{line}: {text}" for (name, line), text in texts.items())
 
 
 def _outermost(spans: Iterable[Span]) -> set[Span]:
     """The spans that do not lie inside others."""
-    found: set[Span] = set()
+    result: set[Span] = set()
     last: Span | None = None
     for span in sorted(spans, key=lambda s: (s.source.path, s.start, -s.end)):
         if last is None or last.source.path != span.source.path or span.end > last.end:
-            found.add(span)
+            result.add(span)
             last = span
-    return found
+    return result
 
 
 def _source_text(span: Span) -> str:

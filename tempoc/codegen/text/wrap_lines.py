@@ -1,4 +1,4 @@
-"""Long lines of emitted code on several: broken where brackets that stand in no others open."""
+"""Wraps long lines of emitted code at outermost brackets."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ _MARKS = re.compile(r"""[()\[\]{},]|"[^"]*"?|'[^']*'?""")
 
 
 def wrapped(line: str, width: int = WIDTH) -> list[str]:
-    """The line on as many lines as it needs; one that has no brackets to break in stays long."""
+    """The line wrapped to the width; a line without brackets stays long."""
     if len(line) <= width:
         return [line]
     space = " " * (len(line) - len(line.lstrip(" ")))
-    targets, equals, rest = line.partition(" = ")
+    targets, equals, value = line.partition(" = ")
     if equals and "," in targets and len(targets) > width // 2 and "(" not in targets:
-        names = filled(_parts(targets.strip()), space + INDENT, width)
-        return [f"{space}(", *names, *wrapped(f"{space}) = {rest}", width)]
+        names = packed(_parts(targets.strip()), space + INDENT, width)
+        return [f"{space}(", *names, *wrapped(f"{space}) = {value}", width)]
     _, returned, results = line.partition("return ")
     if returned and len(parts := _parts(results)) > 1:
-        return [f"{space}return (", *filled(parts, space + INDENT, width), f"{space})"]
-    found = _outermost(line)
-    if not found:
+        return [f"{space}return (", *packed(parts, space + INDENT, width), f"{space})"]
+    pairs = _outermost(line)
+    if not pairs:
         return [line]
-    start, end = found[-1] if found[-1][0] < width else max(found, key=lambda p: p[1] - p[0])
+    start, end = pairs[-1] if pairs[-1][0] < width else max(pairs, key=lambda p: p[1] - p[0])
     text = line[start + 1 : end]
     parts = _parts(text)
-    # One part alone has no comma after it that it had not before: that could make a tuple of it.
+    # A single part gets no new trailing comma: that could make a tuple of it.
     comma = "," if len(parts) > 1 or text.rstrip().endswith(",") else ""
     *before, first = wrapped(line[:start], width)
-    inside = filled(parts, space + INDENT, width, comma)
+    inside = packed(parts, space + INDENT, width, comma)
     return [*before, f"{first}{line[start]}", *inside, *wrapped(space + line[end:], width)]
 
 
-def filled(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
-    """Parts with commas after them on as few indented lines as fit the width."""
+def packed(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
+    """Parts with trailing commas, packed on as few indented lines as possible."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + len(part) + 2 <= width:
@@ -49,16 +49,16 @@ def filled(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") 
 
 
 def _outermost(line: str) -> list[tuple[int, int]]:
-    """The brackets that stand in no others and hold something."""
+    """The columns of outermost brackets that are not empty."""
     return [(a, b) for a, b in _pairs(line) if b > a + 1]
 
 
 def _pairs(line: str) -> list[tuple[int, int]]:
-    """Where outermost brackets open and close; brackets in strings are none.
+    """The columns of outermost brackets; brackets in strings do not count.
 
-    A bracket that closes what an earlier line opened does not count.
+    Neither does a bracket that closes one of an earlier line.
     """
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     open_: list[int] = []
     for mark in _MARKS.finditer(line):
         if mark[0] in _OPENING:
@@ -66,12 +66,12 @@ def _pairs(line: str) -> list[tuple[int, int]]:
         elif mark[0] in _CLOSING and open_:
             start = open_.pop()
             if not open_:
-                found.append((start, mark.start()))
-    return found
+                pairs.append((start, mark.start()))
+    return pairs
 
 
 def _parts(text: str) -> list[str]:
-    """What commas outside of brackets and lambdas' parameters divide, without these commas."""
+    """The text split at commas outside of brackets and of the parameters of lambdas."""
     inner = iter((*_pairs(text), (len(text), len(text))))
     cuts, start = [], 0
     first, last = next(inner)
@@ -81,11 +81,11 @@ def _parts(text: str) -> list[str]:
         if k < first and not _in_parameters(text[start:k]):
             cuts.append(text[start:k].strip())
             start = k + 1
-    rest = text[start:].strip()
-    return [*cuts, rest] if rest else cuts
+    tail = text[start:].strip()
+    return [*cuts, tail] if tail else cuts
 
 
 def _in_parameters(part: str) -> bool:
-    """Whether a part ends among the parameters of a lambda, which commas divide as well."""
+    """Whether a part ends in the parameter list of a lambda, which has commas, too."""
     at = part.rfind("lambda ")
     return at >= 0 and ":" not in part[at:] and not any(c in part[at:] for c in "()[]")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.control.steps import OpStep, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import axis_of, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import Expr
@@ -54,7 +54,7 @@ class AssociativeScan(Op):
                 shown = " and ".join(shape_text((e,)) for e in (extents[0], n))
                 raise OperandError(f"the tensors of an associative_scan are {shown} long")
         elements = tuple(self.element(a) for a in xs)
-        known = typed(self.steps, self.given(args), facts)
+        known = step_types(self.steps, self.given(args), facts)
         for want, k in zip(elements, self.results, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -66,7 +66,7 @@ class AssociativeScan(Op):
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
         """The steps stay inside the axes of what they take."""
-        return within(self.steps, self.given(args))
+        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""
@@ -82,14 +82,14 @@ class AssociativeScan(Op):
         """One element after the other, from the front."""
         axes = [axis_of(self.axis, a.ndim) for a in args[: self.leaves]]
         xs = [np.moveaxis(a, axis, 0) for a, axis in zip(args, axes, strict=False)]
-        found = [np.empty_like(x) for x in xs]
+        results = [np.empty_like(x) for x in xs]
         last: list[Array] = []
         for k in range(len(xs[0])):
             now = [x[k] for x in xs]
             last = self.combined(last, now, args[self.leaves :], at) if k else now
-            for y, value in zip(found, last, strict=True):
+            for y, value in zip(results, last, strict=True):
                 y[k] = value
-        return tuple(np.moveaxis(y, 0, axis) for y, axis in zip(found, axes, strict=True))
+        return tuple(np.moveaxis(y, 0, axis) for y, axis in zip(results, axes, strict=True))
 
     def combined(
         self,
@@ -99,14 +99,14 @@ class AssociativeScan(Op):
         at: Mapping[str, int],
     ) -> list[Array]:
         """The function's value at two elements."""
-        known = computed(self.steps, (*earlier, *later, *outside), at)
+        known = evaluate_steps(self.steps, (*earlier, *later, *outside), at)
         return [known[k] for k in self.results]
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The function of single elements as a function within, mapped over pairs of them."""
-        xs = [natural(v, out) for v in args[: self.leaves]]
+        xs = [with_own_padding(v, out) for v in args[: self.leaves]]
         axes = [axis_of(self.axis, v.type.ndim) for v in xs]
         elements = [
             (self.element(v.type), (*v.padded[:axis], *v.padded[axis + 1 :]))
@@ -132,7 +132,7 @@ class AssociativeScan(Op):
 
     def made(self, given: list[EmittedValue], out: Emitter) -> str:
         """Write the steps; the text of the results."""
-        known = written(self.steps, given, out)
+        known = emit_steps(self.steps, given, out)
         texts = []
         for k, want in zip(self.results, given, strict=False):
             value = out.align(known[k], want.padded)

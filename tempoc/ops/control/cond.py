@@ -1,4 +1,4 @@
-"""``cond(p, a, b)``: one of two values, of which only the one that is wanted is computed."""
+"""``cond(p, a, b)``: one of two values, of which only the selected one is computed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tempoc.ops.definition.types import DType, TensorType
 class Cond(Op):
     """``a`` if the ``bool`` scalar ``p`` holds, else ``b``; both have one dtype and shape.
 
-    The reference evaluator asks for the operand that is wanted only. In a kernel, nodes that serve
-    one branch alone stand in a function that runs only where the branch is taken.
+    The reference evaluator is lazy: it evaluates the selected operand only. In a kernel, nodes that
+    only one branch uses are in a function that runs only if the branch is taken.
     """
 
     name = "cond"
@@ -48,7 +48,7 @@ class Cond(Op):
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """A selection: what is computed elsewhere is there already."""
-        wanted = padded(results[0].shape, out)
-        a, b = (out.align(v, wanted).text for v in args[1:])
+        """A selection of two computed values; branches are emitted by codegen."""
+        shape = padded(results[0].shape, out)
+        a, b = (out.align(v, shape).text for v in args[1:])
         return (f"jnp.where({args[0].text}, {a}, {b})",)

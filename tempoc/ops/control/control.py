@@ -16,7 +16,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, spread
+from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -143,8 +143,8 @@ class Select(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """As in NumPy."""
-        wanted = padded(results[0].shape, out)
-        c, a, b = (spread(v, wanted, out) for v in args)
+        shape = padded(results[0].shape, out)
+        c, a, b = (aligned_to(v, shape, out) for v in args)
         x, y = (cast(v.text, v.type.dtype, results[0].dtype) for v in (a, b))
         return (f"jnp.where({', '.join((c.text, *paired(x, y)))})",)
 
@@ -169,9 +169,9 @@ class Ensure(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The operand. Raises ``OperandError`` where an extent is another."""
-        wanted = concrete(self.shape, at)
-        if args[0].shape != wanted:
-            raise OperandError(f"shape {list(args[0].shape)} is not {list(wanted)}")
+        expected = concrete(self.shape, at)
+        if args[0].shape != expected:
+            raise OperandError(f"shape {list(args[0].shape)} is not {list(expected)}")
         return args
 
     def emit(

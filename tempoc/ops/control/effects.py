@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import Entry
@@ -37,14 +37,14 @@ class EffectOp(Op):
         return ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph decides what becomes of effects."""
+        """Never called: the evaluator of the graph or the runner executes effects."""
         raise TypeError(f"{self.name} has no value")
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The operands: a kernel fetches them, the runner gets them."""
-        return tuple(natural(v, out).text for v in args)
+        return tuple(with_own_padding(v, out).text for v in args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

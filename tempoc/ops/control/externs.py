@@ -1,7 +1,7 @@
 """Python functions of the user: their signatures, what they give for which operands.
 
-The function itself is not known here. Whoever evaluates a graph imports and calls it; a kernel
-calls it by its name.
+The function itself is not loaded here. The evaluator of a graph imports and calls it; a kernel
+calls it by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr, Sym
@@ -34,8 +34,8 @@ def signature_text(type_: TensorType) -> str:
 
 def signature_type(text: str) -> TensorType:
     """The type that a text stands for. ``ValueError`` if it is none."""
-    name, bracket, rest = text.partition("[")
-    shape = tuple(parse_expr(e) for e in _split(rest.removesuffix("]"))) if bracket else ()
+    name, bracket, extents = text.partition("[")
+    shape = tuple(parse_expr(e) for e in _split(extents.removesuffix("]"))) if bracket else ()
     return TensorType(DType(name), shape)
 
 
@@ -86,20 +86,20 @@ class ExternCall(Op):
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The results of the signature, with the extents that the operands give."""
         require(args, len(self.arguments), self.extern)
-        known: dict[str, Expr] = {}
+        extents: dict[str, Expr] = {}
         for text, have in zip(self.arguments, args, strict=True):
-            wanted = signature_type(text)
-            for name, extent in zip(wanted.shape, have.shape, strict=False):
+            expected = signature_type(text)
+            for name, extent in zip(expected.shape, have.shape, strict=False):
                 if isinstance(name, Sym) and name.name in self.free:
-                    known.setdefault(name.name, extent)
-            wanted = at_extents(wanted, known)
-            fits = have.dtype is wanted.dtype and same_shape(have.shape, wanted.shape, facts)
+                    extents.setdefault(name.name, extent)
+            expected = at_extents(expected, extents)
+            fits = have.dtype is expected.dtype and same_shape(have.shape, expected.shape, facts)
             if not fits:
                 raise OperandError(f"{self.extern} takes {text}, not {type_text(have)}")
-        return tuple(at_extents(signature_type(text), known) for text in self.results)
+        return tuple(at_extents(signature_type(text), extents) for text in self.results)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph calls the function."""
+        """Never called: the evaluator of the graph calls the function."""
         raise TypeError(f"{self.extern} is not known to the compiler")
 
 
@@ -114,16 +114,16 @@ class ExternJax(ExternCall):
     ) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
         name = out.imported(self.declared)
-        call = f"{name}({', '.join(natural(a, out).text for a in args)})"
+        call = f"{name}({', '.join(with_own_padding(a, out).text for a in args)})"
         if len(results) == 1:
             return (call,)
-        found = out.bind(f"{self.extern}_results", call)
-        return tuple(f"{found}[{k}]" for k in range(len(results)))
+        values = out.bind(f"{self.extern}_results", call)
+        return tuple(f"{values}[{k}]" for k in range(len(results)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternHost(ExternCall):
-    """Any Python: called by the runner, once for each point, whoever reads the results.
+    """Any Python: called by the runner, once for each point, whatever the consumers of the results.
 
     ``turn`` is the place in the source among all calls of host functions and effects. ``default``
     names the param whose default it is: no call where the param is given.
@@ -154,39 +154,39 @@ class ExternVjp(ExternJax):
     name = "extern_vjp"
 
     def counts(self) -> list[int]:
-        """How many operands the function has, then its derivatives up to the order before this."""
+        """The number of operands of the function, then of its derivatives of lower order."""
         floats = sum(signature_type(t).dtype.is_float for t in self.arguments)
         results = sum(signature_type(t).dtype.is_float for t in self.results)
-        found = [len(self.arguments)]
+        counts = [len(self.arguments)]
         for _ in range(1, self.order):
-            found.append(found[-1] + results)
+            counts.append(counts[-1] + results)
             floats, results = floats + results, floats
-        return found
+        return counts
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the float operands."""
         counts = self.counts()
         results = ExternCall.infer(self, args[: counts[0]], facts)
         for count, end in zip(counts, (*counts[1:], len(args)), strict=True):
-            wanted = [t for t in results if t.dtype.is_float]
+            expected = [t for t in results if t.dtype.is_float]
             given = args[count:end]
-            require(given, len(wanted), self.extern)
-            for have, want in zip(given, wanted, strict=True):
+            require(given, len(expected), self.extern)
+            for have, want in zip(given, expected, strict=True):
                 if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
                     raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
-            found = (a for a in args[:count] if a.dtype.is_float)
-            results = tuple(TensorType(a.dtype, a.shape) for a in found)
+            float_args = (a for a in args[:count] if a.dtype.is_float)
+            results = tuple(TensorType(a.dtype, a.shape) for a in float_args)
         return results
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
-        texts = [natural(a, out).text for a in args]
+        texts = [with_own_padding(a, out).text for a in args]
         floats = [a.type.dtype.is_float for a in args]
         name = out.imported(self.declared)
-        found = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))
-        return tuple(f"{found}[{k}]" for k in range(len(results)))
+        values = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))
+        return tuple(f"{values}[{k}]" for k in range(len(results)))
 
     def back(self, name: str, texts: list[str], floats: list[bool], counts: list[int]) -> str:
         """The text of a tuple of cotangents; names of an inner function hide those around it."""
@@ -205,9 +205,9 @@ class ExternVjp(ExternJax):
     def called(self, name: str, texts: list[str], cotangents: str) -> tuple[str, str]:
         """The call itself, for float results alone, and the argument that goes with these."""
         call = f"{name}({', '.join(texts)})"
-        kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
-        if len(kept) < len(self.results):
-            call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"
+        floats = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
+        if len(floats) < len(self.results):
+            call = f"[r for k, r in enumerate({call}) if k in {tuple(floats)}]"
             return call, f"[{cotangents}]"
         return call, f"({cotangents})" if len(self.results) > 1 else cotangents
 

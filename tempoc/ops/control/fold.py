@@ -1,6 +1,6 @@
-"""A function of the program applied to one element after the other, carrying values along.
+"""A fold: a function of the program applied to each element in order, with carried values.
 
-No source says this; it is how the derivative of ``associative_scan`` is computed.
+There is no syntax for it; the derivative of ``associative_scan`` uses it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tempoc.ops.control.steps import OpStep, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, counted, natural
+from tempoc.ops.definition.padding import atom, axis_positions, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import Expr
@@ -49,7 +49,7 @@ class Fold(Op):
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""
         first, xs, _ = self.parts(args)
-        known = typed(self.steps, self.given(args), facts)
+        known = step_types(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -59,12 +59,12 @@ class Fold(Op):
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
         """The steps stay inside the axes of what they take."""
-        return within(self.steps, self.given(args))
+        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""
-        first, xs, rest = self.parts(args)
-        return [*first, *(TensorType(x.dtype, x.shape[1:]) for x in xs), *rest]
+        first, xs, constants = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:]) for x in xs), *constants]
 
     def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """What is carried first, the elements, and the rest."""
@@ -73,25 +73,25 @@ class Fold(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One element after the other."""
-        carry, xs, rest = self.parts(args)
+        carry, xs, constants = self.parts(args)
         order = range(len(xs[0]))
         rows: list[list[Array]] = []
         for k in reversed(order) if self.reverse else order:
-            known = computed(self.steps, [*carry, *(x[k] for x in xs), *rest], at)
-            carry = tuple(known[n] for n in self.carried)
-            rows.append([known[n] for n in self.outputs])
+            values = evaluate_steps(self.steps, [*carry, *(x[k] for x in xs), *constants], at)
+            carry = tuple(values[n] for n in self.carried)
+            rows.append([values[n] for n in self.outputs])
         rows = rows[::-1] if self.reverse else rows
         if rows:
             return tuple(np.stack([row[k] for row in rows]) for k in range(len(self.outputs)))
         single = [np.zeros(x.shape[1:], x.dtype) for x in xs]
-        known = computed(self.steps, [*carry, *single, *rest], at)
-        return tuple(np.zeros((0, *known[n].shape), known[n].dtype) for n in self.outputs)
+        values = evaluate_steps(self.steps, [*carry, *single, *constants], at)
+        return tuple(np.zeros((0, *values[n].shape), values[n].dtype) for n in self.outputs)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A scan of single elements; garbage at the end of a ragged axis carries nothing on."""
-        first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
+        first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
         ragged = self.reverse and xs[0].is_ragged(0)
         single = [
             EmittedValue("", TensorType(v.type.dtype, v.type.shape[1:]), v.padded[1:]) for v in xs
@@ -101,26 +101,26 @@ class Fold(Op):
         def body(names: tuple[str, ...]) -> str:
             given = zip(names, (*first, *single), strict=False)
             start = [EmittedValue(name, v.type, v.padded) for name, v in given]
-            known = written(self.steps, [*start, *rest], out)
+            values = emit_steps(self.steps, [*start, *constants], out)
             carried = []
             for k, old in zip(self.carried, start, strict=False):
-                value = out.align(known[k], old.padded)
+                value = out.align(values[k], old.padded)
                 text = cast(value.text, value.type.dtype, old.type.dtype)
-                kept = f"jnp.where({names[-1]}, {text}, {old.text})"
-                carried.append(kept if ragged else text)
-            made = [known[k].text for k in self.outputs]
-            return f"({_tuple(carried)}, {_tuple(made)})"
+                guarded = f"jnp.where({names[-1]}, {text}, {old.text})"
+                carried.append(guarded if ragged else text)
+            outputs = [values[k].text for k in self.outputs]
+            return f"({_tuple(carried)}, {_tuple(outputs)})"
 
         name = out.function("step", (*hints, *(["inside"] if ragged else [])), body)
         scanned = [v.text for v in xs]
         if ragged:
             n = xs[0].type.shape[0]
-            scanned.append(f"{counted(n, out)} < {atom(out.index(n))}")
+            scanned.append(f"{axis_positions(n, out)} < {atom(out.index(n))}")
         start = _tuple([v.text for v in first])
         reverse = ", reverse=True" if self.reverse else ""
         call = f"lax.scan(lambda c, x: {name}(*c, *x), {start}, {_tuple(scanned)}{reverse})[1]"
-        made = out.bind("folded", call)
-        return tuple(f"{made}[{k}]" for k in range(len(results)))
+        folded = out.bind("folded", call)
+        return tuple(f"{folded}[{k}]" for k in range(len(results)))
 
 
 def _tuple(texts: list[str]) -> str:

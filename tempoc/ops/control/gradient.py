@@ -1,4 +1,4 @@
-"""The derivative of a sum, as long as it is only asked for: `autodiff` replaces it by its nodes."""
+"""A placeholder for the derivative of a sum, which `autodiff` expands into nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Gradient(Op):
     name = "grad"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
-        """The type of what it differentiates by."""
+        """The type of the operand that it differentiates by."""
         return (replace(args[self.losses + self.wrt], weak=False),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.ops.control.control import Copy, Select
-from tempoc.ops.control.steps import OpStep, granted
+from tempoc.ops.control.steps import OpStep, assumed_types
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
 from tempoc.ops.tensor.elementwise import Negative
@@ -32,13 +32,13 @@ def is_linear(
     alike = all((t.shape, t.dtype) == (first[0].shape, first[0].dtype) for t in first)
     if not alike or len(first) > MOST or not first[0].dtype.is_float:
         return False
-    types = granted(steps, [*first, *others])
+    types = assumed_types(steps, [*first, *others])
     varies = [True] * len(first) + [False] * len(others)
     for op, taken, dtypes in steps:
         moving = [k for k, number in enumerate(taken) if varies[number]]
-        made = range(len(varies), len(varies) + len(dtypes))
+        produced = range(len(varies), len(varies) + len(dtypes))
         if moving:
-            same = all(types[n].shape == first[0].shape for n in made)
+            same = all(types[n].shape == first[0].shape for n in produced)
             if not same or any(d is not first[0].dtype for d in dtypes):
                 return False
             match op:

@@ -1,8 +1,8 @@
-"""A recurrence along one axis: every row is made of the one before by steps of the program.
+"""A recurrence along one axis: steps of the program compute each row from the one before.
 
-No source says this; the pass ``scans`` makes it of loops. With ``a`` and ``b`` as elements and the
-steps ``a * h + b`` it is the linear recurrence ``h[k+1] = a[k] * h[k] + b[k]``, but the steps may
-be any others, for any number of tensors that are carried along.
+There is no syntax for it; the pass ``scans`` recognizes it in loops. With ``a`` and ``b`` as
+elements and the steps ``a * h + b`` it is the linear recurrence ``h[k+1] = a[k] * h[k] + b[k]``,
+but the steps may be any others, for any number of tensors that are carried along.
 
 Rows are made one after the other, as the reference evaluator does it, so that rounding, NaN and
 infinities are those of the equations. On a CPU that is also the fastest way: XLA turns such a loop
@@ -32,7 +32,7 @@ from typing import TypeVar
 import numpy as np
 
 from tempoc.ops.control.linear_recurrence import is_linear
-from tempoc.ops.control.steps import OpStep, computed, typed, within, written
+from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
 from tempoc.ops.definition.dtype_text import cast, tupled
 from tempoc.ops.definition.operator import (
     Array,
@@ -42,7 +42,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, nonempty, static_shape
+from tempoc.ops.definition.padding import nonempty, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
@@ -77,7 +77,7 @@ class Recurrence(Op):
         for x, start in zip(xs, self.starts, strict=True):
             if not facts.holds(compare("<=", add(self.count, Const(start)), x.shape[0])):
                 raise OperandError(f"a recurrence has more steps than {type_text(x)} has rows")
-        known = typed(self.steps, self.given(args), facts)
+        known = step_types(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -87,12 +87,12 @@ class Recurrence(Op):
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
         """The steps stay inside the axes of what they take."""
-        return within(self.steps, self.given(args))
+        return steps_within(self.steps, self.given(args))
 
     def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
         """The types of the values that the steps start with."""
-        first, xs, rest = self.parts(args)
-        return [*first, *(TensorType(x.dtype, x.shape[1:], x.weak) for x in xs), *rest]
+        first, xs, constants = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:], x.weak) for x in xs), *constants]
 
     def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """The first rows, the elements, and the rest."""
@@ -103,19 +103,19 @@ class Recurrence(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One row after the other."""
-        first, xs, rest = self.parts(args)
+        first, xs, constants = self.parts(args)
         count = evaluate(self.count, at)
-        found = [np.empty((count + 1, *a.shape), a.dtype) for a in first]
+        results = [np.empty((count + 1, *a.shape), a.dtype) for a in first]
         row = first
-        for rows, a in zip(found, row, strict=True):
+        for rows, a in zip(results, row, strict=True):
             rows[count if self.reverse else 0] = a
         for k in range(count)[:: -1 if self.reverse else 1]:
             single = (x[start + k] for x, start in zip(xs, self.starts, strict=True))
-            known = computed(self.steps, [*row, *single, *rest], at)
-            row = tuple(known[n].astype(a.dtype) for n, a in zip(self.carried, first, strict=True))
-            for rows, a in zip(found, row, strict=True):
+            values = evaluate_steps(self.steps, [*row, *single, *constants], at)
+            row = tuple(values[n].astype(a.dtype) for n, a in zip(self.carried, first, strict=True))
+            for rows, a in zip(results, row, strict=True):
                 rows[k if self.reverse else k + 1] = a
-        return tuple(found)
+        return tuple(results)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -126,12 +126,12 @@ class Recurrence(Op):
         beside them: XLA copies a tensor in each step if a row is read from it that the row written
         to it is not made of, or not alone.
         """
-        first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
+        first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
-        others = [*single, *(v.type for v in rest)]
+        others = [*single, *(v.type for v in constants)]
         if is_linear(self.steps, self.carried, [v.type for v in first], others):
-            return self.linear(first, xs, rest, out)
+            return self.linear(first, xs, constants, out)
         count, alone = out.static(self.count), len(first) == 1
 
         def body(names: tuple[str, ...]) -> str:
@@ -142,13 +142,13 @@ class Recurrence(Op):
             last = rows[len(first) :]
             if alone:
                 last = [out.bind("before", _read(rows[0], before, self._bare(first[0])))]
-            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
-            known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            known = written(self.steps, [*known, *rest], out)
+            values = [EmittedValue(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
+            values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
+            values = emit_steps(self.steps, [*values, *constants], out)
             texts, new = [], []
             for row, v, n in zip(rows, first, self.carried, strict=False):
-                made = out.align(known[n], v.padded)
-                text = cast(made.text, made.type.dtype, v.type.dtype)
+                value = out.align(values[n], v.padded)
+                text = cast(value.text, value.type.dtype, v.type.dtype)
                 new.append(text if alone or text.isidentifier() else out.bind("new", text))
                 plain = f", {PLAIN}" * self._bare(v)
                 put = f"lax.dynamic_update_index_in_dim({row}, {new[-1]}, {after}, 0{plain})"
@@ -167,25 +167,27 @@ class Recurrence(Op):
             return (f"lax.fori_loop(0, {count}, {name}, {start[0]})",)
         start += [v.text for v in first]
         loop = f"lax.fori_loop(0, {count}, lambda k, rows: {name}(k, *rows), ({', '.join(start)}))"
-        made = out.bind("made", loop)
-        return tuple(f"{made}[{n}]" for n in numbers)
+        tensors = out.bind("made", loop)
+        return tuple(f"{tensors}[{n}]" for n in numbers)
 
     def linear(
         self,
         first: tuple[EmittedValue, ...],
         xs: tuple[EmittedValue, ...],
-        rest: tuple[EmittedValue, ...],
+        constants: tuple[EmittedValue, ...],
         out: Emitter,
     ) -> tuple[str, ...]:
         """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""
 
         def body(names: tuple[str, ...]) -> str:
             k, *before = names
-            known = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
-            known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
-            known = written(self.steps, [*known, *rest], out)
-            made = [out.align(known[n], v.padded) for n, v in zip(self.carried, first, strict=True)]
-            return tupled([v.text for v in made])
+            values = [EmittedValue(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
+            values += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
+            values = emit_steps(self.steps, [*values, *constants], out)
+            rows = [
+                out.align(values[n], v.padded) for n, v in zip(self.carried, first, strict=True)
+            ]
+            return tupled([v.text for v in rows])
 
         hints = ["before"] if len(first) == 1 else [f"before_{n}" for n in range(len(first))]
         name = out.function("row", ("k", *hints), body)
@@ -193,8 +195,8 @@ class Recurrence(Op):
         call = f"linear_rows({name}, {given}{', reverse=True' if self.reverse else ''})"
         if len(first) == 1:
             return (f"{call}[0]",)
-        made = out.bind("made", call)
-        return tuple(f"{made}[{n}]" for n in range(len(first)))
+        tensors = out.bind("made", call)
+        return tuple(f"{tensors}[{n}]" for n in range(len(first)))
 
     def _bare(self, row: EmittedValue) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""

@@ -1,7 +1,7 @@
-"""Functions of the program inside of an operator: lists of steps.
+"""Functions of the program as attributes of operators: straight-line lists of steps.
 
-A step is an operator, the numbers of the values that it takes, and the dtypes of its results. The
-values that a function starts with are numbered first, then the results of its steps.
+A step is an operator, the numbers of its operand values, and the dtypes of its results. The
+parameters of the function are numbered first, then the results of the steps (SSA).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr
@@ -19,58 +19,60 @@ from tempoc.symbolic.expr import ONE, Const, Expr
 OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 
 
-def typed(
+def step_types(
     steps: Sequence[OpStep], given: Sequence[TensorType], facts: ShapeFacts
 ) -> list[TensorType]:
-    """The types of all values. Raises ``OperandError``."""
+    """The types of all values, parameters first. Raises ``OperandError``."""
     known = list(given)
     for op, taken, _ in steps:
         known += op.infer(tuple(known[k] for k in taken), facts)
     return known
 
 
-def granted(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[TensorType]:
-    """The types of all values of steps that have been typed before."""
-    return typed(steps, given, _Granted())
+def assumed_types(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[TensorType]:
+    """The types of all values of steps that were type-checked before."""
+    return step_types(steps, given, _AssumedFacts())
 
 
-def within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:
-    """What holds where all steps stay inside the axes of what they take (``Op.within``)."""
-    known = granted(steps, given)
+def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:
+    """The conditions under which all steps stay within their operands' axes (``Op.within``)."""
+    known = assumed_types(steps, given)
     return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
 
 
-def computed(steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, int]) -> list[Array]:
-    """All values at a point."""
+def evaluate_steps(
+    steps: Sequence[OpStep], given: Sequence[Array], at: Mapping[str, int]
+) -> list[Array]:
+    """Evaluate the steps at a point; all values, parameters first."""
     known = [np.asarray(a) for a in given]
     types = [_type(a) for a in known]
     for op, taken, dtypes in steps:
         operands = tuple(types[k] for k in taken)
         values = op.evaluate(op.settle(tuple(known[k] for k in taken), operands), at)
-        found = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
-        known += found
+        results = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        known += results
         weak = not taken or any(t.weak for t in operands)
-        inferred = op.infer(operands, _Granted()) if weak else ()
+        inferred = op.infer(operands, _AssumedFacts()) if weak else ()
         types += [
             replace(_type(a), weak=any(t.weak for t in inferred[k : k + 1]))
-            for k, a in enumerate(found)
+            for k, a in enumerate(results)
         ]
     return known
 
 
 def _type(a: Array) -> TensorType:
     """The type of an array; of a random key it does not matter that it seems to be numbers."""
-    return TensorType(meant_by(a.dtype), tuple(Const(n) for n in a.shape))
+    return TensorType(dtype_of(a.dtype), tuple(Const(n) for n in a.shape))
 
 
-def written(
+def emit_steps(
     steps: Sequence[OpStep], given: Sequence[EmittedValue], out: Emitter
 ) -> list[EmittedValue]:
-    """Write the steps; all values."""
+    """Emit the steps; all values, parameters first."""
     known = list(given)
     for op, taken, dtypes in steps:
         operands = tuple(known[k] for k in taken)
-        types = op.infer(tuple(v.type for v in operands), _Granted())
+        types = op.infer(tuple(v.type for v in operands), _AssumedFacts())
         types = tuple(TensorType(d, t.shape, t.weak) for d, t in zip(dtypes, types, strict=True))
         for text, type_ in zip(op.emit(operands, types, out), types, strict=True):
             size = tuple(out.pad(e) for e in type_.shape)
@@ -78,8 +80,8 @@ def written(
     return known
 
 
-class _Granted:
-    """What was proved when the types were inferred; only literal ones broadcast."""
+class _AssumedFacts:
+    """Facts proved when the steps were type-checked; only literal ones broadcast."""
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Assumed."""

@@ -37,7 +37,7 @@ class Until(Op):
         return ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Nothing results: whoever evaluates a graph looks at the operand."""
+        """No results: the evaluator of the graph reads the operand."""
         return ()
 
     def emit(

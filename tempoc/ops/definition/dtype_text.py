@@ -1,4 +1,4 @@
-"""How dtypes and numbers are written: NumPy's objects for evaluation, JAX's text for kernels."""
+"""Dtypes and numbers as NumPy objects for evaluation, and as JAX text for kernels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     return _NUMPY[dtype]
 
 
-def meant_by(dtype: np.dtype[Any]) -> DType:
+def dtype_of(dtype: np.dtype[Any]) -> DType:
     """The language's dtype of an array. ``KeyError`` for a dtype that the language lacks."""
     return _MEANT[dtype]
 
@@ -68,16 +68,16 @@ _BARE = re.compile(r"jnp\.(?:float32|float64|int32|int64)\((-?(?:\d[\d.e+-]*|jnp
 
 
 def bare(text: str) -> str:
-    """A number as ``scalar`` spells it without its dtype: it takes that of the array that it meets.
+    """A number as emitted by ``scalar``, without its dtype: JAX promotes it to the other operand's.
 
-    Half precision keeps it: JAX would round twice.
+    Half precision numbers keep theirs, since JAX would round twice.
     """
-    found = _BARE.fullmatch(text)
-    return found[1] if found else text
+    match = _BARE.fullmatch(text)
+    return match[1] if match else text
 
 
 def paired(a: str, b: str) -> tuple[str, str]:
-    """Two operands of one dtype, of which a number does without it if the other is an array."""
+    """Two operands of one dtype; a number beside an array loses its explicit dtype."""
     shorter = bare(a), bare(b)
     return (a, b) if shorter[0] != a and shorter[1] != b else shorter
 

@@ -1,7 +1,7 @@
-"""What an operator is: one frozen dataclass with its attributes as fields and its rules as methods.
+"""The base class of operators: a frozen dataclass with attributes as fields and rules as methods.
 
-An operator knows its shape and dtype rule (``infer``), its meaning (``evaluate``, NumPy, one point)
-and its spelling (``emit``, JAX). Operands are tensors *after* the temporal access of the edge:
+An operator has a shape and dtype rule (``infer``), a reference semantics (``evaluate``, NumPy, one
+point) and a lowering (``emit``, JAX). Operands are tensors *after* the temporal access of the edge:
 a slice in an edge has already added its leading spatial axis.
 """
 
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class ShapeFacts(Protocol):
-    """What shape rules may ask; the front end answers with isl, tests with normal forms."""
+    """Queries of shape rules; the front end implements them with isl, tests with normal forms."""
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Whether the two extents are provably equal at all points of the node's domain."""
@@ -45,9 +45,9 @@ class OperandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Where the valid elements of an axis are: from ``start`` on, before ``stop``.
+    """The valid elements of an axis: positions ``start`` to ``stop``.
 
-    Positions are those of the array of which this is the part that begins at ``begin``.
+    Positions are those of the whole array, of which this is the part from ``begin`` on.
     """
 
     axis: int
@@ -61,13 +61,13 @@ class EmittedValue:
     """An operand or result in emitted code.
 
     ``text`` is the variable's name. ``type.shape`` holds the true extents; ``padded`` the static
-    extents (over bounds only) that the array really has. An axis is *ragged* where the two differ:
-    positions from the true extent on hold garbage, which ``emit`` must keep out of valid results.
-    ``finite`` promises that this garbage has no NaN and no infinity, so that zero times it is zero.
-    ``shared`` names the array that all points of a kernel read this from, each with an end of its
-    own; empty if there is no such array. ``last`` has the axes that are the other way around: valid
-    elements come last and garbage first, as in ``x[t:T]`` where ``x`` is read whole. ``amid`` has
-    those that have garbage on both sides, as in ``x[t:t+5]`` where many points read one array.
+    extents (over bounds only) of the array. An axis is *ragged* where the two differ: positions
+    from the true extent on are padding with undefined values, which ``emit`` must keep out of valid
+    results. ``finite``: the padding has no NaN and no infinity, so that zero times it is zero.
+    ``shared`` names the array that all points of a kernel read, each up to its own end; empty if
+    there is none. ``last`` has the axes whose padding comes first and valid elements last, as in
+    ``x[t:T]`` where ``x`` is read whole. ``amid`` has the stretches of axes with padding on both
+    sides, as in ``x[t:t+5]`` where many points read one array.
     """
 
     text: str
@@ -84,19 +84,19 @@ class EmittedValue:
 
     @property
     def displaced(self) -> tuple[int, ...]:
-        """The axes of which valid elements do not come first."""
+        """The axes whose valid elements do not come first."""
         return tuple(sorted((*self.last, *(s.axis for s in self.amid))))
 
     def stretch(self, axis: int) -> Stretch | None:
-        """Where the valid elements of an axis are that has garbage on both sides."""
+        """The valid elements of an axis with padding on both sides; else ``None``."""
         return next((s for s in self.amid if s.axis == axis), None)
 
 
 class Emitter(Protocol):
-    """What an operator may ask of the kernel that is being written (see ``emission/emitter.py``).
+    """The interface of the kernel emitter for operators (see ``emission/emitter.py``).
 
-    ``mapped``: at the points of these dimensions ``jax.vmap`` runs what is written, at ``points``
-    in all, over bounds; 1 without it.
+    ``mapped`` are the vectorized dimensions, over which ``jax.vmap`` maps the emitted code;
+    ``points`` is the number of their points, over bounds; 1 if there are none.
     """
 
     mapped: tuple[str, ...]
@@ -121,22 +121,22 @@ class Emitter(Protocol):
         """``v`` with ``neutral`` at invalid positions of these axes; ``v`` if none is ragged."""
 
     def masking(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
-        """The text of what ``masked`` names, where it is needed only once, or never."""
+        """The text that ``masked`` would bind, for a single use."""
 
     def finite(self, v: EmittedValue) -> str:
-        """Text of a boolean scalar: whether all that the points read ``v`` from is finite.
+        """Text of a boolean scalar: whether the array that the points share ``v`` from is finite.
 
-        It is found out once for all points; empty where each point must mask for itself.
+        Computed once for all points; empty if each point must mask its own operand.
         """
 
     def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
-        """``v`` cut or lengthened (by zeros) to these padded extents, where its garbage is."""
+        """``v`` with its padding cut, or extended by zeros, to these padded extents."""
 
     def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
         """``v`` with valid elements first along these axes."""
 
     def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
-        """``v``, whose valid elements come first along an axis, with them at such a stretch."""
+        """``v``, whose valid elements come first along an axis, moved to a stretch."""
 
     def function(
         self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]
@@ -159,9 +159,9 @@ class Emitter(Protocol):
 
 
 class ImportedFunction(NamedTuple):
-    """A Python function of the user's as one of the program's declarations says it is.
+    """A Python function of the user, as declared in the program.
 
-    Two declarations of one function differ in name or types: each is checked by its own.
+    A function may have several declarations, with different names or types.
     """
 
     module: str
@@ -175,7 +175,7 @@ class ImportedFunction(NamedTuple):
 
 
 class _Kind(ABCMeta):
-    """Operators are instances of their classes and of nothing else: asked for at every node."""
+    """Makes ``isinstance`` on operators as fast as on plain classes: it runs at every node."""
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
@@ -192,24 +192,24 @@ class Op(metaclass=_Kind):
         """The result types. Raises ``OperandError``."""
 
     def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
-        """What holds at all points where the operator stays inside its operands' axes.
+        """The conditions under which the operator stays within its operands' axes.
 
-        The front end proves this of every program; the verifier proves it again after each pass.
+        The front end proves them for every program; the verifier proves them again after each pass.
         """
         return ()
 
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """The meaning at one point; ``at`` gives dimensions and bounds their values."""
+        """The reference semantics at one point; ``at`` has the values of dimensions and bounds."""
 
     def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
-        """The dtype in which operands of these types meet, if they are converted to one."""
+        """The dtype to which operands of these types are promoted; ``None`` if they are not."""
         return None
 
     def settle(self, args: tuple[Array, ...], types: tuple[TensorType, ...]) -> tuple[Array, ...]:
-        """The operands as ``evaluate`` takes them; ``types`` are theirs.
+        """The operands converted for ``evaluate``; ``types`` are their types.
 
-        An array does not know whether it is weak: operands are converted here to what they meet in.
+        NumPy has no weak types, so operands are promoted here.
         """
         return args
 

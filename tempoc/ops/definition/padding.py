@@ -1,4 +1,4 @@
-"""Bringing operands of emitted code to the padded extents that an operator wants."""
+"""Aligns operands of emitted code to the padded extents that an operator needs."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def zeros(type: TensorType, out: Emitter) -> EmittedValue:
     return EmittedValue(text, type, shape)
 
 
-def natural(v: EmittedValue, out: Emitter) -> EmittedValue:
-    """The operand with the padding that its own extents ask for."""
+def with_own_padding(v: EmittedValue, out: Emitter) -> EmittedValue:
+    """The operand aligned to the padding of its own extents."""
     return out.align(v, padded(v.type.shape, out))
 
 
-def spread(v: EmittedValue, wanted: tuple[Expr, ...], out: Emitter) -> EmittedValue:
-    """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
-    target = wanted[len(wanted) - v.type.ndim :]
+def aligned_to(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> EmittedValue:
+    """The operand aligned to a result's padded extents, except axes that broadcast."""
+    target = shape[len(shape) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
     return out.align(
         v, tuple(ONE if ONE in (extent, have) else want for extent, have, want in extents)
     )
 
 
-def retyped(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
+def converted(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
     """The operand in another dtype, bound to a name of its own."""
     if v.type.dtype is dtype:
         return v
@@ -71,16 +71,16 @@ def along(position: str, axis: int, ndim: int) -> str:
     return position if tail == 0 else f"{position}[:{', None' * tail}]"
 
 
-def taken(x: str, positions: str, axis: int) -> str:
-    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error.
+def take_text(x: str, positions: str, axis: int) -> str:
+    """Elements of ``x`` at positions along an axis; positions outside give undefined values.
 
-    The padded axis must not be empty: JAX finds nothing to repeat there (``nonempty``).
+    The padded axis must not be empty, since JAX clips to an existing element (``nonempty``).
     """
     return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
 
 
 def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue:
-    """The operand with room for at least one element along these axes."""
+    """The operand with a padded extent of at least 1 along these axes."""
     roomy = list(v.padded)
     for k in axes:
         if not is_positive(roomy[k]):
@@ -89,7 +89,7 @@ def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue
 
 
 def is_positive(e: Expr) -> bool:
-    """Whether an expression over bounds, which are at least 1, is so on its face."""
+    """Whether an expression over bounds (which are at least 1) is syntactically positive."""
     match e:
         case Const(value=v):
             return v > 0
@@ -106,6 +106,6 @@ def is_positive(e: Expr) -> bool:
             return False
 
 
-def counted(extent: Expr, out: Emitter) -> str:
+def axis_positions(extent: Expr, out: Emitter) -> str:
     """The positions of an axis of this true extent, padding included."""
     return f"jnp.arange({out.static(out.pad(extent))}, dtype=jnp.int32)"

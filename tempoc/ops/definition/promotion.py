@@ -1,4 +1,4 @@
-"""Which dtype results when dtypes meet: JAX's lattice, weak types included.
+"""Type promotion: JAX's lattice of dtypes, with weak types.
 
 ``bool -> i* -> u32, i32 -> i64 -> f* -> bf16, f16 -> f32 -> f64``, where ``i*`` and ``f*`` are weak
 (numbers written in the program, and what is computed from such numbers alone). The result is the
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, OperandError
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -71,7 +71,7 @@ def is_below(a: TensorType, b: TensorType) -> bool:
 
 
 def promote(types: Iterable[TensorType]) -> PromotedType:
-    """What operands of these types have in common. ``OperandError`` where they have nothing."""
+    """The join of the kinds of these types. ``OperandError`` if there is none."""
     return reduce(join, (kind_of(t) for t in types))
 
 
@@ -92,12 +92,12 @@ def numeric(kind: PromotedType) -> PromotedType:
 
 def common(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
     """The arrays converted to the dtype that they promote to; a NumPy array is never weak."""
-    kinds = [(meant_by(a.dtype), False) for a in arrays]
+    kinds = [(dtype_of(a.dtype), False) for a in arrays]
     dtype = numpy_dtype(reduce(join, kinds)[0])
     return tuple(a.astype(dtype, copy=False) for a in arrays)
 
 
 def real(array: Array) -> Array:
     """The array in floating point: ``inexact`` for arrays."""
-    dtype, _ = inexact((meant_by(array.dtype), False))
+    dtype, _ = inexact((dtype_of(array.dtype), False))
     return array.astype(numpy_dtype(dtype), copy=False)

@@ -1,4 +1,4 @@
-"""Questions about symbolic shapes that several operators ask, and the sentences of their errors."""
+"""Queries on symbolic shapes shared by operators, and the messages of their errors."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def axes_of(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     """The axes counted from the front, in order; ``None``: all. ``OperandError`` for doubles."""
     if axes is None:
         return tuple(range(ndim))
-    found = [axis_of(a, ndim) for a in axes]
-    for a in found:
-        if found.count(a) > 1:
+    numbers = [axis_of(a, ndim) for a in axes]
+    for a in numbers:
+        if numbers.count(a) > 1:
             raise OperandError(f"axis {a} is named twice")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def require(args: tuple[TensorType, ...], count: int, name: str) -> None:

@@ -1,7 +1,7 @@
-"""The body of a kernel while operators write it: pure text, deterministic names.
+"""The emitter of kernel bodies: operators append lines of text, with deterministic names.
 
 A line is ``name = text``. Dimensions are variables of the kernel (traced ``i32`` scalars), bounds
-are Python integers. A mask is written once and found again.
+are Python integers. Masks and moved operands are emitted once and reused (value numbering).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import MappingProxyType
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Stretch
-from tempoc.ops.definition.padding import along, taken
+from tempoc.ops.definition.padding import along, take_text
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -100,7 +100,7 @@ class KernelEmitter:
         return name
 
     def assign(self, name: str, text: str) -> None:
-        """Write ``name = text`` again; what was known about ``name`` is forgotten."""
+        """Reassign a name; memoized texts that use it are dropped."""
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
 
@@ -111,9 +111,9 @@ class KernelEmitter:
     # ------------------------------------------------------------ functions within
 
     def apart(self, write: Callable[[], str]) -> KernelBlock:
-        """The lines and checks of a part that runs only sometimes, and the text of its result.
+        """The lines and checks of a nested block, and the text of its result.
 
-        What is written there is not known afterwards.
+        Texts memoized in it are not reused after it.
         """
         lines, before_wrong, known = self.lines, self._wrong, self._known
         before = len(self.checks)
@@ -190,9 +190,9 @@ class KernelEmitter:
         return any(s in self.dims for s in symbols(e))
 
     def _traced(self, e: Expr) -> Expr:
-        """The expression with everything that Python cannot do on arrays spelled for JAX.
+        """The expression with operations that Python lacks for arrays as calls of JAX.
 
-        What is spelled already becomes a symbol with that text.
+        A subexpression that is emitted as text becomes a symbol with that text.
         """
         if not self._varies(e):
             return self._spelled(e)
@@ -231,7 +231,7 @@ class KernelEmitter:
     # ------------------------------------------------------------ ragged arrays
 
     def valid(self, v: EmittedValue, axis: int) -> str:
-        """A boolean mask of the positions that are no garbage, shaped to broadcast."""
+        """A boolean mask of the valid positions, shaped to broadcast."""
         extent = v.type.shape[axis]
         amid = v.stretch(axis)
         ends = (amid.start, amid.stop, amid.begin) if amid else (axis in v.last,)
@@ -262,13 +262,13 @@ class KernelEmitter:
         return self._known[key]
 
     def masking(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
-        """What ``masked`` binds, as a text."""
+        """The text that ``masked`` binds."""
         mask = " & ".join(self.valid(v, k) for k in axes if v.is_ragged(k))
         alike = neutral.startswith(f"{jax_dtype(v.type.dtype)}(")
         return f"jnp.where({mask}, {v.text}, {bare(neutral) if alike else neutral})"
 
     def finite(self, v: EmittedValue) -> str:
-        """The name of a boolean scalar that is found out ``ahead`` of a function of one point."""
+        """The name of a boolean scalar that is computed ``ahead`` of the function of a point."""
         if not v.shared:
             return ""
         if v.shared not in self.ahead:
@@ -276,7 +276,7 @@ class KernelEmitter:
         return self.ahead[v.shared]
 
     def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
-        """``v`` with these padded extents: axes cut, or lengthened by zeros, where garbage is."""
+        """``v`` with these padded extents: padding is cut, or extended by zeros."""
         if v.padded == padded:
             return v
         v = self.first(v, tuple(s.axis for s in v.amid if v.padded[s.axis] != padded[s.axis]))
@@ -305,14 +305,14 @@ class KernelEmitter:
         return f"lax.pad({v.text}, {scalar(0, v.type.dtype)}, ({config}{comma}))"
 
     def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
-        """``v`` with valid elements first along these axes; what comes after them is garbage."""
+        """``v`` with valid elements first along these axes and the padding after them."""
         for axis in (k for k in v.last if k in axes):
             key = ("first", v.text, v.type.shape, axis)
             if key not in self._known:
                 places = f"{self.index(_start(v, axis))} + {self._steps(v, axis)}"
-                self._known[key] = self.bind(v.text, taken(v.text, places, axis))
-            rest = tuple(k for k in v.last if k != axis)
-            v = replace(v, text=self._known[key], shared="", finite=False, last=rest)
+                self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
+            others = tuple(k for k in v.last if k != axis)
+            v = replace(v, text=self._known[key], shared="", finite=False, last=others)
         for stretch in (s for s in v.amid if s.axis in axes):
             first = self.index(sub(stretch.start, stretch.begin))
             places = f"{first} + {self._steps(v, stretch.axis)}"
@@ -321,7 +321,7 @@ class KernelEmitter:
         return v
 
     def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
-        """``v``, whose valid elements come first along an axis, with them at such a stretch."""
+        """``v``, whose valid elements come first along an axis, moved to a stretch."""
         places = f"{self.spots(v, to)} - {_bracketed(self.index(to.start))}"
         return replace(self._at(v, to, places, "moved"), amid=(*v.amid, to))
 
@@ -329,7 +329,7 @@ class KernelEmitter:
         return f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
 
     def spots(self, v: EmittedValue, stretch: Stretch) -> str:
-        """The positions of a part of an array within all of it."""
+        """The positions of a stretch in the whole array."""
         key = ("spots", v.padded[stretch.axis], stretch.begin)
         if key not in self._known:
             text = f"{self.index(stretch.begin)} + {self._steps(v, stretch.axis)}"
@@ -337,18 +337,18 @@ class KernelEmitter:
         return self._known[key]
 
     def _at(self, v: EmittedValue, stretch: Stretch, places: str, how: str) -> EmittedValue:
-        """The elements at other places of an axis."""
+        """The elements gathered from other positions of an axis."""
         key = (how, v.text, v.type.shape, stretch)
         if key not in self._known:
-            self._known[key] = self.bind(v.text, taken(v.text, places, stretch.axis))
+            self._known[key] = self.bind(v.text, take_text(v.text, places, stretch.axis))
         return replace(v, text=self._known[key], shared="", finite=False)
 
     # ------------------------------------------------------------ checks
 
     def check(self, condition: str, message: str, value: str = "") -> None:
-        """Demand a condition; see the class.
+        """Emit a run-time check; see the class.
 
-        What is written is the text of an ``i32``: 0, or what is wrong as a positive number.
+        Its value is an ``i32``: 0, or a positive number that encodes the wrong value.
         """
         text = f"wrong_value({value}, {condition})"
         if not value:
@@ -357,7 +357,7 @@ class KernelEmitter:
         self.checks.append(message)
 
     def failure(self) -> str:
-        """The first check that failed, with what is wrong; see ``FIRST_WRONG``."""
+        """The text of the first check that failed, with the wrong value; see ``FIRST_WRONG``."""
         return f"first_wrong({', '.join(self._wrong)})"
 
 
@@ -369,6 +369,6 @@ def _start(v: EmittedValue, axis: int) -> Expr:
     """The first valid position of an axis whose valid elements come last; its length if none is."""
     extent = v.type.shape[axis]
     if isinstance(extent, IndexMax) and ZERO in extent.args:
-        rest = tuple(a for a in extent.args if a != ZERO)
-        extent = maximum(*rest)  # no position is left over where the others are negative
+        nonzero = tuple(a for a in extent.args if a != ZERO)
+        extent = maximum(*nonzero)  # no position is left over where the others are negative
     return sub(v.padded[axis], extent)

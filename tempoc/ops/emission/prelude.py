@@ -1,4 +1,4 @@
-"""Functions that stand in front of the kernels that call them, by name."""
+"""Helper functions that are emitted in front of the kernels that call them, by name."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ HELPERS = {
 
 
 def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
-    """The functions that some code calls, and those that these call, each before its callers."""
-    wanted: dict[str, None] = {}
+    """The helpers that some code calls, directly or indirectly, each before its callers."""
+    called: dict[str, None] = {}
     for name in reversed(helpers):
-        callers = [text, *(helpers[w] for w in wanted)]
+        callers = [text, *(helpers[w] for w in called)]
         if any(re.search(rf"\b{name}\(", caller) for caller in callers):
-            wanted[name] = None
-    return tuple(helpers[name] for name in reversed(wanted))
+            called[name] = None
+    return tuple(helpers[name] for name in reversed(called))

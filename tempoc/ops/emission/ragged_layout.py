@@ -1,21 +1,20 @@
-"""Where the garbage of a ragged axis is: at its end, or at its beginning.
+"""The layout of ragged axes: whether the padding is at the end, at the start, or on both sides.
 
-``x[t:T]``, for all ``t`` at once, would be as many shifted copies of ``x``. Read whole it is one
-array for all of them, ``x[s]`` at the positions ``s`` of ``x`` itself, of which those from ``t`` on
-are valid: elements are where they are in ``x``, and garbage comes first (``EmittedValue.last``).
-Operators
-that treat all positions of an axis alike do not care; they mask by ``s >= t`` where they reduce:
+``x[t:T]``, vectorized over ``t``, would be one shifted copy of ``x`` for each ``t``. Instead all
+points share the whole array, ``x[s]`` at the positions ``s`` of ``x`` itself; the elements from
+``t`` on are valid, and the padding comes first (``EmittedValue.last``). Operators that treat all
+positions of an axis alike take this layout; they mask by ``s >= t`` where they reduce:
 
     valid = jnp.arange(T, dtype=jnp.int32) >= t
     w_masked = jnp.where(valid[:, None], w, 0.0)
     y = jnp.einsum("sh,shd->hd", w_masked, x)
 
-Where axes of several operands meet they must lie alike. All else gets its operands with valid
-elements first.
+Axes of several operands that are combined must have the same layout. All other operators get their
+operands with valid elements first.
 
-A window, ``x[t:t+5]``, of which many points each take their own out of one array, lies amid garbage
-(``EmittedValue.amid``). What it meets that has its valid elements first is moved to where these
-are, or, if that is more to move, the other way around.
+A window, ``x[t:t+5]``, that many points read from one array has padding on both sides
+(``EmittedValue.amid``). An operand with valid elements first is moved to the window's positions; if
+that would move more elements, the window is moved instead.
 """
 
 from __future__ import annotations
@@ -36,29 +35,29 @@ _SAME = (
     "power minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul "
     "einsum transpose expand_dims squeeze getitem take_along"
 )
-INDIFFERENT: frozenset[str] = frozenset(_SAME.split())
+LAYOUT_AGNOSTIC: frozenset[str] = frozenset(_SAME.split())
 """Operators whose emitted code looks at positions of a followed axis only through masks."""
 
 
-Lies = tuple[tuple[int, ...], tuple[Stretch, ...]]
+RaggedAxes = tuple[tuple[int, ...], tuple[Stretch, ...]]
 """Axes of a result with garbage first, and with garbage on both sides."""
 
 
-def settled(
+def resolve_layout(
     op: Op,
     args: tuple[EmittedValue, ...],
     results: Types,
     same: Callable[[Expr, Expr], bool],
     out: Emitter,
-) -> tuple[tuple[EmittedValue, ...], tuple[Lies, ...]]:
-    """Operands that the operator can take, and how the valid elements of its results lie."""
+) -> tuple[tuple[EmittedValue, ...], tuple[RaggedAxes, ...]]:
+    """The operands in a layout that the operator supports, and the layout of its results."""
     if not any(v.displaced for v in args):
         return args, tuple(((), ()) for _ in results)
-    kept: list[list[int]] = [[] for _ in args]
+    preserved: list[list[int]] = [[] for _ in args]
     last: list[list[int]] = [[] for _ in results]
     amid: list[list[Stretch]] = [[] for _ in results]
     given = list(args)
-    if op.name in INDIFFERENT:
+    if op.name in LAYOUT_AGNOSTIC:
         for link in links(op, tuple(v.type for v in args), results, same):
             places = [
                 (k, axis)
@@ -67,48 +66,48 @@ def settled(
             ]
             if places and all(axis in args[k].last for k, axis in places):
                 _add(link, last, lambda axis: axis)
-            elif stretch := _alike(given, places, out):
+            elif stretch := _common_stretch(given, places, out):
                 _add(link, amid, lambda axis: replace(stretch, axis=axis))
             else:
                 continue
             for k, axis in places:
-                kept[k].append(axis)
+                preserved[k].append(axis)
     taken = tuple(
         out.first(v, tuple(a for a in v.displaced if a not in axes))
-        for v, axes in zip(given, kept, strict=True)
+        for v, axes in zip(given, preserved, strict=True)
     )
     pairs = zip(last, amid, strict=True)
-    return taken, tuple((tuple(sorted(ends)), tuple(found)) for ends, found in pairs)
+    return taken, tuple((tuple(sorted(ends)), tuple(stretches)) for ends, stretches in pairs)
 
 
-def _add(link: Link, found: list[list[T]], lies: Callable[[int], T]) -> None:
-    for axes, made in zip(found, link.results, strict=True):
-        axes += [] if made is None else [lies(made)]
+def _add(link: Link, axes_of: list[list[T]], lies: Callable[[int], T]) -> None:
+    for axes, axis in zip(axes_of, link.results, strict=True):
+        axes += [] if axis is None else [lies(axis)]
 
 
-def _alike(
+def _common_stretch(
     given: list[EmittedValue], places: Sequence[tuple[int, int]], out: Emitter
 ) -> Stretch | None:
-    """Where the elements of axes that meet lie, amid garbage; ``None`` if they are to come first.
+    """The common stretch of axes that are combined; ``None`` if valid elements are to come first.
 
-    Operands whose elements come first are moved there if they are no larger.
+    Operands with valid elements first are moved to the stretch if they are no larger.
     """
     stretches = [given[k].stretch(axis) for k, axis in places]
-    found = next((s for s in stretches if s is not None), None)
-    if found is None or any(axis in given[k].last for k, axis in places):
+    common = next((s for s in stretches if s is not None), None)
+    if common is None or any(axis in given[k].last for k, axis in places):
         return None
     ends = {(s.start, s.stop, s.begin) for s in stretches if s is not None}
     rooms = {given[k].padded[axis] for k, axis in places}
     pairs = list(zip(places, stretches, strict=True))
-    there = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
+    rank = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
     away = [(k, axis) for (k, axis), s in pairs if s is None]
-    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > there for k, _ in away):
+    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > rank for k, _ in away):
         return None
     for k, axis in away:
-        given[k] = out.moved(given[k], replace(found, axis=axis))
-    return found
+        given[k] = out.moved(given[k], replace(common, axis=axis))
+    return common
 
 
-def plain(v: EmittedValue, out: Emitter) -> EmittedValue:
+def valid_first(v: EmittedValue, out: Emitter) -> EmittedValue:
     """The operand with valid elements first along all axes."""
     return out.first(v, v.displaced)

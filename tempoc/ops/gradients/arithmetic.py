@@ -53,8 +53,8 @@ def remainder(
     """
     a, b = args
     (g,) = cots
-    whole = c.op(RoundToEven(), c.op(Divide(), c.sub(a, results[0]), b))
-    return c.fit(g, a), c.fit(c.neg(c.mul(g, whole)), b)
+    quotient = c.op(RoundToEven(), c.op(Divide(), c.sub(a, results[0]), b))
+    return c.fit(g, a), c.fit(c.neg(c.mul(g, quotient)), b)
 
 
 def power(

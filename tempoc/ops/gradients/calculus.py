@@ -1,4 +1,4 @@
-"""What derivative rules compute with: terms, and the operations on them.
+"""Arithmetic for derivative rules: terms, and operations on them.
 
 A rule states the cotangents of an operator's operands, at one point, in terms of its operands, its
 results and their cotangents. `Build` makes the nodes (the front end implements it); `Calculus`
@@ -66,7 +66,7 @@ class Calculus:
         return Term(TensorType(dtype, shape), None, value)
 
     def held(self, x: Term) -> Term:
-        """The term with a node behind it."""
+        """The term, materialized as a node."""
         if x.handle is not None:
             return x
         assert x.number is not None

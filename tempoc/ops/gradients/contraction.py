@@ -42,16 +42,16 @@ def einsum(
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
     operands = list(args)
     for k, term in enumerate(tuple(terms)):
-        found = ""
+        letters = ""
         for place, letter in enumerate(term):
-            if letter in found:
+            if letter in letters:
                 other = next(spare)
                 n = args[k].shape[place]
                 operands.append(c.op(Eye(n=n, m=n, dtype=args[k].type.dtype)))
                 terms.append(letter + other)
                 letter = other
-            found += letter
-        terms[k] = found
+            letters += letter
+        terms[k] = letters
     return products(c, terms, result, tuple(operands), cots[0])[: len(args)]
 
 
@@ -59,19 +59,19 @@ def products(
     c: Calculus, terms: list[str], result: str, args: OperandTerms, g: Term
 ) -> Derivatives:
     """The cotangents of the operands of a sum of products."""
-    found: list[Term | None] = []
+    cotangents: list[Term | None] = []
     for k, x in enumerate(args):
         others = [(t, a) for m, (t, a) in enumerate(zip(terms, args, strict=True)) if m != k]
         spec, operands = [result, *(t for t, _ in others)], [g, *(a for _, a in others)]
         known = "".join(spec)
         reached = "".join(letter for letter in terms[k] if letter in known)
         if not x.type.dtype.is_float:
-            found.append(None)
+            cotangents.append(None)
             continue
         part = _product(c, spec, reached, operands)
         missing = [m for m, letter in enumerate(terms[k]) if letter not in known]
-        found.append(c.fit(c.expand(part, missing), x))
-    return tuple(found)
+        cotangents.append(c.fit(c.expand(part, missing), x))
+    return tuple(cotangents)
 
 
 def _product(c: Calculus, spec: list[str], result: str, operands: list[Term]) -> Term:

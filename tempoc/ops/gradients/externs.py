@@ -15,12 +15,12 @@ def extern_jax(
 ) -> Derivatives:
     """All at once, by ``jax.vjp``; the rule of derivatives too, which are functions again."""
     assert isinstance(op, ExternJax)
-    known = {f.name: getattr(op, f.name) for f in fields(ExternJax)}
+    attributes = {f.name: getattr(op, f.name) for f in fields(ExternJax)}
     order = op.order + 1 if isinstance(op, ExternVjp) else 1
     floats = [a.type.dtype.is_float for a in args]
     given = [g for g, r in zip(cots, results, strict=True) if r.type.dtype.is_float]
     if not any(floats) or not given:
         return tuple(None for _ in args)
-    found = iter(c.several(ExternVjp(**known, order=order), *args, *given))
-    parts: list[Term | None] = [next(found) if is_float else None for is_float in floats]
+    cotangents = iter(c.several(ExternVjp(**attributes, order=order), *args, *given))
+    parts: list[Term | None] = [next(cotangents) if is_float else None for is_float in floats]
     return tuple(parts)

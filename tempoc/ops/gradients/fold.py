@@ -1,4 +1,4 @@
-"""The derivative of a fold: a fold from the other end, over what was carried into each element."""
+"""The derivative of a fold: a fold in reverse order over the carries before each element."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rules, StepRule, Steps, through, total
+from tempoc.ops.gradients.steps import Rules, StepRule, Steps, backpropagate, sum_cotangents
 from tempoc.ops.tensor.arithmetic import Equal
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, sub
 
 
 def fold(rules: Rules) -> StepRule:
-    """The rule, given those of the operators that functions are made of."""
+    """The rule for ``Fold``, given the rules of the operators in its steps."""
 
     def rule(
         op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
     ) -> Derivatives:
-        """What was carried is found out first, by the same fold."""
+        """The carries are recomputed first, by the same fold."""
         assert isinstance(op, Fold)
-        return _Folding(rules, op, c, args, cots).run()
+        return _FoldDerivative(rules, op, c, args, cots).run()
 
     return rule
 
 
 @dataclass(frozen=True, slots=True)
-class _Folding:
+class _FoldDerivative:
     rules: Rules
     op: Fold
     c: Calculus
@@ -40,7 +40,7 @@ class _Folding:
     def run(self) -> Derivatives:
         """The cotangents of the operands."""
         c, op = self.c, self.op
-        first, xs, rest = op.parts(self.args)
+        first, xs, constants = op.parts(self.args)
         carries = replace(op, outputs=tuple(range(len(first))))
         before = c.several(carries, *self.args) if first else ()
         floats = [k for k, a in enumerate(first) if a.type.dtype.is_float]
@@ -48,11 +48,11 @@ class _Folding:
         elements = [*before, *xs, *(c.held(self.cots[k]) for k in gs)]
         back, reached = self.back(elements, floats, gs)
         zeros = [c.number(0.0, first[k].type.dtype, first[k].shape) for k in floats]
-        found = c.several(back, *zeros, *elements, *rest)
+        cotangents = c.several(back, *zeros, *elements, *constants)
         parts: list[Term | None] = [None] * len(self.args)
-        for k, term in zip(floats, found, strict=False):
+        for k, term in zip(floats, cotangents, strict=False):
             parts[k] = c.fit(self.last(term), self.args[k])
-        for k, term in zip(reached, found[len(floats) :], strict=True):
+        for k, term in zip(reached, cotangents[len(floats) :], strict=True):
             inner = k >= len(first) + len(xs)
             parts[k] = c.fit(c.sum(term, [0]) if inner else term, self.args[k])
         return tuple(parts)
@@ -60,16 +60,16 @@ class _Folding:
     def back(
         self, elements: Sequence[Term], floats: list[int], gs: list[int]
     ) -> tuple[Fold, list[int]]:
-        """The fold, and the operands after the first ones that get something.
+        """The reverse fold, and the operands after the first ones that get a cotangent.
 
-        Its results are what flows back into what was carried, then what these operands get.
+        Its results are the cotangents of the carries, then those of these operands.
         """
         op, build = self.op, Steps(self.c.build.facts)
         c = Calculus(build)
-        first, xs, rest = op.parts(self.args)
+        first, xs, constants = op.parts(self.args)
         carried = [build.value(first[k].type) for k in floats]
         single = [build.single(e) for e in elements]
-        outside = [build.value(TensorType(a.type.dtype, a.shape)) for a in rest]
+        outside = [build.value(TensorType(a.type.dtype, a.shape)) for a in constants]
         count = len(first) + len(xs)
         given = [*single[:count], *outside]
         cots: dict[int, list[Term]] = {}
@@ -77,24 +77,24 @@ class _Folding:
             cots.setdefault(op.carried[k], []).append(term)
         for k, term in zip(gs, single[count:], strict=True):
             cots.setdefault(op.outputs[k], []).append(term)
-        got = through(self.rules, c, op.steps, given, cots)
+        got = backpropagate(self.rules, c, op.steps, given, cots)
         reached = [k for k in range(len(first), len(given)) if k in got]
-        outputs = [total(c, got.get(k), given[k]) for k in (*floats, *reached)]
+        outputs = [sum_cotangents(c, got.get(k), given[k]) for k in (*floats, *reached)]
         numbers = tuple(t.handle for t in outputs if isinstance(t.handle, int))
-        made = Fold(
+        values = Fold(
             steps=tuple(build.steps),
             carried=numbers[: len(floats)],
             outputs=numbers,
             elements=len(elements),
             reverse=not op.reverse,
         )
-        return made, reached
+        return values, reached
 
     def last(self, term: Term) -> Term:
-        """What flows back into what is carried into the first element; 0 if there is none."""
+        """The cotangent of the initial carry; 0 if there is no element."""
         c = self.c
         n = term.shape[0]
         places = c.op(Arange(stop=n))
         first = c.op(IndexValue(expr=sub(n, ONE) if self.op.reverse else ZERO))
-        here = c.expand(c.op(Equal(), places, first), range(1, term.type.ndim))
-        return c.sum(c.masked(here, term), [0])
+        at_first = c.expand(c.op(Equal(), places, first), range(1, term.type.ndim))
+        return c.sum(c.masked(at_first, term), [0])

@@ -55,9 +55,9 @@ def _ungathered(op: SpatialIndex, c: Calculus, args: OperandTerms, g: Term) -> T
     if now != place and rank:
         order = list(range(g.type.ndim))
         picked = order[place : place + rank]
-        rest = [k for k in order if k not in picked]
-        rest[now:now] = picked
-        g = c.op(Transpose(axes=tuple(rest)), g)
+        others = [k for k in order if k not in picked]
+        others[now:now] = picked
+        g = c.op(Transpose(axes=tuple(others)), g)
     return c.op(ScatterAdd(axis=now, n=x.shape[axis]), g, idx)
 
 
@@ -98,9 +98,9 @@ def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
         idx = c.op(Select(), negative, c.op(Add(), idx, extent), idx)
     hot = c.op(OneHot(n=n, dtype=g.type.dtype), idx)
     last = g.type.ndim
-    found = c.sum(c.mul(c.expand(g, [last]), hot), [axis])
+    cotangent = c.sum(c.mul(c.expand(g, [last]), hot), [axis])
     order = [*range(axis), last - 1, *range(axis, last - 1)]
-    return c.op(Transpose(axes=tuple(order)), found)
+    return c.op(Transpose(axes=tuple(order)), cotangent)
 
 
 def sort(

@@ -89,14 +89,14 @@ def concat(
     """To each operand its part."""
     assert isinstance(op, Concat)
     axis = axis_of(op.axis, args[0].type.ndim)
-    found: list[Term | None] = []
+    cotangents: list[Term | None] = []
     start: Expr = ZERO
     for x in args:
         entries: list[tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in x.shape]
         entries[axis] = (start, x.shape[axis], 1)
-        found.append(c.fit(c.op(SpatialIndex(entries=tuple(entries)), cots[0]), x))
+        cotangents.append(c.fit(c.op(SpatialIndex(entries=tuple(entries)), cots[0]), x))
         start = add(start, x.shape[axis])
-    return tuple(found)
+    return tuple(cotangents)
 
 
 def stack(
@@ -105,12 +105,12 @@ def stack(
     """To each operand its part."""
     assert isinstance(op, Stack)
     axis = axis_of(op.axis, results[0].type.ndim)
-    found: list[Term | None] = []
+    cotangents: list[Term | None] = []
     for k, x in enumerate(args):
         parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in x.shape]
         parts.insert(axis, Const(k))
-        found.append(c.fit(c.op(SpatialIndex(entries=tuple(parts)), cots[0]), x))
-    return tuple(found)
+        cotangents.append(c.fit(c.op(SpatialIndex(entries=tuple(parts)), cots[0]), x))
+    return tuple(cotangents)
 
 
 def split(

@@ -156,8 +156,8 @@ def cumprod(
     between = c.where(c.op(Greater(), column, row), c.expand(x, [axis]), one)
     reach = c.op(CumProd(axis=axis + 1), between)
     weight = c.masked(c.op(GreaterEqual(), column, row), c.mul(c.expand(g, [axis]), reach))
-    found = c.mul(others(c, x, axis), c.sum(weight, [axis + 1]))
-    return (c.fit(_last(c, op, found, back=True), args[0]),)
+    cotangent = c.mul(others(c, x, axis), c.sum(weight, [axis + 1]))
+    return (c.fit(_last(c, op, cotangent, back=True), args[0]),)
 
 
 def cummax(
@@ -179,8 +179,8 @@ def cummax(
     equal = c.op(And(), early, c.op(Equal(), wide, c.expand(y, [axis])))
     chosen = c.op(Or(), equal, first)
     count = c.sum(c.cast(chosen, g.type.dtype), [axis], keepdims=True)
-    found = c.sum(c.masked(chosen, c.div(c.expand(g, [axis]), count)), [axis + 1])
-    return (c.fit(_last(c, op, found, back=True), args[0]),)
+    cotangent = c.sum(c.masked(chosen, c.div(c.expand(g, [axis]), count)), [axis + 1])
+    return (c.fit(_last(c, op, cotangent, back=True), args[0]),)
 
 
 def _places(c: Calculus, n: Expr) -> tuple[Term, Term]:

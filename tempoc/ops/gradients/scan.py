@@ -17,7 +17,7 @@ from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rules, StepRule, Steps, through, total
+from tempoc.ops.gradients.steps import Rules, StepRule, Steps, backpropagate, sum_cotangents
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.arithmetic import Equal, Maximum, Subtract
 from tempoc.ops.tensor.movement import Transpose
@@ -60,11 +60,11 @@ class _ScanDerivative:
         build = Steps(c.build.facts)
         fold, read = self.fold(build, floats, elements)
         starts = [c.number(0.0, xs[k].type.dtype, xs[k].shape[1:]) for k in floats]
-        found = c.several(fold, *starts, *elements, *self.args[n:])
+        cotangents = c.several(fold, *starts, *elements, *self.args[n:])
         parts: list[Term | None] = [None] * len(self.args)
-        for k, term in zip(floats, found, strict=False):
+        for k, term in zip(floats, cotangents, strict=False):
             parts[k] = c.fit(self.back(term, k), self.args[k])
-        for k, term in zip(read, found[len(floats) :], strict=True):
+        for k, term in zip(read, cotangents[len(floats) :], strict=True):
             parts[n + k] = c.fit(c.sum(term, [0]), self.args[n + k])
         return tuple(parts)
 
@@ -84,7 +84,7 @@ class _ScanDerivative:
         cots: dict[int, list[Term]] = {}
         for k, term in zip(floats, sums, strict=True):
             cots.setdefault(self.op.results[k], []).append(term)
-        got = through(self.rules, c, self.op.steps, [*earlier, *later, *outside], cots)
+        got = backpropagate(self.rules, c, self.op.steps, [*earlier, *later, *outside], cots)
 
         def unless_first(x: Term, instead: Term | None = None) -> Term:
             zero = c.number(0.0, x.type.dtype, x.shape)
@@ -92,10 +92,10 @@ class _ScanDerivative:
 
         passed, outputs = [], []
         for k, term in zip(floats, sums, strict=True):
-            passed.append(unless_first(total(c, got.get(k), earlier[k])))
-            outputs.append(unless_first(total(c, got.get(n + k), later[k]), term))
+            passed.append(unless_first(sum_cotangents(c, got.get(k), earlier[k])))
+            outputs.append(unless_first(sum_cotangents(c, got.get(n + k), later[k]), term))
         read = [k for k in range(len(outside)) if 2 * n + k in got]
-        outputs += [unless_first(total(c, got[2 * n + k], outside[k])) for k in read]
+        outputs += [unless_first(sum_cotangents(c, got[2 * n + k], outside[k])) for k in read]
         numbers = [[t.handle for t in ts if isinstance(t.handle, int)] for ts in (passed, outputs)]
         fold = Fold(
             steps=tuple(build.steps),

@@ -1,4 +1,4 @@
-"""Derivatives of functions of the program inside of an operator, which are lists of steps."""
+"""Reverse-mode derivatives of lists of steps, the functions inside of operators."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Steps:
     steps: list[OpStep] = field(default_factory=list)
 
     def value(self, type: TensorType) -> Term:
-        """The next value that the steps start with."""
+        """A new parameter of the steps."""
         self.count += 1
         return Term(TensorType(type.dtype, type.shape), self.count - 1)
 
     def single(self, stacked: Term) -> Term:
-        """The next value, one element of a tensor."""
+        """A new parameter: one element of a stacked tensor."""
         return self.value(TensorType(stacked.type.dtype, stacked.shape[1:]))
 
     def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
@@ -43,62 +43,62 @@ class Steps:
         return tuple(self.value(t) for t in types)
 
 
-def through(
+def backpropagate(
     rules: Rules,
     c: Calculus,
     steps: Sequence[OpStep],
     given: Sequence[Term],
     cots: Mapping[int, list[Term]],
 ) -> dict[int, list[Term]]:
-    """What the values that steps start with get, by number, from what their results get.
+    """The cotangents of the values of steps, by number, from those of their results (``cots``).
 
-    The steps are done again. Nothing flows back through a branch of `cond` that is not taken.
+    The steps are rematerialized. A branch of `cond` that is not taken gets a cotangent of 0.
     """
-    known, uses = list(given), []
+    values, uses = list(given), []
     for op, taken, _ in steps:
-        operands = tuple(known[k] for k in taken)
-        made = c.several(op, *operands)
-        uses.append((op, taken, operands, len(known), made))
-        known += made
-    around, inside = _needs(steps, len(given), cots)
-    found = {k: list(terms) for k, terms in cots.items()}
+        operands = tuple(values[k] for k in taken)
+        results = c.several(op, *operands)
+        uses.append((op, taken, operands, len(values), results))
+        values += results
+    around, inside = _conditions(steps, len(given), cots)
+    cotangents = {k: list(terms) for k, terms in cots.items()}
     for number in reversed(range(len(uses))):
-        op, taken, operands, at, made = uses[number]
-        mine = [found.get(at + k) for k in range(len(made))]
-        if op.name not in rules or not any(mine):
+        op, taken, operands, at, results = uses[number]
+        result_cots = [cotangents.get(at + k) for k in range(len(results))]
+        if op.name not in rules or not any(result_cots):
             continue
-        totals = tuple(total(c, m, t) for m, t in zip(mine, made, strict=True))
+        totals = tuple(sum_cotangents(c, m, t) for m, t in zip(result_cots, results, strict=True))
         if isinstance(op, Cond):
             parts: Derivatives = (None, totals[0], totals[0])
         else:
-            parts = rules[op.name](op, c, operands, made, totals)
+            parts = rules[op.name](op, c, operands, results, totals)
         for slot, (k, part) in enumerate(zip(taken, parts, strict=True)):
             if part is not None:
                 leaving = [n for n in _use(around[number], op, taken, slot) if n not in inside[k]]
                 for condition, holds in reversed(leaving):
-                    part = _only(c, known[condition], holds, part)
-                found.setdefault(k, []).append(part)
-    return found
+                    part = _if_taken(c, values[condition], holds, part)
+                cotangents.setdefault(k, []).append(part)
+    return cotangents
 
 
-def total(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
-    """The sum of what a value gets."""
-    found = c.number(0.0, like.type.dtype, like.shape)
+def sum_cotangents(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
+    """The sum of a value's cotangent terms."""
+    cotangent = c.number(0.0, like.type.dtype, like.shape)
     for term in terms or ():
-        found = c.add(found, term)
-    return c.held(found)
+        cotangent = c.add(cotangent, term)
+    return c.held(cotangent)
 
 
-def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
+def _if_taken(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
     zero = c.number(0.0, x.type.dtype, x.shape)
     return c.op(Cond(), condition, *((x, zero) if holds else (zero, x)))
 
 
-def _needs(
-    steps: Sequence[OpStep], start: int, kept: Iterable[int]
+def _conditions(
+    steps: Sequence[OpStep], start: int, outputs: Iterable[int]
 ) -> tuple[list[tuple[NeededValue, ...]], dict[int, tuple[NeededValue, ...]]]:
-    """Under which conditions alone each step, and each value that one makes, is needed."""
-    values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(kept, ())
+    """The conditions of `cond` under which alone each step, and each value, is needed."""
+    values: dict[int, tuple[NeededValue, ...]] = dict.fromkeys(outputs, ())
     around: list[tuple[NeededValue, ...]] = []
     end = start + sum(len(dtypes) for _, _, dtypes in steps)
     for op, taken, dtypes in reversed(steps):
@@ -106,7 +106,7 @@ def _needs(
         own = [values[end + k] for k in range(len(dtypes)) if end + k in values]
         around.append(tuple(n for n in own[0] if all(n in o for o in own)) if own else ())
         if not own:
-            continue  # nobody needs it
+            continue  # dead
         for slot, k in enumerate(taken):
             use = _use(around[-1], op, taken, slot)
             values[k] = tuple(n for n in values.get(k, use) if n in use and k >= start)
@@ -116,7 +116,7 @@ def _needs(
 def _use(
     around: tuple[NeededValue, ...], op: Op, taken: Sequence[int], slot: int
 ) -> tuple[NeededValue, ...]:
-    """Under which conditions an operand of a step is needed."""
+    """The conditions under which an operand of a step is needed."""
     if not isinstance(op, Cond) or slot == 0:
         return around
     return tuple(dict.fromkeys((*around, (taken[0], slot == 1))))

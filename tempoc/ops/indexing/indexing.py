@@ -22,14 +22,14 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import (
+    aligned_to,
     atom,
-    counted,
-    natural,
+    axis_positions,
+    converted,
     nonempty,
     padded,
-    retyped,
-    spread,
-    taken,
+    take_text,
+    with_own_padding,
 )
 from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -104,13 +104,13 @@ def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
-    place = retyped(idx, DType.I32, out).text
+    place = converted(idx, DType.I32, out).text
     message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
-    told = place
+    reported = place
     if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
         least = "0" if idx.type.dtype is DType.U32 else "-2**29"
-        told = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
-    out.check(inside, message, told)
+        reported = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
+    out.check(inside, message, reported)
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 
@@ -184,7 +184,7 @@ class SpatialIndex(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
-        x = natural(args[0], out)
+        x = with_own_padding(args[0], out)
         room = list(x.padded)
         for k in x.last:  # taken whole (emission/ragged_layout.py)
             part = self.entries[k]
@@ -210,8 +210,8 @@ class SpatialIndex(Op):
     def searched(self, shape: Shape) -> list[int]:
         """The axes of which not the whole is taken; a point may be proved to be inside an axis
         that is empty, where no one looks at it."""
-        whole = [(ZERO, n, 1) for n in shape]
-        parts = enumerate(zip(self.entries, whole, strict=True))
+        full_axes = [(ZERO, n, 1) for n in shape]
+        parts = enumerate(zip(self.entries, full_axes, strict=True))
         return [k for k, (e, w) in parts if e != w]
 
     def gathered(
@@ -219,10 +219,10 @@ class SpatialIndex(Op):
     ) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""
         axis = self.entries.index("tensor")
-        idx = natural(args[1], out)
+        idx = with_own_padding(args[1], out)
         positions = guarded(idx, args[0].type.shape[axis], axis, out)
         now = axis - sum(isinstance(e, Expr) for e in self.entries[:axis])
-        text = taken(text, positions, now)
+        text = take_text(text, positions, now)
         rank = idx.type.ndim
         if now == self.place() or not rank:
             return text
@@ -257,9 +257,9 @@ def _sliced(
             return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
         a, b = out.index(start), out.static(count)
         return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
-    scaled = counted(count, out) if step == 1 else f"{step} * {counted(count, out)}"
+    scaled = axis_positions(count, out) if step == 1 else f"{step} * {axis_positions(count, out)}"
     positions = scaled if start == ZERO else f"{out.index(start)} + {scaled}"
-    return taken(text, positions, axis)
+    return take_text(text, positions, axis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,10 +289,10 @@ class Take(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A checked gather."""
-        x, idx = (natural(v, out) for v in args)
+        x, idx = (with_own_padding(v, out) for v in args)
         axis = axis_of(self.axis, x.type.ndim)
         x = nonempty(x, (axis,), out)
-        return (taken(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
+        return (take_text(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,13 +332,13 @@ class TakeAlong(Op):
         """A gather, checked unless positions are sure."""
         x, idx = args
         axis = axis_of(self.axis, x.type.ndim)
-        wanted = padded(results[0].shape, out)
-        idx = spread(idx, wanted, out)
+        shape = padded(results[0].shape, out)
+        idx = aligned_to(idx, shape, out)
         own = out.pad(x.type.shape[axis])
-        x = spread(x, tuple(own if k == axis else e for k, e in enumerate(wanted)), out)
+        x = aligned_to(x, tuple(own if k == axis else e for k, e in enumerate(shape)), out)
         x = nonempty(x, (axis,), out)
         if self.sure:
-            positions = retyped(idx, DType.I32, out).text
+            positions = converted(idx, DType.I32, out).text
         else:
             positions = guarded(idx, x.type.shape[axis], axis, out)
         return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
@@ -372,7 +372,7 @@ class OneHot(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A comparison."""
-        x = natural(args[0], out)
+        x = with_own_padding(args[0], out)
         have = f"{x.text}[..., None]" if x.type.ndim else x.text
-        hot = f"{have} == {counted(self.n, out)}"
+        hot = f"{have} == {axis_positions(self.n, out)}"
         return (cast(f"({hot})", DType.BOOL, self.dtype),)

@@ -1,7 +1,7 @@
 """One element of a temporal slice, chosen by data: ``x[t = j in lo:hi]``.
 
-The operand is the whole slice, and so is the dependence: any of its elements may be wanted. A
-kernel reads only the one (``Pick.place`` tells where it is).
+The operand, and so the dependence, is the whole slice, since any of its elements may be selected. A
+kernel reads only the selected one (``Pick.place`` is its position).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, natural, nonempty, retyped
+from tempoc.ops.definition.padding import atom, converted, nonempty, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, shape_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import require_integers
@@ -77,7 +77,7 @@ class Pick(Op):
     ) -> tuple[str, ...]:
         """A row of the slice; the kernel's own reads do without the slice."""
         axis = axis_of(self.axis, args[0].type.ndim)
-        x = nonempty(natural(args[0], out), (axis,), out)
+        x = nonempty(with_own_padding(args[0], out), (axis,), out)
         place = self.place(args[1], ZERO, 1, out)
         return (f"lax.dynamic_index_in_dim({x.text}, {place}, {axis}, keepdims=False)",)
 
@@ -86,7 +86,7 @@ class Pick(Op):
 
         Checks the promise. The result is the name of an ``i32``, inside even if it is broken.
         """
-        index = retyped(j, DType.I32, out).text
+        index = converted(j, DType.I32, out).text
         lo, hi = out.index(self.lo), out.index(self.hi)
         inside = f"({index} >= {atom(lo)}) & ({index} < {atom(hi)})"
         if self.step != 1:
@@ -94,11 +94,11 @@ class Pick(Op):
         message = f"index {{value}} is not in {self.promised}, where it was promised to be"
         out.check(inside, message, index)
         last = out.index(self.hi - 1)
-        kept = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
+        clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:
             shift = out.index(sub(first, self.lo))
-            return out.bind("place", kept if shift == "0" else f"{kept} + {atom(shift)}")
-        turn = f"({kept} - {atom(lo)}) // {self.step}"
+            return out.bind("place", clamped if shift == "0" else f"{clamped} + {atom(shift)}")
+        turn = f"({clamped} - {atom(lo)}) // {self.step}"
         scaled = turn if step == 1 else f"({turn}) * {step}"
         start = out.index(first)
         return out.bind("place", scaled if start == "0" else f"{scaled} + {atom(start)}")

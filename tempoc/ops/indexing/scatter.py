@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, jax_dtype, meant_by, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -16,7 +16,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, padded, retyped, static_shape
+from tempoc.ops.definition.padding import converted, padded, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import checked, guarded, require_integers
@@ -58,7 +58,7 @@ class ScatterAdd(Op):
         """Halves are summed in single precision."""
         x, idx = args
         axis = axis_of(self.axis, x.ndim + 1)
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         n = evaluate(self.n, at)
         moved = np.moveaxis(wide, range(axis, axis + idx.ndim), range(idx.ndim))
         result = np.zeros((n, *moved.shape[idx.ndim :]), wide.dtype)
@@ -71,16 +71,16 @@ class ScatterAdd(Op):
     ) -> tuple[str, ...]:
         """What stands in padding is added as 0."""
         (result,) = results
-        x, idx = (natural(v, out) for v in args)
+        x, idx = (with_own_padding(v, out) for v in args)
         axis, rank = axis_of(self.axis, x.type.ndim + 1), idx.type.ndim
         wide = DType.F32 if result.dtype in HALVES else result.dtype
-        x = retyped(x, wide, out)
+        x = converted(x, wide, out)
         goal = list(x.padded)
         goal[axis : axis + rank] = idx.padded
         x = out.align(x, tuple(goal))
         text = out.masked(x, tuple(range(axis, axis + rank)), scalar(0, wide))
         positions = guarded(idx, self.n, axis, out)
         shape = static_shape(padded(result.shape, out), out)
-        whole = "".join(":, " for _ in range(axis))
-        target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{whole}{positions}]"
+        leading = "".join(":, " for _ in range(axis))
+        target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{leading}{positions}]"
         return (cast(f'{target}.add({text}, mode="drop")', wide, result.dtype),)

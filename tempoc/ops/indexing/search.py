@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import greatest, least, meant_by, scalar
+from tempoc.ops.definition.dtype_text import dtype_of, greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, natural
+from tempoc.ops.definition.padding import atom, with_own_padding
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.reduction import HALVES, kept_shape, require_nonempty
@@ -63,21 +63,21 @@ class ArgMax(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         x = args[0]
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (self.search(wide).astype(np.int32),)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """An index into a flattened padded tensor is taken apart and put together again."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
         x = out.masked(v, axes, self.neutral(v.type.dtype))
-        kept = ", keepdims=True" if self.keepdims else ""
-        found = f"{self.jax}({x}, axis={self.axis}{kept}).astype(jnp.int32)"
+        keepdims = ", keepdims=True" if self.keepdims else ""
+        call = f"{self.jax}({x}, axis={self.axis}{keepdims}).astype(jnp.int32)"
         if self.axis is not None or not any(v.is_ragged(k) for k in range(1, v.type.ndim)):
-            return (found,)
-        place = out.bind("place", found)
+            return (call,)
+        place = out.bind("place", call)
         padded = ", ".join(out.static(e) for e in v.padded)
         parts = out.bind("places", f"jnp.unravel_index({place}, ({padded},))")
         flat = f"{parts}[0]"
@@ -130,14 +130,14 @@ class Sort(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
         x = args[0]
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), _last(v.type.dtype))
         return (f"jnp.sort({x}, axis={axis})",)
@@ -160,14 +160,14 @@ class ArgSort(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
         x = args[0]
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), _last(v.type.dtype))
         return (f"jnp.argsort({x}, axis={axis}, stable=True).astype(jnp.int32)",)
@@ -197,7 +197,7 @@ class TopK(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """A stable ascending sort of the axis turned around, read from its end."""
         x = args[0]
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         order = np.argsort(wide[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         places = (x.shape[-1] - 1 - order)[..., : self.k]
         return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
@@ -206,7 +206,7 @@ class TopK(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding holds the least value, behind all that is valid."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         last = v.type.ndim - 1
         x = out.masked(v, (last,), least(v.type.dtype))
         function = "greatest_first" if v.type.dtype.is_float else "lax.top_k"

@@ -21,7 +21,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import along, natural, padded, static_shape
+from tempoc.ops.definition.padding import along, padded, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import require, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random import threefry
@@ -172,7 +172,7 @@ class Bernoulli(Draw):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding is garbage."""
-        p = natural(args[1], out)
+        p = with_own_padding(args[1], out)
         u = _uniform(args[0], p.type.shape, self.dtype, out)
         return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)
 
@@ -206,7 +206,7 @@ class Categorical(Draw):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Padding along the axis is never chosen."""
-        v = natural(args[1], out)
+        v = with_own_padding(args[1], out)
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
         places = _positions(v.type.shape, out)
         last = v.type.shape[-1]

@@ -94,8 +94,8 @@ def minus_log(v: Array) -> Array:
         fits = grown >= m  # else it ran over
         m = np.where(fits, grown, m)
         total = np.where(fits, total + np.uint32(log), total)
-    rest: Array = total + ((~m + np.uint32(1)) >> np.uint32(32 - UNIT))
-    return rest
+    result: Array = total + ((~m + np.uint32(1)) >> np.uint32(32 - UNIT))
+    return result
 
 
 def gumbel(key: Array, shape: tuple[int, ...]) -> Array:
@@ -139,8 +139,8 @@ def erfinv(u: Array) -> Array:
     p, q = np.broadcast_to(low, u.shape), np.broadcast_to(high, u.shape)
     for a, b in zip(CENTRE[1:], TAIL[1:], strict=True):
         p, q = p * centre + np.float32(a), q * tail + np.float32(b)
-    found: Array = np.where(w < 5, p, q) * u
-    return found
+    result: Array = np.where(w < 5, p, q) * u
+    return result
 
 
 def _normal64(u: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, is_nonzero, meant_by, numpy_dtype, paired, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, is_nonzero, numpy_dtype, paired, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -20,7 +20,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, spread
+from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import PromotedType, common, inexact, numeric, promote, real
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -66,7 +66,7 @@ class Nary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
         args = common(args)
-        half = meant_by(args[0].dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(args[0].dtype) in (DType.BF16, DType.F16)
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
@@ -84,8 +84,8 @@ class Nary(Op):
     ) -> list[str]:
         """The operands in a common dtype, ready to broadcast."""
         dtype = self.operand(tuple(a.type for a in args))[0]
-        wanted = padded(results[0].shape, out)
-        aligned = [spread(a, wanted, out) for a in args]
+        shape = padded(results[0].shape, out)
+        aligned = [aligned_to(a, shape, out) for a in args]
         return [cast(a.text, a.type.dtype, dtype) for a in aligned]
 
 
@@ -191,9 +191,9 @@ class Power(Arithmetic):
             # For one exponent of 0.5 NumPy takes the root, which is NaN for -inf; not for many.
             many = np.array(np.broadcast_to(b, np.broadcast_shapes(a.shape, b.shape)), ndmin=1)
             return np.asarray(np.power(a, many)).reshape(np.broadcast_shapes(a.shape, b.shape))
-        whole = np.power(a, np.where(b < 0, b & 1, b))
-        kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
-        return np.where(b < 0, kept, whole)
+        powers = np.power(a, np.where(b < 0, b & 1, b))
+        inverses = np.where(np.abs(a) == 1, powers, np.zeros((), a.dtype))
+        return np.where(b < 0, inverses, powers)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -206,9 +206,9 @@ class Power(Arithmetic):
         if dtype not in (DType.I32, DType.I64) or _count(exponent) >= 0:
             return (f"integer_power({base}, {exponent})",)
         exponent = out.bind("exponent", exponent)
-        whole = f"integer_power({base}, jnp.abs({exponent}))"
+        power = f"integer_power({base}, jnp.abs({exponent}))"
         return (
-            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {scalar(0, dtype)}, {whole})",
+            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {scalar(0, dtype)}, {power})",
         )
 
 
@@ -228,8 +228,8 @@ def integer_power(base, exponent):
 
 def _count(text: str) -> int:
     """The number that emitted code is, if it is one that is not negative; else -1."""
-    found = re.fullmatch(r"jnp\.\w+\((\d+)\)(\.astype\([\w.]+\))?", text)
-    return int(found.group(1)) if found else -1
+    match = re.fullmatch(r"jnp\.\w+\((\d+)\)(\.astype\([\w.]+\))?", text)
+    return int(match.group(1)) if match else -1
 
 
 class Minimum(Nary):

@@ -1,9 +1,9 @@
 """Products of tensors, summed over shared axes.
 
-Where a summed axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
-operand whose garbage is known to be finite need not be masked when the other one is. One that many
-points read from the same array is looked at once: only if not all of it is finite each point masks
-its own copy, one point after the other, so that there is never more than one copy.
+If a contracted axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
+operand whose padding is known to be finite need not be masked if the other one is. An array that
+many points share is tested once: only if it is not all finite, each point masks its own copy, one
+point after the other, so that there is never more than one copy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import jax_dtype, meant_by, scalar
+from tempoc.ops.definition.dtype_text import dtype_of, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, retyped
+from tempoc.ops.definition.padding import converted, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType
@@ -44,7 +44,7 @@ def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.gen
     """The arrays in the dtype in which products are summed, and the dtype of the result."""
     arrays = common(args)
     result = arrays[0].dtype
-    if meant_by(result) in HALVES:
+    if dtype_of(result) in HALVES:
         arrays = tuple(a.astype(np.float32) for a in arrays)
     return arrays, result
 
@@ -132,12 +132,12 @@ class MatMul(Op):
         (result,) = results
         a, b = args
         inner = out.pad(a.type.shape[-1])
-        wanted = padded(result.shape, out)
-        batch = wanted[: max(a.type.ndim, b.type.ndim) - 2]
+        shape = padded(result.shape, out)
+        batch = shape[: max(a.type.ndim, b.type.ndim) - 2]
         a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
         columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
         b = out.align(b, (*_batch(b, batch), inner, *columns))
-        a, b = (retyped(v, result.dtype, out) for v in (a, b))
+        a, b = (converted(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
         dtype = result.dtype
         is_vector = (a.type.ndim, b.type.ndim) == (2, 1)
@@ -201,15 +201,15 @@ class Einsum(Op):
             if n < 0 or (n > 0 and "..." not in term):
                 rank = len(term.replace("...", ""))
                 raise OperandError(f'"{term}" in einsum names {rank} axes, not {rank + n}')
-        rest = "".join(spare[: max(extra, default=0)])
+        ellipsis = "".join(spare[: max(extra, default=0)])
         parts = zip(terms, extra, strict=True)
-        operands = [t.replace("...", rest[len(rest) - n :]) for t, n in parts]
+        operands = [t.replace("...", ellipsis[len(ellipsis) - n :]) for t, n in parts]
         if arrow:
-            result = right.replace("...", rest)
+            result = right.replace("...", ellipsis)
         else:
             every = "".join(operands)
-            result = rest + "".join(
-                sorted(c for c in {*every} if every.count(c) == 1 and c not in rest)
+            result = ellipsis + "".join(
+                sorted(c for c in {*every} if every.count(c) == 1 and c not in ellipsis)
             )
         self.check(operands, result)
         return operands, result
@@ -229,19 +229,19 @@ class Einsum(Op):
         self, terms: list[str], args: tuple[TensorType, ...], facts: ShapeFacts
     ) -> dict[str, Expr]:
         """The extent of each letter. Raises ``OperandError`` where two differ."""
-        found: dict[str, Expr] = {}
+        extents: dict[str, Expr] = {}
         for term, a in zip(terms, args, strict=True):
             for letter, extent in zip(term, a.shape, strict=True):
-                known = found.setdefault(letter, extent)
-                if known == ONE:
-                    found[letter] = extent
-                elif extent != ONE and not same(known, extent, facts):
+                previous = extents.setdefault(letter, extent)
+                if previous == ONE:
+                    extents[letter] = extent
+                elif extent != ONE and not same(previous, extent, facts):
                     shapes = " and ".join(shape_text(x.shape) for x in args)
                     raise OperandError(
                         f'shapes {shapes} do not contract by "{self.spec}": '
-                        f"{letter} is {show(known)} and {show(extent)}"
+                        f"{letter} is {show(previous)} and {show(extent)}"
                     )
-        return found
+        return extents
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """An extent for each letter of the result."""
@@ -289,7 +289,7 @@ class Einsum(Op):
             term, v = terms[k], args[k]
             extents = zip(term, v.type.shape, strict=True)
             goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
-            v = retyped(out.align(v, goal), dtype, out)
+            v = converted(out.align(v, goal), dtype, out)
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:

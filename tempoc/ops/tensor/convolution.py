@@ -21,12 +21,12 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import (
     along,
     atom,
-    natural,
+    converted,
     nonempty,
     padded,
-    retyped,
     static_shape,
-    taken,
+    take_text,
+    with_own_padding,
 )
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import require, same, shape_text
@@ -133,7 +133,7 @@ class Conv(Op):
     ) -> tuple[str, ...]:
         """Batch axes become one; ragged spatial axes get their zeros by masking, others by XLA."""
         (result,) = results
-        x, w = (retyped(natural(v, out), result.dtype, out) for v in args)
+        x, w = (converted(with_own_padding(v, out), result.dtype, out) for v in args)
         spatial = w.type.ndim - 2
         lead = x.type.ndim - 1 - spatial
         channels = x.padded[-1]
@@ -171,14 +171,14 @@ class Conv(Op):
         )
         inside = along(f"(({place} >= 0) & ({place} < {out.index(n)}))", axis, x.type.ndim)
         sizes[axis] = room
-        return out.bind("laid", f"jnp.where({inside}, {taken(text, place, axis)}, {zero})")
+        return out.bind("laid", f"jnp.where({inside}, {take_text(text, place, axis)}, {zero})")
 
     def call(
-        self, x: str, w: str, batch: list[Expr], rest: list[Expr], pads: list[str],
+        self, x: str, w: str, batch: list[Expr], extents: list[Expr], pads: list[str],
         wide: tuple[Expr, ...], out: Emitter,
     ) -> str:  # fmt: skip
-        """The call of XLA's convolution, which wants exactly one batch axis."""
-        flat = static_shape((product(batch), *rest), out)
+        """The call of XLA's convolution, which takes exactly one batch axis."""
+        flat = static_shape((product(batch), *extents), out)
         spatial = len(pads)
         letters = "DHW"[-spatial:]
         layout = f'("N{letters}C", "{letters}IO", "N{letters}C")'

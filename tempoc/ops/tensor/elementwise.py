@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, meant_by, numpy_dtype
+from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -57,7 +57,7 @@ class Unary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision, as XLA does."""
         (x,) = args
-        half = meant_by(x.dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(x.dtype) in (DType.BF16, DType.F16)
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(x.astype(np.float32) if half else x))
         rounds = half and y.dtype == np.float32
@@ -359,12 +359,12 @@ class Cast(Unary):
     def compute(self, x: Array) -> Array:
         """See the class."""
         target = numpy_dtype(self.dtype)
-        if not (self.dtype.is_int and meant_by(x.dtype).is_float):
+        if not (self.dtype.is_int and dtype_of(x.dtype).is_float):
             return x.astype(target)
         info = np.iinfo(target)
         wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
-        whole = np.where(np.abs(wide) < 2.0**62, wide, 0).astype(np.int64)
-        inside = np.clip(whole, int(info.min), int(info.max))
+        integers = np.where(np.abs(wide) < 2.0**62, wide, 0).astype(np.int64)
+        inside = np.clip(integers, int(info.min), int(info.max))
         return np.where(
             wide >= 2.0**62, info.max, np.where(wide <= -(2.0**62), info.min, inside)
         ).astype(target)

@@ -18,7 +18,13 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import counted, natural, padded, retyped, taken
+from tempoc.ops.definition.padding import (
+    axis_positions,
+    converted,
+    padded,
+    take_text,
+    with_own_padding,
+)
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text, without
 from tempoc.ops.definition.types import TensorType
@@ -39,10 +45,10 @@ class Concat(Op):
         if not args:
             raise OperandError("concat of nothing has no type")
         axis = axis_of(self.axis, args[0].ndim)
-        rest = without(args[0].shape, (axis,))
+        other_extents = without(args[0].shape, (axis,))
         for a in args[1:]:
             same = a.ndim == args[0].ndim
-            if not same or not same_shape(without(a.shape, (axis,)), rest, facts):
+            if not same or not same_shape(without(a.shape, (axis,)), other_extents, facts):
                 shapes = " and ".join(shape_text(x.shape) for x in (args[0], a))
                 raise OperandError(f"shapes {shapes} do not concatenate along axis {axis}")
         shape = list(args[0].shape)
@@ -63,13 +69,13 @@ class Concat(Op):
         """
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        wanted = padded(result.shape, out)
+        shape = padded(result.shape, out)
         parts = []
         for v in args:
-            goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(wanted))
-            parts.append(retyped(out.align(v, goal), result.dtype, out))
+            goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(shape))
+            parts.append(converted(out.align(v, goal), result.dtype, out))
         room = tuple(
-            add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(wanted)
+            add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(shape)
         )
         if any(p.is_ragged(axis) for p in parts[:-1]):
             text, start = out.align(parts[0], room).text, parts[0].type.shape[axis]
@@ -80,8 +86,8 @@ class Concat(Op):
                 text, start = out.bind("joined", call), add(start, p.type.shape[axis])
         else:
             text = f"jnp.concatenate([{', '.join(p.text for p in parts)}], axis={axis})"
-            text = text if room == wanted else out.bind("joined", text)
-        return (out.align(EmittedValue(text, result, room), wanted).text,)
+            text = text if room == shape else out.bind("joined", text)
+        return (out.align(EmittedValue(text, result, room), shape).text,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +121,8 @@ class Stack(Op):
         """Garbage stays where it is."""
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        wanted = without(padded(result.shape, out), (axis,))
-        parts = [retyped(out.align(v, wanted), result.dtype, out).text for v in args]
+        shape = without(padded(result.shape, out), (axis,))
+        parts = [converted(out.align(v, shape), result.dtype, out).text for v in args]
         return (f"jnp.stack([{', '.join(parts)}], axis={axis})",)
 
 
@@ -153,7 +159,7 @@ class Split(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Static slices, or gathers where the parts have no static place."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         part = results[0].shape[axis]
         if not v.is_ragged(axis):
@@ -161,6 +167,6 @@ class Split(Op):
                 (out.static(part * k), out.static(part * (k + 1))) for k in range(self.sections)
             ]
             return tuple(f"lax.slice_in_dim({v.text}, {a}, {b}, axis={axis})" for a, b in places)
-        steps = counted(part, out)
+        steps = axis_positions(part, out)
         starts = [steps, *(f"{out.index(part * k)} + {steps}" for k in range(1, self.sections))]
-        return tuple(taken(v.text, start, axis) for start in starts)
+        return tuple(take_text(v.text, start, axis) for start in starts)

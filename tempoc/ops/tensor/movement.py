@@ -21,15 +21,15 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import (
+    aligned_to,
     along,
     atom,
-    counted,
-    natural,
+    axis_positions,
     nonempty,
     padded,
-    spread,
     static_shape,
-    taken,
+    take_text,
+    with_own_padding,
 )
 from tempoc.ops.definition.shapes import (
     axes_of,
@@ -78,7 +78,7 @@ class Transpose(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Garbage moves along."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         return (f"jnp.transpose({v.text}, {self.order(v.type.ndim)})",)
 
 
@@ -106,7 +106,7 @@ class ExpandDims(Op):
     ) -> tuple[str, ...]:
         """Garbage stays where it is."""
         axis = axis_of(self.axis, args[0].type.ndim + 1)
-        return (f"jnp.expand_dims({natural(args[0], out).text}, {axis})",)
+        return (f"jnp.expand_dims({with_own_padding(args[0], out).text}, {axis})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +134,10 @@ class Squeeze(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""
-        gone = axes_of(self.axes, args[0].type.ndim)
-        wanted = padded(args[0].type.shape, out)
-        v = out.align(args[0], tuple(ONE if k in gone else e for k, e in enumerate(wanted)))
-        return (f"jnp.squeeze({v.text}, {gone})",)
+        removed = axes_of(self.axes, args[0].type.ndim)
+        shape = padded(args[0].type.shape, out)
+        v = out.align(args[0], tuple(ONE if k in removed else e for k, e in enumerate(shape)))
+        return (f"jnp.squeeze({v.text}, {removed})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +167,11 @@ class BroadcastTo(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """To the padded shape."""
-        wanted = padded(self.shape, out)
-        v = spread(args[0], wanted, out)
-        if v.padded == wanted:
+        shape = padded(self.shape, out)
+        v = aligned_to(args[0], shape, out)
+        if v.padded == shape:
             return (v.text,)
-        return (f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})",)
+        return (f"jnp.broadcast_to({v.text}, {static_shape(shape, out)})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,15 +212,15 @@ class Pad(Op):
     ) -> tuple[str, ...]:
         """Axes at static places in one call; others are shifted, and all cleared around it."""
         (result,) = results
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         filler = scalar(self.value, result.dtype)
-        wanted = padded(result.shape, out)
+        shape = padded(result.shape, out)
         moving = [k for k, (low, _) in enumerate(self.widths) if out.pad(low) != low]
         v = nonempty(v, moving, out)
-        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in wanted]
+        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in shape]
         for k in (k for k in range(v.type.ndim) if k not in moving):
             low = self.widths[k][0]
-            config[k] = low, sub(wanted[k], add(low, v.padded[k]))
+            config[k] = low, sub(shape[k], add(low, v.padded[k]))
         text = v.text
         if any(pair != (ZERO, ZERO) for pair in config):
             pairs = ", ".join(f"({out.static(a)}, {out.static(b)}, 0)" for a, b in config)
@@ -228,11 +228,12 @@ class Pad(Op):
         for k, (low, _) in enumerate(self.widths):
             if k in moving:
                 first = atom(out.index(low))
-                steps = out.bind("place", f"{counted(result.shape[k], out)} - {first}")
+                steps = out.bind("place", f"{axis_positions(result.shape[k], out)} - {first}")
                 inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
-                text = taken(text, steps, k)
+                text = take_text(text, steps, k)
             elif v.is_ragged(k):
-                inside = f"{counted(result.shape[k], out)} < {out.index(add(low, v.type.shape[k]))}"
+                end = out.index(add(low, v.type.shape[k]))
+                inside = f"{axis_positions(result.shape[k], out)} < {end}"
             else:
                 continue
             text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {text}, {filler})"
@@ -261,12 +262,12 @@ class Flip(Op):
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A ragged axis is read from its true end."""
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         axes = axes_of(self.axes, v.type.ndim)
         plain = tuple(k for k in axes if not v.is_ragged(k))
         text = f"jnp.flip({v.text}, {plain})" if plain else v.text
         for k in axes:
             if v.is_ragged(k):
                 last = out.index(v.type.shape[k] - 1)
-                text = taken(text, f"{last} - {counted(v.type.shape[k], out)}", k)
+                text = take_text(text, f"{last} - {axis_positions(v.type.shape[k], out)}", k)
         return (text,)

@@ -16,10 +16,10 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import (
     bare,
     cast,
+    dtype_of,
     greatest,
     jax_dtype,
     least,
-    meant_by,
     scalar,
 )
 from tempoc.ops.definition.operator import (
@@ -30,7 +30,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
 from tempoc.ops.definition.shapes import axes_of, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -106,7 +106,7 @@ class Reduction(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, in the result's dtype."""
         x = self.convert(args[0])
-        half = meant_by(x.dtype) in HALVES
+        half = dtype_of(x.dtype) in HALVES
         wide = x.astype(np.float32) if half else x
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(wide, axes_of(self.axes, x.ndim)))
@@ -123,13 +123,13 @@ class Reduction(Op):
     def prepared(self, v: EmittedValue, dtype: DType, out: Emitter) -> tuple[str, tuple[int, ...]]:
         """The operand converted and masked, and the axes."""
         axes = axes_of(self.axes, v.type.ndim)
-        v = retyped(natural(v, out), dtype, out)
+        v = converted(with_own_padding(v, out), dtype, out)
         return out.masked(v, axes, self.neutral(dtype)), axes
 
     def call(self, function: str, x: str, axes: tuple[int, ...], extra: str = "") -> str:
         """A call of a reduction of ``jnp``."""
-        kept = ", keepdims=True" if self.keepdims else ""
-        return f"{function}({x}, axis={axes_text(axes)}{extra}{kept})"
+        keepdims = ", keepdims=True" if self.keepdims else ""
+        return f"{function}({x}, axis={axes_text(axes)}{extra}{keepdims})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,15 +316,15 @@ class Var(RealReduction):
         dtype = results[0].dtype
         wide = DType.F32 if dtype in HALVES else dtype
         x, axes = self.prepared(args[0], wide, out)
-        v = natural(args[0], out)
+        v = with_own_padding(args[0], out)
         if not axes:
             return (f"jnp.zeros_like({cast(x, wide, dtype)}) * {cast(x, wide, dtype)}",)
         count = out.bind("count", element_count(args[0], axes, wide, out))
         mean = out.bind("mean", f"jnp.sum({x}, axis={axes_text(axes)}, keepdims=True) / {count}")
         away = out.bind("away", f"{x} - {mean}")
         shaped = EmittedValue(away, TensorType(wide, v.type.shape), v.padded)
-        kept = out.masked(shaped, axes, self.neutral(wide))
-        total = f"{self.call(self.jax, f'{kept} * {kept}', axes)} / {count}"
+        deviations = out.masked(shaped, axes, self.neutral(wide))
+        total = f"{self.call(self.jax, f'{deviations} * {deviations}', axes)} / {count}"
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 
 

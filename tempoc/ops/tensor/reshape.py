@@ -22,12 +22,12 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import (
     along,
     atom,
-    counted,
+    axis_positions,
     is_positive,
-    natural,
     nonempty,
     padded,
     static_shape,
+    with_own_padding,
 )
 from tempoc.ops.definition.shapes import Shape, require, same, shape_text
 from tempoc.ops.definition.types import TensorType
@@ -78,51 +78,51 @@ class Reshape(Op):
     ) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""
         (result,) = results
-        v = natural(args[0], out)
-        wanted = padded(result.shape, out)
-        if v.padded == wanted and v.type.shape == result.shape:
+        v = with_own_padding(args[0], out)
+        shape = padded(result.shape, out)
+        if v.padded == shape and v.type.shape == result.shape:
             return (v.text,)
         parts = groups(v.type.shape, result.shape)
-        if all(_keeps_order(part, v, result.shape, wanted) for part in parts):
-            return (f"jnp.reshape({v.text}, {static_shape(wanted, out)})",)
-        return (_gathered(nonempty(v, range(v.type.ndim), out), result, wanted, out),)
+        if all(_keeps_order(part, v, result.shape, shape) for part in parts):
+            return (f"jnp.reshape({v.text}, {static_shape(shape, out)})",)
+        return (_gathered(nonempty(v, range(v.type.ndim), out), result, shape, out),)
 
 
 def resolved(have: Shape, want: Shape) -> Shape:
-    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents leave a rest."""
+    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents do not divide."""
     if want.count(INFERRED) > 1:
         raise OperandError("-1 stands twice in a shape")
     known = product(e for e in want if e != INFERRED)
     if INFERRED not in want:
         return want
-    rest = quotient(product(have), known)
-    if rest is None:
+    inferred = quotient(product(have), known)
+    if inferred is None:
         raise OperandError(
             f"shape {shape_text(have)} does not reshape to {shape_text(want)}: "
             f"{show(known)} does not divide {show(product(have))}"
         )
-    return tuple(rest if e == INFERRED else e for e in want)
+    return tuple(inferred if e == INFERRED else e for e in want)
 
 
 def quotient(total: Expr, part: Expr) -> Expr | None:
-    """``total / part`` as polynomials; ``None`` where a rest is left."""
+    """``total / part`` as polynomials; ``None`` if there is a remainder."""
     divisor = _monomials(part)
     if not divisor:
         return None
-    found: list[Monomial] = []
-    rest = _monomials(total)
-    while rest:
-        lead = _divide(rest[0], divisor[0])
+    terms: list[Monomial] = []
+    remainder = _monomials(total)
+    while remainder:
+        lead = _divide(remainder[0], divisor[0])
         if lead is None:
             return None
-        found.append(lead)
+        terms.append(lead)
         # Not by subtracting expressions: those move terms into `min` and `max`.
         taken = [(-lead[0] * c, (*lead[1], *factors)) for c, factors in divisor]
-        fewer = _collected([*rest, *taken])
-        if fewer and _place(fewer[0]) <= _place(rest[0]):
+        fewer = _collected([*remainder, *taken])
+        if fewer and _place(fewer[0]) <= _place(remainder[0]):
             return None
-        rest = fewer
-    return add(ZERO, *(mul(Const(c), product(factors)) for c, factors in found))
+        remainder = fewer
+    return add(ZERO, *(mul(Const(c), product(factors)) for c, factors in terms))
 
 
 def _collected(terms: list[Monomial]) -> list[Monomial]:
@@ -144,12 +144,12 @@ def _monomials(e: Expr) -> list[Monomial]:
     terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):
         terms, const = (), e.value
-    found: list[Monomial] = [
+    monomials: list[Monomial] = [
         (c, x.factors if isinstance(x, IndexProduct) else (x,)) for c, x in terms if c
     ]
     if const:
-        found.append((const, ()))
-    return _collected(found)
+        monomials.append((const, ()))
+    return _collected(monomials)
 
 
 def _divide(a: Monomial, b: Monomial) -> Monomial | None:
@@ -167,7 +167,7 @@ AxisGroup = tuple[tuple[int, ...], tuple[int, ...]]
 
 def groups(have: Shape, want: Shape) -> list[AxisGroup]:
     """The finest split of both shapes, front to back, into parts with equal element counts."""
-    found: list[AxisGroup] = []
+    result: list[AxisGroup] = []
     i = j = start_i = start_j = 0
     left: Expr = ONE
     right: Expr = ONE
@@ -177,11 +177,11 @@ def groups(have: Shape, want: Shape) -> list[AxisGroup]:
         else:
             right, j = mul(right, want[j]), j + 1
         if i > start_i and j > start_j and left == right:
-            found.append((tuple(range(start_i, i)), tuple(range(start_j, j))))
+            result.append((tuple(range(start_i, i)), tuple(range(start_j, j))))
             start_i, start_j, left, right = i, j, ONE, ONE
     if start_i < len(have) or start_j < len(want):
-        found.append((tuple(range(start_i, len(have))), tuple(range(start_j, len(want)))))
-    return found
+        result.append((tuple(range(start_i, len(have))), tuple(range(start_j, len(want)))))
+    return result
 
 
 def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
@@ -191,10 +191,10 @@ def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
     return quotient(right, left) is not None
 
 
-def _keeps_order(group: AxisGroup, v: EmittedValue, shape: Shape, wanted: Shape) -> bool:
+def _keeps_order(group: AxisGroup, v: EmittedValue, shape: Shape, padded: Shape) -> bool:
     """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
     ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
-    theirs = [(shape[k], wanted[k]) for k in group[1]]
+    theirs = [(shape[k], padded[k]) for k in group[1]]
     if product(p for _, p in ours) != product(p for _, p in theirs):
         return False
     return _outermost(ours) and _outermost(theirs)
@@ -206,14 +206,14 @@ def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
     return not any(ragged[1:])
 
 
-def _gathered(v: EmittedValue, result: TensorType, wanted: Shape, out: Emitter) -> str:
+def _gathered(v: EmittedValue, result: TensorType, padded: Shape, out: Emitter) -> str:
     """Each element of the result taken from where its true row-major place lies in the operand."""
     place = ""
     for k, extent in enumerate(result.shape):
-        steps = along(counted(extent, out), k, result.ndim)
+        steps = along(axis_positions(extent, out), k, result.ndim)
         place = out.bind("place", f"{place} * {atom(out.index(extent))} + {steps}" if k else steps)
     if not v.type.ndim:
-        return f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})"
+        return f"jnp.broadcast_to({v.text}, {static_shape(padded, out)})"
     place = place or "jnp.int32(0)"
     indices: list[str] = []
     for extent in reversed(v.type.shape[1:]):

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, greatest, least, meant_by, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -18,7 +18,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -57,7 +57,7 @@ class Scan(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; the array is turned around for ``reverse``."""
         x = args[0].astype(np.int32) if args[0].dtype == np.bool_ else args[0]
-        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         if self.reverse:
             wide = np.flip(wide, self.axis)
         with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ class Scan(Op):
         """Half precision is accumulated in single precision and rounded at the end."""
         dtype = results[0].dtype
         wide = DType.F32 if dtype in HALVES else dtype
-        v = retyped(natural(args[0], out), wide, out)
+        v = converted(with_own_padding(args[0], out), wide, out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), self.neutral(wide)) if self.reverse else v.text
         text = f"{self.jax}({x}, axis={axis}{', reverse=True' if self.reverse else ''})"

@@ -1,4 +1,4 @@
-"""Where tensors come from: numbers, index expressions, data, and patterns made on the spot."""
+"""Sources: literals, index expressions, inputs and params, and constant patterns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class GivenTensor(Op):
     __slots__ = ()
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """Never called: whoever evaluates a graph has the data."""
+        """Never called: the evaluator of the graph has the data."""
         raise TypeError(f"{self.name} has no value of its own")
 
     def emit(
@@ -192,9 +192,9 @@ class Eye(Op):
     ) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
-        whole = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
-        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(whole)})"
-        return (cast(eye, whole, self.dtype),)
+        dtype = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
+        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(dtype)})"
+        return (cast(eye, dtype, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

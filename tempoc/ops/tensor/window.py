@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Scalar, cast, meant_by, scalar
+from tempoc.ops.definition.dtype_text import Scalar, cast, dtype_of, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -22,7 +22,7 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
@@ -83,8 +83,8 @@ class Window(Op):
                 raise OperandError("a window has at least 1 element, and no less than 0 around")
         axis = axis_of(self.axis, args[0].ndim)
         shape = list(args[0].shape)
-        whole = add(shape[axis], self.before, self.after, ONE)
-        shape[axis] = maximum(ZERO, sub(whole, self.size))
+        padded_extent = add(shape[axis], self.before, self.after, ONE)
+        shape[axis] = maximum(ZERO, sub(padded_extent, self.size))
         dtype, weak = self.reduction.kind(kind_of(args[0]))
         return (TensorType(dtype, tuple(shape), weak),)
 
@@ -102,7 +102,7 @@ class Window(Op):
         size, before, after = concrete((self.size, self.before, self.after), at)
         x = np.moveaxis(self.reduction.convert(args[0]), self.axis, 0)
         count = max(x.shape[0] + before + after - size + 1, 0)
-        y = np.full((count, *x.shape[1:]), self.neutral(meant_by(x.dtype)), x.dtype)
+        y = np.full((count, *x.shape[1:]), self.neutral(dtype_of(x.dtype)), x.dtype)
         for j in range(count):
             window = x[max(j - before, 0) : max(j - before + size, 0)]
             if len(window) and len(args) > 1:
@@ -136,11 +136,11 @@ class Window(Op):
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
         wide = DType.F32 if dtype in HALVES else dtype
-        v = retyped(natural(args[0], out), wide, out)
+        v = converted(with_own_padding(args[0], out), wide, out)
         axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
-        factor = retyped(args[1], wide, out).text if len(args) > 1 else ""
+        factor = converted(args[1], wide, out).text if len(args) > 1 else ""
         if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
             text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
@@ -170,18 +170,18 @@ class Window(Op):
         With a factor the second of two windows counts as much more as the first has elements.
         """
         assert isinstance(self.size, Const)
-        rest, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
+        remaining, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
         while True:
-            if rest & size:
+            if remaining & size:
                 end = count if not done else f"{done} + {count}"
                 part = f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})"
                 text = two.format(text, f"{weight} * {part}" if weight else part) if text else part
-                rest, done = rest - size, done + size
-                if factor and rest:
+                remaining, done = remaining - size, done + size
+                if factor and remaining:
                     weight = (
                         out.bind(f"weight_{done}", f"{weight} * {factor}") if weight else factor
                     )
-            if not rest:
+            if not remaining:
                 return text
             first = f"lax.slice_in_dim({x}, 0, -{size}, axis={axis})"
             second = f"lax.slice_in_dim({x}, {size}, None, axis={axis})"

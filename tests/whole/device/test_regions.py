@@ -262,7 +262,7 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(1,)) for n in ("a", "b")}
     cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=Operation(">=", ("B", 5)))
     call = nodes.Call(kernel="k", point=("t",), args=cells, results=cells)
-    known = ProgramContext(
+    context = ProgramContext(
         stores=stores,
         kernels={"k": nodes.Kernel(name="k", dims=("t",), donated=(0, 1))},
         bounds={"T": None, "B": 2},
@@ -270,7 +270,7 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
         narrow={"k": frozenset(stores)},
     )
     loop = nodes.Loop(var="t", lower=0, upper="T", step=1, body=call, place="device")
-    made = Regions(known=known, names=Names([]))
-    made.convert(loop, frozenset(stores))
-    (region,) = made.made
+    regions = Regions(context=context, names=Names([]))
+    regions.convert(loop, frozenset(stores))
+    (region,) = regions.emitted
     assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text
