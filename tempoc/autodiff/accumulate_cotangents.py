@@ -47,9 +47,9 @@ def gather(
     build = PointBuild(growing=growing, domain=held.domain, prefix=held.name, spans=spans)
     terms: list[Term] = []
     for part in parts:
-        own = replace(held, name=growing.names.fresh(f"{held.name}.part"))
-        _assemble(growing, own, _cells(growing, held.domain, [part]) or [], spans)
-        terms.append(build.read(Edge(source=own.name, entries=identity(held.domain))))
+        part_node = replace(held, name=growing.names.fresh(f"{held.name}.part"))
+        _assemble(growing, part_node, _cells(growing, held.domain, [part]) or [], spans)
+        terms.append(build.read(Edge(source=part_node.name, entries=identity(held.domain))))
     _sum(growing, held, build, terms)
 
 
@@ -60,7 +60,7 @@ def _assemble(
     if len(cells) == 1:
         _fill(growing, held, held.domain, cells[0][1], spans)
         return
-    here = identity(held.domain)
+    own_point = identity(held.domain)
     edges: list[Edge] = []
     for number, (where, inside) in enumerate(cells):
         name = growing.names.fresh(f"{held.name}.{number}")
@@ -69,8 +69,8 @@ def _assemble(
         )
         branch = replace(held, name=name, domain=Domain(held.domain.dims, full))
         _fill(growing, branch, branch.domain, inside, spans)
-        edges.append(Edge(source=name, entries=here, guard=where))
-    merge = Merge(targets=(here,) * len(edges))
+        edges.append(Edge(source=name, entries=own_point, guard=where))
+    merge = Merge(targets=(own_point,) * len(edges))
     growing.nodes[held.name] = replace(held, op=merge, inputs=tuple(edges), spans=spans)
 
 
@@ -81,24 +81,24 @@ def _cells(
 
     `None` if there are too many.
     """
-    there = growing.space.symbolic
+    symbolic = growing.space.symbolic
     cells: list[CotangentPart] = [(TRUE, [])]
     for part in parts:
-        where = there.simplify(part.where, domain)
+        where = symbolic.simplify(part.where, domain)
         split: list[CotangentPart] = []
         for condition, inside in cells:
             given = Domain(domain.dims, conjunction(domain.where, condition))
-            within = there.simplify(where, given)
+            within = symbolic.simplify(where, given)
             if within == TRUE:
                 split.append((condition, [*inside, part]))
                 continue
             both = conjunction(condition, within)
-            if there.is_empty(Domain(domain.dims, conjunction(domain.where, both))):
+            if symbolic.is_empty(Domain(domain.dims, conjunction(domain.where, both))):
                 split.append((condition, inside))
                 continue
-            rest = conjunction(condition, negation(within))
-            split.append((there.simplify(both, domain), [*inside, part]))
-            split.append((there.simplify(rest, domain), inside))
+            outside = conjunction(condition, negation(within))
+            split.append((symbolic.simplify(both, domain), [*inside, part]))
+            split.append((symbolic.simplify(outside, domain), inside))
         cells = split
         if len(cells) > MAX_CELLS and len(parts) > 1:
             return None
@@ -124,5 +124,5 @@ def _sum(growing: GraphBuilder, node: Node, build: PointBuild, terms: list[Term]
     c, type = build.calculus, node.types[0]
     total = reduce(c.add, terms) if terms else c.number(0.0, type.dtype, type.shape)
     edge = edge_of(c.held(c.spread(c.cast(total, type.dtype), type.shape)))
-    made = replace(node, op=Copy(), domain=build.domain, inputs=(edge,), spans=build.spans)
-    growing.nodes[node.name] = made
+    cotangent = replace(node, op=Copy(), domain=build.domain, inputs=(edge,), spans=build.spans)
+    growing.nodes[node.name] = cotangent

@@ -30,13 +30,13 @@ def guarded(
 ) -> Term:
     """What an operand of a node gets: 0 where a branch that ends here is not taken."""
     edge = node.inputs[slot]
-    around = needed[node.name]
+    conditions = needed[node.name]
     if isinstance(node.op, Cond):
-        around = tuple(dict.fromkeys((*around, asked(graph, node.name, slot))))
-    inside = needed[edge.source] if is_identity(edge, graph) else ()
-    named = [n for e in edge.entries for n in symbols(e)]
-    summed = any(d not in named for d in node.domain.dims)
-    for need in reversed([n for n in around if n not in inside]):
+        conditions = tuple(dict.fromkeys((*conditions, asked(graph, node.name, slot))))
+    operand_conditions = needed[edge.source] if is_identity(edge, graph) else ()
+    named_dims = [n for e in edge.entries for n in symbols(e)]
+    summed = any(d not in named_dims for d in node.domain.dims)
+    for need in reversed([n for n in conditions if n not in operand_conditions]):
         part = _only(build, need, part, summed)
     return part
 
@@ -52,10 +52,10 @@ def _only(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Te
         one = c.number(x.number or 0.0, x.type.dtype)
         return c.spread(_chosen(build, need, one), x.shape)
     node = build.growing.nodes[edge_of(x).source]
-    here = edge_of(x).entries == identity(node.domain)
-    if here and isinstance(node.op, BroadcastTo):
+    at_own_point = edge_of(x).entries == identity(node.domain)
+    if at_own_point and isinstance(node.op, BroadcastTo):
         return c.spread(_only(build, need, build.read(node.inputs[0]), summed), x.shape)
-    if here and isinstance(node.op, Einsum) and summed:
+    if at_own_point and isinstance(node.op, Einsum) and summed:
         operands = [_only(build, need, build.read(e), False) for e in node.inputs]
         return c.op(node.op, *operands)
     return _chosen(build, need, x)

@@ -48,12 +48,12 @@ def _renamed(graph: Graph, to: Mapping[str, str], asked: Collection[str]) -> Gra
         while last[name] in to:
             last[name] = to[last[name]]
     nodes: dict[str, Node] = {}
-    whole = redirect(graph, {(old, 0): (new, 0) for old, new in last.items()})
+    redirected = redirect(graph, {(old, 0): (new, 0) for old, new in last.items()})
     copies = {*to.values()}
-    for name, node in whole.nodes.items():
+    for name, node in redirected.nodes.items():
         if name not in copies:
             new = last.get(name, name)
-            both = (graph.nodes[new], node) if new in asked else (node, graph.nodes[new])
-            spans = dict.fromkeys(s for n in both for s in n.spans)
+            sources = (graph.nodes[new], node) if new in asked else (node, graph.nodes[new])
+            spans = dict.fromkeys(s for n in sources for s in n.spans)
             nodes[new] = replace(node, name=new, spans=tuple(spans))
-    return replace(whole, nodes=nodes)
+    return replace(redirected, nodes=nodes)

@@ -38,22 +38,22 @@ def widened(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
     """
     space, sink = growing.space, reading.sink
     pairs = list(zip(reading.dims, reading.entries, strict=True))
-    wide = {d: _wide(space, sink, d, e) for d, e in pairs if e != Sym(d)}
-    slices = {d: e for d, e in wide.items() if e is not None}
-    if not wide or len(slices) < len(wide):
+    covers = {d: _wide(space, sink, d, e) for d, e in pairs if e != Sym(d)}
+    slices = {d: e for d, e in covers.items() if e is not None}
+    if not covers or len(slices) < len(covers):
         return None
     rank = sum(isinstance(e, Slice) for e in reading.entries)
     own = reading.term.shape[rank:]
-    rooms = [
-        maximum(space.upper_bound(here, sink), space.upper_bound(there, source))
-        for here, there in zip(own, reading.shape, strict=True)
+    extents = [
+        maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
+        for own_extent, source_extent in zip(own, reading.shape, strict=True)
     ]
-    picked: list[IndexPart] = [_picked(space, sink, e, slices[d]) for d, e in pairs if d in slices]
-    op = SpatialIndex(entries=(*picked, *((ZERO, e, 1) for e in own)))
-    shape = (*(sub(e.hi, e.lo) for e in slices.values()), *rooms)
-    whole = Term(TensorType(reading.term.type.dtype, shape), None)
+    index: list[IndexPart] = [_picked(space, sink, e, slices[d]) for d, e in pairs if d in slices]
+    op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in own)))
+    shape = (*(sub(e.hi, e.lo) for e in slices.values()), *extents)
+    full_read = Term(TensorType(reading.term.type.dtype, shape), None)
     build = PointBuild(growing=growing, domain=sink, prefix=prefix, spans=reading.spans)
-    term = getitem(op, build.calculus, (whole,), (), (reading.term,))[0]
+    term = getitem(op, build.calculus, (full_read,), (), (reading.term,))[0]
     assert term is not None
     entries: tuple[Entry, ...] = tuple(slices.get(d, e) for d, e in pairs)
     return None if entries == reading.entries else replace(reading, entries=entries, term=term)
@@ -66,9 +66,9 @@ def _wide(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
     )
     low, high = space.lower_bound(first, sink), space.upper_bound(stop, sink)
     bound = Sym(space.universe.dim(dim).bound)
-    for found in (Slice(low, maximum(low, high)), Slice(ZERO, bound)):
-        if space.universe.has_lengths(found, ()):
-            return found
+    for cover in (Slice(low, maximum(low, high)), Slice(ZERO, bound)):
+        if space.universe.has_lengths(cover, ()):
+            return cover
     return None
 
 

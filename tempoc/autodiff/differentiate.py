@@ -77,21 +77,21 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     sweep.run()
     for node in job.placeholders:
         source = sweep.cotangent(_target(node))
-        here = tuple(Sym(d) for d in node.domain.dims)
-        edge = Edge(source=source, entries=here)
+        own_point = tuple(Sym(d) for d in node.domain.dims)
+        edge = Edge(source=source, entries=own_point)
         growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
-    found = _without_dead(graph, growing)
-    made = dict.fromkeys(name for name in found.nodes if name not in graph.nodes)
-    return named(found, made, [n.name for n in job.placeholders if "." not in n.name])
+    live = _without_dead(graph, growing)
+    new_nodes = dict.fromkeys(name for name in live.nodes if name not in graph.nodes)
+    return named(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
 
 
 def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
     """Of the new nodes those that something needs, where it does; those that were there stay."""
-    kept = list(graph.nodes)
-    needed = reachable(replace(graph, nodes=growing.nodes), kept)
+    original = list(graph.nodes)
+    needed = reachable(replace(graph, nodes=growing.nodes), original)
     nodes = {k: v for k, v in growing.nodes.items() if k in needed}
     tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
-    needed = reachable(replace(graph, nodes=nodes), kept)  # branches may be gone
+    needed = reachable(replace(graph, nodes=nodes), original)  # branches may be gone
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
 
@@ -128,9 +128,9 @@ def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> froz
     """The nodes on the ways from the losses back to what is differentiated by."""
     readers: dict[str, list[str]] = {}
     seen = dict.fromkeys(losses)
-    waiting = list(seen)
-    while waiting:
-        name = waiting.pop()
+    worklist = list(seen)
+    while worklist:
+        name = worklist.pop()
         node = graph.nodes[name]
         if name in wrt or node.op.name in FLAT:
             continue
@@ -139,12 +139,12 @@ def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> froz
                 readers.setdefault(edge.source, []).append(name)
                 if edge.source not in seen:
                     seen[edge.source] = None
-                    waiting.append(edge.source)
-    found = dict.fromkeys(x for x in wrt if x in seen)
-    waiting = list(found)
-    while waiting:
-        for reader in readers.get(waiting.pop(), ()):
-            if reader not in found:
-                found[reader] = None
-                waiting.append(reader)
-    return frozenset(found)
+                    worklist.append(edge.source)
+    active = dict.fromkeys(x for x in wrt if x in seen)
+    worklist = list(active)
+    while worklist:
+        for reader in readers.get(worklist.pop(), ()):
+            if reader not in active:
+                active[reader] = None
+                worklist.append(reader)
+    return frozenset(active)

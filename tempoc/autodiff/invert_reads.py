@@ -32,13 +32,13 @@ def contributions(
     """What a tensor with this domain gets through a read."""
     if growing.space.is_empty(reading.sink):
         return []
-    for wanted in _ways(growing, reading, source, prefix):
-        found = _exactly(growing, wanted, source, prefix)
-        if found is not None:
-            return found
-        if _has_slices(growing, wanted.sink, wanted.entries, source):
-            cover = covering(growing.space, wanted.sink, wanted.entries, source)
-            return [Contribution(where=cover.where, reading=wanted, inverse=cover)]
+    for variant in _ways(growing, reading, source, prefix):
+        exact = _exactly(growing, variant, source, prefix)
+        if exact is not None:
+            return exact
+        if _has_slices(growing, variant.sink, variant.entries, source):
+            cover = covering(growing.space, variant.sink, variant.entries, source)
+            return [Contribution(where=cover.where, reading=variant, inverse=cover)]
     universe = growing.space.universe
     bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
     raise DiagnosticError(errors.other_lengths(reading.spans, bound, universe.outer(bound)[0]))
@@ -62,21 +62,21 @@ def _exactly(
 ) -> list[Contribution] | None:
     """The same, if slices say it; `None` if they do not."""
     reading = _settled(growing, reading, source, prefix)
-    found = _readers(growing, reading.sink, reading.entries, source)
-    if found is not None:
-        return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
+    inverses = _readers(growing, reading.sink, reading.entries, source)
+    if inverses is not None:
+        return [Contribution(where=p.where, reading=reading, inverse=p) for p in inverses]
     for middle, inner, on in _between(growing, reading, source):
         first = _readers(growing, inner.sink, inner.entries, middle)
         if first is None:
             continue
         parts: list[Contribution] = []
         for piece in first:
-            term, here = _through(growing, inner, piece, middle, prefix)
-            outer = replace(reading, sink=here, term=term, entries=on)
-            rest = _exactly(growing, outer, source, prefix)
-            if rest is None:
+            term, domain = _through(growing, inner, piece, middle, prefix)
+            outer = replace(reading, sink=domain, term=term, entries=on)
+            outer_parts = _exactly(growing, outer, source, prefix)
+            if outer_parts is None:
                 break
-            parts += rest
+            parts += outer_parts
         else:
             return parts
     return None
@@ -117,11 +117,11 @@ def _through(
 ) -> tuple[Term, Domain]:
     """What the tensor in between gets, and where it gets that."""
     space = growing.space
-    here = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
-    here = space.intersect(middle, here)
-    build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=inner.spans)
+    domain = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
+    domain = space.intersect(middle, domain)
+    build = PointBuild(growing=growing, domain=domain, prefix=prefix, spans=inner.spans)
     part = Contribution(where=piece.where, reading=inner, inverse=piece)
-    return sent(build, part), here
+    return sent(build, part), domain
 
 
 InvertedRead = tuple[Domain, Reading, tuple[Entry, ...]]
@@ -134,20 +134,20 @@ def _between(growing: GraphBuilder, reading: Reading, source: Domain) -> Iterato
     named = [n for e in reading.entries for n in symbols(e)]
     for dim in reversed(sink.dims):
         if dim not in named:
-            rest = tuple(d for d in sink.dims if d != dim)
-            same = tuple(Sym(d) for d in rest)
-            inner = replace(reading, entries=same, dims=rest, shape=reading.term.shape)
-            yield space.project(sink, rest), inner, reading.entries
-    here = tuple(Sym(d) for d in source.dims)
-    if reading.entries == here:
+            remaining = tuple(d for d in sink.dims if d != dim)
+            same = tuple(Sym(d) for d in remaining)
+            inner = replace(reading, entries=same, dims=remaining, shape=reading.term.shape)
+            yield space.project(sink, remaining), inner, reading.entries
+    source_point = tuple(Sym(d) for d in source.dims)
+    if reading.entries == source_point:
         return
     own = dict(zip(source.dims, reading.entries, strict=True))
     free = [d for d in sink.dims if d not in source.dims]
     for count in range(1, len(free) + 1):
-        for kept in combinations(free, count):
-            dims = growing.graph.universe.ordered((*source.dims, *kept))
+        for added in combinations(free, count):
+            dims = growing.graph.universe.ordered((*source.dims, *added))
             entries = tuple(own.get(d, Sym(d)) for d in dims)
             box = Domain(dims, source.where)
             read = space.symbolic.access_map(sink, entries, box).range()
             inner = replace(reading, entries=entries, dims=dims)
-            yield space.symbolic.domain(read, dims), inner, here
+            yield space.symbolic.domain(read, dims), inner, source_point

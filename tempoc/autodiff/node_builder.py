@@ -33,9 +33,9 @@ class GraphBuilder:
 
     def type_of(self, edge: Edge, domain: Domain) -> TensorType:
         """The type of a read at the points of a domain."""
-        found = operand_type_in(self.nodes, self.graph, edge)
-        shape = tuple(self.space.reduce(e, domain) for e in found.shape)
-        return TensorType(found.dtype, shape, found.weak)
+        declared = operand_type_in(self.nodes, self.graph, edge)
+        shape = tuple(self.space.reduce(e, domain) for e in declared.shape)
+        return TensorType(declared.dtype, shape, declared.weak)
 
 
 def operand_type_in(nodes: dict[str, Node], graph: Graph, edge: Edge) -> TensorType:
@@ -97,18 +97,19 @@ class PointBuild:
             growing.nodes[name] = Node(
                 name=name, op=op, domain=domain, inputs=edges, types=types, spans=self.spans
             )
-        here = tuple(Sym(d) for d in domain.dims)
+        own_point = tuple(Sym(d) for d in domain.dims)
         number = op.value if isinstance(op, (Literal, Full)) else None
         return tuple(
-            Term(t, Edge(source=name, out=k, entries=here), number) for k, t in enumerate(types)
+            Term(t, Edge(source=name, out=k, entries=own_point), number)
+            for k, t in enumerate(types)
         )
 
     def whole(self, x: Term) -> Term:
         """The term as a node at all these points, whatever it varies with."""
         edge = edge_of(self.calculus.held(x))
-        here = tuple(Sym(d) for d in self.domain.dims)
+        own_point = tuple(Sym(d) for d in self.domain.dims)
         node = self.growing.nodes[edge.source]
-        if edge.entries == here and node.domain == self.domain:
+        if edge.entries == own_point and node.domain == self.domain:
             return Term(x.type, edge, x.number)
         return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
 
@@ -118,12 +119,12 @@ class PointBuild:
         where = self.domain.where
         if where == TRUE:
             return x
-        box, rest = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
-        there = replace(self, domain=rest)
-        zero = there.whole(there.calculus.number(0.0, x.type.dtype, x.shape))
-        here = tuple(Sym(d) for d in box.dims)
-        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=rest.where))
-        merge = Merge(targets=(here, here))
+        box, complement = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
+        outside = replace(self, domain=complement)
+        zero = outside.whole(outside.calculus.number(0.0, x.type.dtype, x.shape))
+        own_point = tuple(Sym(d) for d in box.dims)
+        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=complement.where))
+        merge = Merge(targets=(own_point, own_point))
         return replace(self, domain=box).node(merge, edges, box, (x.type,))[0]
 
 

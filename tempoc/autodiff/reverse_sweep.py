@@ -68,10 +68,12 @@ class Sweep:
         suffix = f".out{out}" if out else ""
         self.cotangents[output] = self.growing.names.fresh(f"{loss}.{COTANGENT}.{name}{suffix}")
         node = self.growing.nodes[name]
-        held = self.cotangents[output]
+        cotangent = self.cotangents[output]
         type = replace(node.types[out], weak=False)
-        here = replace(node, name=held, op=Copy(), domain=self.domain(name), types=(type,))
-        self.growing.nodes[held] = here  # stands in until it is assembled
+        placeholder = replace(
+            node, name=cotangent, op=Copy(), domain=self.domain(name), types=(type,)
+        )
+        self.growing.nodes[cotangent] = placeholder  # stands in until it is assembled
         if name in self.active and name not in self.domains and name not in self.waiting:
             self.waiting.append(name)
             for other, t in enumerate(node.types):
@@ -121,10 +123,10 @@ class Sweep:
             for k, t in enumerate(node.types)
         )
         if isinstance(node.op, Cond):
-            found: tuple[Term | None, ...] = (None, cots[0], cots[0])
+            operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:
-            found = RULES[node.op.name](node.op, build.calculus, args, results, cots)
-        for slot, part in enumerate(found):
+            operand_cotangents = RULES[node.op.name](node.op, build.calculus, args, results, cots)
+        for slot, part in enumerate(operand_cotangents):
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:
                 graph = self.growing.graph

@@ -38,8 +38,8 @@ def contracted(
     """
     nodes = build.growing.nodes
     node = nodes[edge_of(term).source]
-    here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
-    if not isinstance(node.op, Einsum) or not here:
+    at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+    if not isinstance(node.op, Einsum) or not at_own_point:
         return None
     ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
     if not ranging:
@@ -62,12 +62,12 @@ def contracted(
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        found = _read(build.growing.space.universe, nodes, node, edge, by)
-        if found is None:
+        composed = _read(build.growing.space.universe, nodes, node, edge, by)
+        if composed is None:
             return None
-        operands.append(build.read(found))
-        met = [d for e in edge.entries for d in symbols(e) if d in letters]
-        specs.append("".join(letters[d] for d in met) + own)
+        operands.append(build.read(composed))
+        summed_dims = [d for e in edge.entries for d in symbols(e) if d in letters]
+        specs.append("".join(letters[d] for d in summed_dims) + own)
     if any(letter not in "".join(specs) for letter in letters.values()):
         return None
     return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result[slices:]}"), *operands)
@@ -75,9 +75,9 @@ def contracted(
 
 def _holder(terms: list[str], positions: str) -> int | None:
     """The one operand that has all these axes, each once."""
-    found = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
-    good = len(found) == 1 and all(terms[found[0]].count(x) == 1 for x in positions)
-    return found[0] if good else None
+    having = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
+    good = len(having) == 1 and all(terms[having[0]].count(x) == 1 for x in positions)
+    return having[0] if good else None
 
 
 def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:

@@ -102,12 +102,12 @@ class _Sending:
     def run(self) -> Term:
         """Read, index, sum; what was made longer for the sum is cut."""
         term, facts = self.total(), self.build.facts
-        wanted = self.reading.shape[len(self.reading.shape) - term.type.ndim :]
-        pairs = zip(term.shape, wanted, strict=True)
-        kept = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
-        if tuple(kept) == term.shape:
+        target = self.reading.shape[len(self.reading.shape) - term.type.ndim :]
+        pairs = zip(term.shape, target, strict=True)
+        extents = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
+        if tuple(extents) == term.shape:
             return term
-        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in kept)
+        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in extents)
         return self.build.calculus.op(SpatialIndex(entries=cut), term)
 
     def total(self) -> Term:
@@ -120,10 +120,10 @@ class _Sending:
         held = sink.calculus.held(self.reading.term)
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
         if self.inverse.exact:
-            whole = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
-            if whole is not None:
+            contraction = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
+            if contraction is not None:
                 node = sink.growing.nodes[edge_of(held).source]
-                return self.counted(whole, node.domain.dims)
+                return self.counted(contraction, node.domain.dims)
         term, ranging = self.taken(held)
         if ranging:
             term = self.build.calculus.sum(term, range(len(ranging)))
@@ -137,8 +137,8 @@ class _Sending:
         if term.handle is None and term.number is not None:
             return sink.calculus.number(term.number, term.type.dtype, term.shape[count:])
         node = sink.growing.nodes[edge_of(term).source]
-        here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
-        if not isinstance(node.op, BroadcastTo) or not here:
+        at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+        if not isinstance(node.op, BroadcastTo) or not at_own_point:
             return None
         operand = sink.read(node.inputs[0])
         first = range(max(0, count - (term.type.ndim - operand.type.ndim)))
@@ -196,10 +196,10 @@ class _Sending:
             return build.everywhere(term)
         edge = edge_of(term)
         node = build.growing.nodes[edge.source]
-        here = tuple(Sym(d) for d in node.domain.dims)
+        own_point = tuple(Sym(d) for d in node.domain.dims)
         named = [n for e, _ in self.slices() for n in symbols(e.lo) if n in self.sliced]
         varies = all(n in node.domain.dims for n in named)
-        return term if edge.entries == here and varies else build.whole(term)
+        return term if edge.entries == own_point and varies else build.whole(term)
 
     def room(self, have: Expr, axis: int) -> Expr:
         """How long an axis must be to be as long for all readers."""
@@ -207,8 +207,8 @@ class _Sending:
         room = space.upper_bound(have, self.reading.sink)
         if place < 0:
             return room
-        wanted = self.reading.shape[place]  # also where nobody reads
-        return maximum(room, space.upper_bound(wanted, self.build.domain))
+        needed = self.reading.shape[place]  # also where nobody reads
+        return maximum(room, space.upper_bound(needed, self.build.domain))
 
     def read(self, term: Term) -> Term:
         """The readers' cotangents."""

@@ -95,33 +95,33 @@ class _CotangentDemand:
 
     def ask(self, domain: Domain, edge: Edge) -> bool:
         """Ask for what an edge reads; whether that was new."""
-        there, source = self.space.symbolic, self.nodes[edge.source].domain
+        symbolic, source = self.space.symbolic, self.nodes[edge.source].domain
         known = self.asked[edge.source]
         if known == source.where:
             return False
         sink = Domain(domain.dims, conjunction(domain.where, edge.guard))
-        found = self.image(sink, edge, source)
-        if not there.universe.has_lengths(found, source.dims):
-            found = source.where
-        if found == FALSE or there.implies(Domain(source.dims, found), known):
+        points = self.image(sink, edge, source)
+        if not symbolic.universe.has_lengths(points, source.dims):
+            points = source.where
+        if points == FALSE or symbolic.implies(Domain(source.dims, points), known):
             return False
         if known != FALSE:
-            both = there.union(Domain(source.dims, known), Domain(source.dims, found))
-            found = both.where
-        if there.implies(source, found):
-            found = source.where
-        self.asked[edge.source] = found
+            both = symbolic.union(Domain(source.dims, known), Domain(source.dims, points))
+            points = both.where
+        if symbolic.implies(source, points):
+            points = source.where
+        self.asked[edge.source] = points
         return True
 
     def image(self, sink: Domain, edge: Edge, source: Domain) -> Expr:
         """The points of the source that are read."""
-        there = self.space.symbolic
-        if there.is_empty(sink):
+        symbolic = self.space.symbolic
+        if symbolic.is_empty(sink):
             return FALSE
         pairs = zip(source.dims, edge.entries, strict=True)
-        if moves_elsewhere(there.universe, sink, edge.entries, source):
+        if moves_elsewhere(symbolic.universe, sink, edge.entries, source):
             return source.where
         if all(e == Sym(d) for d, e in pairs):
-            return there.project(sink, source.dims).where
-        points = there.access_map(sink, edge.entries, source).range()
-        return there.domain(points, source.dims).where
+            return symbolic.project(sink, source.dims).where
+        points = symbolic.access_map(sink, edge.entries, source).range()
+        return symbolic.domain(points, source.dims).where

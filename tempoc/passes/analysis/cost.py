@@ -74,8 +74,10 @@ def _of_point(op: Op, shapes: list[list[int]]) -> int:
             terms = [t.strip() for t in spec.split("->")[0].split(",")]
             if "." in spec:
                 return 2 * max(sizes)
-            pairs = (zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True))
-            return 2 * prod(dict(pair for found in pairs for pair in found).values())
+            operand_extents = (
+                zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True)
+            )
+            return 2 * prod(dict(pair for operand in operand_extents for pair in operand).values())
         case Conv():
             return 2 * sizes[0] * prod(shapes[2][1:])
         case _:
@@ -87,20 +89,20 @@ def made_from(graph: Graph, names: Container[str]) -> dict[str, int]:
 
     ``-broadcast_to(x)`` of a scalar is made from one element, however large it is.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in topological(graph):
         node = graph.nodes[name]
         if name not in names or not is_computed(node) or isinstance(node.op, Merge):
             continue
         if is_work(node.op):
-            found[name] = size(node)
+            counts[name] = size(node)
             continue
         operands = zip(node.inputs, operand_types(graph, node), strict=True)
-        parts = {
-            e.source: min(found.get(e.source, _LARGE**9), _count(t.shape)) for e, t in operands
+        operand_counts = {
+            e.source: min(counts.get(e.source, _LARGE**9), _count(t.shape)) for e, t in operands
         }
-        found[name] = min(size(node), sum(parts.values()))
-    return found
+        counts[name] = min(size(node), sum(operand_counts.values()))
+    return counts
 
 
 def _count(shape: tuple[Expr, ...]) -> int:

@@ -54,8 +54,8 @@ Box = Mapping[str, DimRange]
 
 def wanted(graph: Graph, space: Space, whole: Container[str] = ()) -> dict[str, Box]:
     """For each node that is asked for the box of points; all of them for the nodes in ``whole``."""
-    waiting = Waiting(topological(graph)[::-1])
-    search = _BoxSearch(graph=graph, space=space, whole=whole, waiting=waiting)
+    worklist = Waiting(topological(graph)[::-1])
+    search = _BoxSearch(graph=graph, space=space, whole=whole, waiting=worklist)
     for output in graph.outputs:
         edge = Edge(source=output.source, out=output.out, entries=output.entries)
         search.ask(Domain(()), {}, edge)
@@ -68,14 +68,14 @@ def wanted(graph: Graph, space: Space, whole: Container[str] = ()) -> dict[str, 
 
 def part(domain: Domain, box: Box) -> Domain:
     """The points of a domain inside of a box."""
-    found = [domain.where]
+    conditions = [domain.where]
     for dim in domain.dims:
         ends = box.get(dim, WHOLE)
         if ends.low is not None:
-            found.append(compare(">=", Sym(dim), ends.low))
+            conditions.append(compare(">=", Sym(dim), ends.low))
         if ends.high is not None:
-            found.append(compare("<", Sym(dim), add(ends.high, ONE)))
-    return Domain(domain.dims, conjunction(*found))
+            conditions.append(compare("<", Sym(dim), add(ends.high, ONE)))
+    return Domain(domain.dims, conjunction(*conditions))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,25 +139,25 @@ class _BoxSearch:
         self, source: Domain, dim: str, e: Expr, sink: Domain, *, greatest: bool
     ) -> Expr | None:
         """The least or greatest value, if that cuts something off the source."""
-        found, own = self.extreme(sink, e, greatest), self.extreme(source, Sym(dim), greatest)
-        if found is None or own is None or found == own:
+        value, own = self.extreme(sink, e, greatest), self.extreme(source, Sym(dim), greatest)
+        if value is None or own is None or value == own:
             return None
-        all_there = compare(">=", found, own) if greatest else compare("<=", found, own)
-        return None if self.space.implies(Domain(()), all_there) else found
+        covers_source = compare(">=", value, own) if greatest else compare("<=", value, own)
+        return None if self.space.implies(Domain(()), covers_source) else value
 
     def extreme(self, domain: Domain, e: Expr, greatest: bool) -> Expr | None:
         """The least or greatest value over a domain, if it is plain and known at the start."""
         key = domain, e, greatest
         if key not in self.limits:
             limit = self.space.upper_bound if greatest else self.space.lower_bound
-            found = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
-            if found is not None and (
-                isinstance(found, IndexMin | IndexMax)
-                or not is_affine(found)
-                or any(n in self.graph.universe.lengths for n in symbols(found))
+            value = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
+            if value is not None and (
+                isinstance(value, IndexMin | IndexMax)
+                or not is_affine(value)
+                or any(n in self.graph.universe.lengths for n in symbols(value))
             ):
-                found = None
-            self.limits[key] = found
+                value = None
+            self.limits[key] = value
         return self.limits[key]
 
     def join(self, node: Node, box: Box) -> None:
@@ -169,10 +169,10 @@ class _BoxSearch:
             return
         joined = {}
         for dim in node.domain.dims:
-            ends, more = known[dim], box.get(dim, WHOLE)
+            old, new = known[dim], box.get(dim, WHOLE)
             joined[dim] = DimRange(
-                low=self.outer((node.name, dim, False), ends.low, more.low),
-                high=self.outer((node.name, dim, True), ends.high, more.high),
+                low=self.outer((node.name, dim, False), old.low, new.low),
+                high=self.outer((node.name, dim, True), old.high, new.high),
             )
         if joined != known:
             self.found[node.name] = joined

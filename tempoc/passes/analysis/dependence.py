@@ -70,18 +70,18 @@ class Dependence:
 
     def moving(self) -> tuple[Dependence, ...]:
         """The parts of the dependence that move, one for each dimension that may move first."""
-        found = []
-        before: tuple[tuple[str, Signs], ...] = ()
+        parts = []
+        outer_signs: tuple[tuple[str, Signs], ...] = ()
         for k, (dim, signs) in enumerate(self.signs):
             for sign in (-1, 1):
                 if sign in signs:
-                    rest = self.signs[k + 1 :]
-                    part = (*before, (dim, frozenset((sign,))), *rest)
-                    found.append(replace(self, signs=part))
+                    inner_signs = self.signs[k + 1 :]
+                    part = (*outer_signs, (dim, frozenset((sign,))), *inner_signs)
+                    parts.append(replace(self, signs=part))
             if 0 not in signs:
                 break
-            before = (*before, (dim, STAYS))
-        return tuple(found)
+            outer_signs = (*outer_signs, (dim, STAYS))
+        return tuple(parts)
 
 
 def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
@@ -109,39 +109,44 @@ class Reads:
     def of(cls, graph: Graph, space: Space) -> Reads:
         """All computed nodes of a graph."""
         nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
-        ways = [
+        aligned = [
             _AlignedRead(
-                sink.name, name, way, name == edge.source and edge.entries == identity(way.writer)
+                sink.name,
+                name,
+                passage,
+                name == edge.source and edge.entries == identity(passage.writer),
             )
             for sink in nodes.values()
             for edge in sink.inputs
-            for name, way in _passages(graph, sink, edge)
+            for name, passage in _passages(graph, sink, edge)
         ]
-        return cls(space=space, nodes=nodes, ways=[*_turns(graph), *ways, *_waiting(graph, space)])
+        return cls(
+            space=space, nodes=nodes, ways=[*_turns(graph), *aligned, *_waiting(graph, space)]
+        )
 
     def dependences(self, vectors: AtOnce) -> tuple[Dependence, ...]:
         """All dependences where nodes compute these dimensions at once."""
-        ways = (w.dependence(self.space, vectors) for w in self.ways)
-        return tuple(dict.fromkeys(need for need in ways if need is not None))
+        instances = (w.dependence(self.space, vectors) for w in self.ways)
+        return tuple(dict.fromkeys(need for need in instances if need is not None))
 
     def loops(self, vectors: AtOnce) -> dict[str, tuple[str, ...]]:
         """The dimensions along which loops bring each node to its points."""
-        found = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
-        return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in found.items()}
+        loop_dims = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
+        return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in loop_dims.items()}
 
     def parts(self) -> list[Reads]:
         """What is in cycles, each part by itself, in the order in which it is mentioned."""
         sources: dict[str, list[str]] = {name: [] for name in self.nodes}
         for w in self.ways:
             sources[w.sink].append(w.source)
-        found = components(list(self.nodes), sources.__getitem__)
-        place = {name: k for k, names in enumerate(found) for name in names}
-        ways: dict[int, list[_AlignedRead | Dependence]] = {}
+        parts = components(list(self.nodes), sources.__getitem__)
+        part_of = {name: k for k, names in enumerate(parts) for name in names}
+        reads: dict[int, list[_AlignedRead | Dependence]] = {}
         for w in self.ways:
-            if place.get(w.source) == place[w.sink]:
-                ways.setdefault(place[w.sink], []).append(w)
-        nodes = {k: {name: self.nodes[name] for name in found[k]} for k in ways}
-        return [Reads(space=self.space, nodes=nodes[k], ways=own) for k, own in ways.items()]
+            if part_of.get(w.source) == part_of[w.sink]:
+                reads.setdefault(part_of[w.sink], []).append(w)
+        nodes = {k: {name: self.nodes[name] for name in parts[k]} for k in reads}
+        return [Reads(space=self.space, nodes=nodes[k], ways=own) for k, own in reads.items()]
 
 
 @dataclass(slots=True)
@@ -166,13 +171,13 @@ class _AlignedRead:
 
     def _find(self, space: Space, vectors: Vectors) -> Dependence | None:
         ends = (self.passage.reader.dims, vectors[0]), (self.passage.writer.dims, vectors[1])
-        found = None
+        result = None
         if self.plain:
-            found = space.known.once(("here", ends), lambda: _here(space, *ends))
-        found = found or _signs(space, self.passage, vectors)
-        if found is None:
+            result = space.known.once(("here", ends), lambda: _here(space, *ends))
+        result = result or _signs(space, self.passage, vectors)
+        if result is None:
             return None
-        signs, apart = found
+        signs, apart = result
         return Dependence(sink=self.sink, source=self.source, signs=signs, apart=apart)
 
 
@@ -189,8 +194,8 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
     stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
     targets = _targets(graph, space) if stops else {}
     for node in graph.nodes.values() if stops else ():
-        more = (*mentioned(node), *targets.get(node.name, ()))
-        mentions = tuple(e for e in more if any(n in universe.lengths for n in symbols(e)))
+        written = (*mentioned(node), *targets.get(node.name, ()))
+        mentions = tuple(e for e in written if any(n in universe.lengths for n in symbols(e)))
         if not is_computed(node) or not (node.inputs or mentions):
             continue
         for stop in stops:
@@ -216,20 +221,20 @@ def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], 
 
 def _targets(graph: Graph, space: Space) -> dict[str, list[Expr]]:
     """Where each node writes into merges, and under which condition, if it does not always hold."""
-    found: dict[str, list[Expr]] = {}
+    writes: dict[str, list[Expr]] = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
                 source = graph.nodes[edge.source]
                 where = space.simplify(written_where(node, k, graph), source.domain)
-                found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
-    return found
+                writes.setdefault(edge.source, []).extend((*node.op.targets[k], where))
+    return writes
 
 
 def _turns(graph: Graph) -> Iterable[Dependence]:
-    queued = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
-    for sink, mine in queued:
-        for source, other in queued:
+    effects = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    for sink, mine in effects:
+        for source, other in effects:
             if mine.queue != other.queue:
                 continue
             dims, first = sink.domain.dims, other.number < mine.number
@@ -289,11 +294,11 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
         return None if _is_apart(space, passage) else (tuple((d, STAYS) for d in along), False)
-    found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
-    if found is None:
+    signs_by_dim = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
+    if signs_by_dim is None:
         return None
-    signs = tuple((d, found[d]) for d in along)
-    apart = any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+    signs = tuple((d, signs_by_dim[d]) for d in along)
+    apart = any(signs_by_dim[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
     return signs, apart or _is_respelled(passage, at_once)
 
 
@@ -362,19 +367,19 @@ def stuck(
     carried: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Statements in a cycle that no loop carries, the innermost such cycle found; empty if none."""
-    known = {*names}
-    inside = [d for d in needs if d.sink in known and d.source in known]
+    members = {*names}
+    inside = [d for d in needs if d.sink in members and d.source in members]
     sources: dict[str, dict[str, None]] = {name: {} for name in names}
     for d in inside:
         sources[d.sink][d.source] = None
     parts = components(names, sources.__getitem__)
-    place = {name: k for k, part in enumerate(parts) for name in part}
+    part_of = {name: k for k, part in enumerate(parts) for name in part}
     cycles: dict[int, list[Dependence]] = {}
     for d in inside:
-        if place[d.sink] == place[d.source]:
-            cycles.setdefault(place[d.sink], []).append(d)
-    found = (_stuck_part(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
-    return next((names for names in found if names), ())
+        if part_of[d.sink] == part_of[d.source]:
+            cycles.setdefault(part_of[d.sink], []).append(d)
+    stuck_parts = (_stuck_part(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
+    return next((names for names in stuck_parts if names), ())
 
 
 def _stuck_part(
@@ -390,12 +395,14 @@ def _stuck_part(
     least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
-        found = [dict(d.signs).get(dim, ANY) for d in cycle]
+        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
         for forward in (1, -1):
-            strict = [s == {forward} for s in found]
-            if any(strict) and all(-forward not in s for s in found):
-                rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
-                inner = stuck(part, rest, dims, (*carried, dim))
+            strict = [s == {forward} for s in signs]
+            if any(strict) and all(-forward not in s for s in signs):
+                remaining = [
+                    d for d, carried_here in zip(cycle, strict, strict=True) if not carried_here
+                ]
+                inner = stuck(part, remaining, dims, (*carried, dim))
                 if not inner:
                     return ()
                 least = min(least, inner, key=len)

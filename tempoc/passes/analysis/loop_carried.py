@@ -42,20 +42,20 @@ def recurrences(graph: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
     names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
     inner = {n for n in names if not isinstance(graph.nodes[n].op, Merge)}
     sources: dict[str, list[str]] = {name: [] for name in names}
-    through: dict[str, dict[str, None]] = {name: {} for name in names}
+    passed_merges: dict[str, dict[str, None]] = {name: {} for name in names}
     for name in names:
         for source, merge in _sources(graph, graph.nodes[name], dim, space):
             if name in inner and source in inner:
                 sources[name].append(source)
                 if merge:
-                    through[name][merge] = None
-    found = []
+                    passed_merges[name][merge] = None
+    cycles = []
     for part in components(names, sources.__getitem__):
         if len(part) > 1 or part[0] in sources[part[0]]:
-            merges = {m: None for name in part for m in through[name]}
+            merges = {m: None for name in part for m in passed_merges[name]}
             writes = [m for m in merges if any(e.source in part for e in graph.nodes[m].inputs)]
-            found.append((*part, *writes))
-    return found
+            cycles.append((*part, *writes))
+    return cycles
 
 
 def _sources(graph: Graph, node: Node, dim: str, space: Space) -> Iterator[tuple[str, str]]:
@@ -70,8 +70,8 @@ def _sources(graph: Graph, node: Node, dim: str, space: Space) -> Iterator[tuple
         for branch in source.inputs:
             if not _is_carried(graph, source, branch, dim):
                 where = conjunction(source.domain.where, branch.guard)
-                there = Domain(source.domain.dims, where)
-                if not space.access_map(node.domain, edge.entries, there).is_empty():
+                branch_domain = Domain(source.domain.dims, where)
+                if not space.access_map(node.domain, edge.entries, branch_domain).is_empty():
                     yield branch.source, source.name
 
 
@@ -92,19 +92,19 @@ def around(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -> tupl
     That is what reads it at the loop's own index, and what it reads so and nobody keeps whole; as
     far as it can be divided.
     """
-    whole = slices_of(graph, dim)
-    found = dict.fromkeys(cycle)
+    sliced = slices_of(graph, dim)
+    members = dict.fromkeys(cycle)
     while True:
-        more: dict[str, None] = {}
+        added: dict[str, None] = {}
         for node in graph.nodes.values():
             own = [e.source for e in node.inputs if _at_own_index(graph, e, dim)]
-            if node.name in found:
-                more |= dict.fromkeys(s for s in own if s in able and s not in whole)
-            elif node.name in able and any(s in found for s in own):
-                more[node.name] = None
-        if all(name in found for name in more):
-            return tuple(name for name in graph.nodes if name in found)
-        found |= more
+            if node.name in members:
+                added |= dict.fromkeys(s for s in own if s in able and s not in sliced)
+            elif node.name in able and any(s in members for s in own):
+                added[node.name] = None
+        if all(name in members for name in added):
+            return tuple(name for name in graph.nodes if name in members)
+        members |= added
 
 
 def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
@@ -142,19 +142,19 @@ def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tu
 
     Expressions over bounds, in the order of the guards.
     """
-    found: dict[Expr, None] = {}
+    points: dict[Expr, None] = {}
     for name in names:
         node = graph.nodes[name]
         for edge in node.inputs if isinstance(node.op, Merge) else ():
             for comparison in _comparisons(edge.guard):
-                found |= dict.fromkeys(_changes(graph, comparison, dim))
+                points |= dict.fromkeys(_changes(graph, comparison, dim))
     last = sub(Sym(graph.universe.dim(dim).bound), ONE)
-    nowhere = Domain(())
+    no_dims = Domain(())
     return tuple(
         at
-        for at in found
-        if not space.implies(nowhere, compare("<=", at, ONE))
-        and not space.implies(nowhere, compare(">=", at, last))
+        for at in points
+        if not space.implies(no_dims, compare("<=", at, ONE))
+        and not space.implies(no_dims, compare(">=", at, last))
     )
 
 
@@ -174,27 +174,27 @@ def _changes(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
     gap = sub(test.left, test.right)
     if not is_affine(gap) or dim not in symbols(gap):
         return
-    rest = substitute(gap, {dim: ZERO})
-    scale = sub(substitute(gap, {dim: ONE}), rest)
-    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(rest)):
+    offset = substitute(gap, {dim: ZERO})
+    scale = sub(substitute(gap, {dim: ONE}), offset)
+    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(offset)):
         return
-    if gap != add(mul(scale, Sym(dim)), rest):
+    if gap != add(mul(scale, Sym(dim)), offset):
         return
-    zero = rest if scale == Const(-1) else mul(Const(-1), rest)  # where both sides are equal
+    root = offset if scale == Const(-1) else mul(Const(-1), offset)  # where both sides are equal
     rising = scale == ONE
     if test.op in ("==", "!=") or (test.op in ("<", ">=")) == rising:
-        yield zero
+        yield root
     if test.op in ("==", "!=") or (test.op in (">", "<=")) == rising:
-        yield add(zero, ONE)
+        yield add(root, ONE)
 
 
 def slices_of(graph: Graph, dim: str) -> set[str]:
     """What somebody reads along a dimension as a whole."""
     reads = [(o.source, o.entries) for o in graph.outputs]
     reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    found: set[str] = set()
+    sliced: set[str] = set()
     for source, entries in reads:
         at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
         if isinstance(at.get(dim), Slice):
-            found.add(source)
-    return found
+            sliced.add(source)
+    return sliced

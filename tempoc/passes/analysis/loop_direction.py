@@ -69,33 +69,33 @@ class Cycles:
             sources.setdefault(d.sink, []).append(d.source)
             sources.setdefault(d.source, [])
         parts = components(list(sources), sources.__getitem__)
-        home = {name: k for k, names in enumerate(parts) for name in names}
-        found: list[list[Dependence]] = [[] for _ in parts]
+        component_of = {name: k for k, names in enumerate(parts) for name in names}
+        cycles: list[list[Dependence]] = [[] for _ in parts]
         for d in inner:
-            if home[d.source] == home[d.sink]:
-                found[home[d.sink]].append(d)
-        return [cycle for cycle in found if cycle]
+            if component_of[d.source] == component_of[d.sink]:
+                cycles[component_of[d.sink]].append(d)
+        return [cycle for cycle in cycles if cycle]
 
 
 def _reached(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
-    found = {start: None}
-    waiting = [start]
-    while waiting:
-        for name in sources.get(waiting.pop(), ()):
-            if name not in found:
-                found[name] = None
-                waiting.append(name)
-    return found
+    reached = {start: None}
+    worklist = [start]
+    while worklist:
+        for name in sources.get(worklist.pop(), ()):
+            if name not in reached:
+                reached[name] = None
+                worklist.append(name)
+    return reached
 
 
 def _runs(need: Dependence, nest: Sequence[DirectedLoop]) -> bool:
     """Whether loops reach the source of a dependence no later than its sink."""
     signs = dict(need.signs)
     for loop in nest:
-        found = signs.get(loop.dim, ANY)
-        way = 1 if loop.forward else -1
-        if -way in found:
+        along = signs.get(loop.dim, ANY)
+        direction = 1 if loop.forward else -1
+        if -direction in along:
             return False
-        if found == {way}:
+        if along == {direction}:
             return True
     return True

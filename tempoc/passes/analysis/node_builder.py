@@ -46,12 +46,12 @@ class NodeBuilder:
         name = self.free(part)
         operands = tuple(self.type(e) for e in inputs)
         types = op.infer(operands, DomainFacts(self.space, domain))
-        made = replace(
+        node = replace(
             self.whole, name=name, op=op, domain=domain, inputs=tuple(inputs), types=types,
             vector=stars, spans=(like or self.whole).spans,
         )  # fmt: skip
-        self.nodes[name] = made
-        return made
+        self.nodes[name] = node
+        return node
 
     def type(self, edge: Edge) -> TensorType:
         """The type of an operand, be its source old or new."""

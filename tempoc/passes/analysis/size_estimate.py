@@ -40,23 +40,23 @@ def usual(universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING)
     ``count``: of how many bounds the size depends of which nothing is known. ``told`` are known.
     """
     each = round((NOMINAL * MORE ** (count - 1)) ** (1 / count)) if count else NOMINAL
-    found = {b.name: each for b in universe.bounds} | _known(universe, each) | dict(told)
+    sizes = {b.name: each for b in universe.bounds} | _known(universe, each) | dict(told)
     for b in universe.bounds:
         if b.value is not None:
-            found[b.name] = max(1, evaluate(b.value, found))
-    return found | {d.name: found[d.bound] - 1 for d in universe.dims}
+            sizes[b.name] = max(1, evaluate(b.value, sizes))
+    return sizes | {d.name: sizes[d.bound] - 1 for d in universe.dims}
 
 
 def _known(universe: Universe, each: int) -> dict[str, int]:
     """The most that facts allow for bounds."""
-    found: dict[str, int] = {}
+    maxima: dict[str, int] = {}
     for _ in universe.bounds:  # a fact about two bounds may need another about one of them
         limits: dict[str, int] = {}
-        at = {b.name: each for b in universe.bounds} | found
+        at = {b.name: each for b in universe.bounds} | maxima
         for name, most in _limits(universe.assumptions, at):
             limits[name] = max(1, min(most, limits.get(name, most)))
-        found |= limits
-    return found
+        maxima |= limits
+    return maxima
 
 
 def unknown(
@@ -65,16 +65,16 @@ def unknown(
     """The bounds, from which those of these names follow, of which nothing is known."""
     dims = {d.name: d.bound for d in universe.dims}
     values = {b.name: b.value for b in universe.bounds}
-    found: dict[str, None] = {}
-    waiting = [dims.get(n, n) for n in names]
-    while waiting:
-        name = waiting.pop()
+    free_bounds: dict[str, None] = {}
+    worklist = [dims.get(n, n) for n in names]
+    while worklist:
+        name = worklist.pop()
         value = values[name]
         if value is not None:
-            waiting += symbols(value)
+            worklist += symbols(value)
         elif name not in told and name not in _known(universe, NOMINAL):
-            found[name] = None
-    return tuple(sorted(found))
+            free_bounds[name] = None
+    return tuple(sorted(free_bounds))
 
 
 def _limits(facts: tuple[Expr, ...], known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
@@ -84,10 +84,10 @@ def _limits(facts: tuple[Expr, ...], known: Mapping[str, int]) -> Iterator[tuple
             yield from _limits(fact.args, known)
         if not isinstance(fact, Relation) or fact.op == "!=":
             continue
-        ways = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
+        lower_sides = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
         sides = fact.left, fact.right
-        for way in ways:
-            gap = sub(sides[1 - way], sides[way])  # never negative
+        for lower in lower_sides:
+            gap = sub(sides[1 - lower], sides[lower])  # never negative
             terms, const = (gap.terms, gap.const) if isinstance(gap, IndexSum) else (((1, gap),), 0)
             for scale, term in terms:
                 if scale < 0 and isinstance(term, Sym):

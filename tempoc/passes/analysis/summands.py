@@ -63,27 +63,29 @@ def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Summand]:
     axes = axes_of(node.op.axes, rank)
     for axis, dim in _whole(graph, node, edge):
         if axis in axes:
-            rest = tuple(a - (a > axis) for a in axes if a != axis)
-            op = Sum(axes=rest) if rest else Copy()
+            other_axes = tuple(a - (a > axis) for a in axes if a != axis)
+            op = Sum(axes=other_axes) if other_axes else Copy()
             yield Summand(dim=dim, op=op, inputs=(_at(graph, edge, {dim: dim}),))
 
 
 def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Summand]:
     assert isinstance(node.op, Einsum)
     operands, result = node.op.letters(ranks)
-    places: dict[str, list[tuple[int, str]]] = {}  # for each letter the slices that it stands for
+    slices_of: dict[
+        str, list[tuple[int, str]]
+    ] = {}  # for each letter the slices that it stands for
     for slot, edge in enumerate(node.inputs):
         for axis, dim in _whole(graph, node, edge):
-            places.setdefault(operands[slot][axis], []).append((slot, dim))
-    for letter, found in places.items():
-        everywhere = len(found) == "".join(operands).count(letter)
-        bounds = {graph.universe.dim(dim).bound for _, dim in found}
-        if letter in result or not everywhere or len(bounds) > 1:
+            slices_of.setdefault(operands[slot][axis], []).append((slot, dim))
+    for letter, occurrences in slices_of.items():
+        in_all_operands = len(occurrences) == "".join(operands).count(letter)
+        bounds = {graph.universe.dim(dim).bound for _, dim in occurrences}
+        if letter in result or not in_all_operands or len(bounds) > 1:
             continue
-        dim = found[0][1]
+        dim = occurrences[0][1]
         spec = ",".join(o.replace(letter, "") for o in operands) + f"->{result}"
         inputs = tuple(
-            _at(graph, edge, {d: dim for s, d in found if s == slot})
+            _at(graph, edge, {d: dim for s, d in occurrences if s == slot})
             for slot, edge in enumerate(node.inputs)
         )
         yield Summand(dim=dim, op=replace(node.op, spec=spec), inputs=inputs)

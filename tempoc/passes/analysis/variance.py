@@ -73,45 +73,48 @@ def _own(graph: Graph, node: Node) -> set[str]:
     if is_outward(node):
         return {*node.domain.dims}
     if isinstance(node.op, Merge):
-        found = [e.guard for e in node.inputs]
-        found += [e for t in node.types for e in t.shape]
+        entries = [e.guard for e in node.inputs]
+        entries += [e for t in node.types for e in t.shape]
     else:
-        found = list(mentioned(node))
-    return mentions(graph.universe, found)
+        entries = list(mentioned(node))
+    return mentions(graph.universe, entries)
 
 
 def _reads(graph: Graph) -> list[tuple[str, tuple[Entry, ...]]]:
-    found = [(o.source, o.entries) for o in graph.outputs]
-    return found + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
+    reads = [(o.source, o.entries) for o in graph.outputs]
+    return reads + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
 
 
 def _closed(
     graph: Graph, start: Mapping[str, Iterable[str]], *, fixed: bool = False
 ) -> dict[str, tuple[str, ...]]:
     """Dimensions added from sources to readers; ``fixed``: also from merges to their branches."""
-    found = {name: {*dims} for name, dims in start.items()}
+    varying = {name: {*dims} for name, dims in start.items()}
     uses = users(graph)
-    served = _served(graph) if fixed else {}
+    guarded_sources = _served(graph) if fixed else {}
     dims = {d.name for d in graph.universe.dims}
     order = topological(graph)
-    waiting = Waiting(order)
+    worklist = Waiting(order)
     for name in order:
-        waiting.add(name)
-    while (taken := waiting.take()) is not None:
+        worklist.add(name)
+    while (taken := worklist.take()) is not None:
         name, node = taken, graph.nodes[taken]
-        found[name] = {*graph.universe.ordered(tuple(found[name] & dims))}
+        varying[name] = {*graph.universe.ordered(tuple(varying[name] & dims))}
         for use in uses[name]:
             reader = graph.nodes[use.reader]
-            more = _moving(graph, reader.inputs[use.slot], found[name])
-            if not more <= found[use.reader]:
-                found[use.reader] |= more
-                waiting.add(use.reader)
-        back = _back(node, found[name]) if fixed else []
-        for source, more in (*back, *((s, found[name]) for s in served.get(name, ()))):
-            if not more & dims <= found[source]:
-                found[source] |= more & dims
-                waiting.add(source)
-    return {name: graph.universe.sorted(tuple(dims)) for name, dims in found.items()}
+            more = _moving(graph, reader.inputs[use.slot], varying[name])
+            if not more <= varying[use.reader]:
+                varying[use.reader] |= more
+                worklist.add(use.reader)
+        branch_dims = _back(node, varying[name]) if fixed else []
+        for source, more in (
+            *branch_dims,
+            *((s, varying[name]) for s in guarded_sources.get(name, ())),
+        ):
+            if not more & dims <= varying[source]:
+                varying[source] |= more & dims
+                worklist.add(source)
+    return {name: graph.universe.sorted(tuple(dims)) for name, dims in varying.items()}
 
 
 def _moving(graph: Graph, edge: Edge, varying: set[str]) -> set[str]:
@@ -124,12 +127,12 @@ def _back(node: Node, kept: set[str]) -> list[tuple[str, set[str]]]:
     """What the dimensions of a merge make its branches keep: those that say where they write."""
     if not isinstance(node.op, Merge):
         return []
-    found = []
+    branch_dims = []
     for edge, target in zip(node.inputs, node.op.targets, strict=True):
         at = zip(node.domain.dims, target, strict=True)
         names = {n for dim, e in at if dim in kept for n in symbols(e)}
-        found.append((edge.source, names))
-    return found
+        branch_dims.append((edge.source, names))
+    return branch_dims
 
 
 def conditional(graph: Graph) -> set[str]:

@@ -56,13 +56,13 @@ def chains(graph: Graph, uses: Mapping[str, int]) -> list[Chain]:
         for edge in node.inputs
         if _joins(graph, node, edge, uses)
     }
-    found = []
+    maximal = []
     for node in graph.nodes.values():
         if node.name not in inner and _is_product(graph, node):
             chain = _chain(graph, node, uses)
             if chain is not None and len(chain.factors) > 2:
-                found.append(chain)
-    return found
+                maximal.append(chain)
+    return maximal
 
 
 def _is_product(graph: Graph, node: Node) -> bool:
@@ -80,8 +80,8 @@ def _is_product(graph: Graph, node: Node) -> bool:
 def _joins(graph: Graph, node: Node, edge: Edge, uses: Mapping[str, int]) -> bool:
     """Whether an operand is a product of its own that is made for this node alone, at its point."""
     source = graph.nodes[edge.source]
-    here = edge.entries == identity(source.domain) and source.name != node.name
-    return here and uses[source.name] == 1 and _is_product(graph, source)
+    at_own_point = edge.entries == identity(source.domain) and source.name != node.name
+    return at_own_point and uses[source.name] == 1 and _is_product(graph, source)
 
 
 def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
@@ -111,9 +111,9 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
         domains[leaves((left, right))] = node.domain
         return left, right
 
-    whole = spelling(root.op, [t.ndim for t in operand_types(graph, root)])
+    root_letters = spelling(root.op, [t.ndim for t in operand_types(graph, root)])
     try:
-        tree = take(root, whole.renamed().result)
+        tree = take(root, root_letters.renamed().result)
     except StopIteration:  # more axes than letters
         return None
     extents: dict[str, Expr] = {}
@@ -124,7 +124,7 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
     return Chain(
         root=root,
         factors=tuple(factors),
-        letters=Spelling(tuple(terms), whole.renamed().result),
+        letters=Spelling(tuple(terms), root_letters.renamed().result),
         tree=tree,
         domains=domains,
         extents=extents,

@@ -100,16 +100,16 @@ def results(chain: Chain) -> dict[frozenset[int], str]:
 def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[ProductTree]:
     """The cheapest order for each of many sizes."""
     universe = costs.space.universe
-    found: dict[tuple[int, ...], ProductTree] = {}
+    orders: dict[tuple[int, ...], ProductTree] = {}
     longest = {c: _plain(e, costs) for c, e in costs.chain.extents.items()}
     dims = () if costs.at_point else costs.chain.root.domain.dims
     for at in sizes:
         extents = {c: evaluate(e, at) for c, e in longest.items()}
         steps = {d: at[universe.dim(d).bound] for d in dims}
         key = (*extents.values(), *steps.values())
-        if key not in found:
-            found[key] = _best(costs, extents, steps)
-        yield found[key]
+        if key not in orders:
+            orders[key] = _best(costs, extents, steps)
+        yield orders[key]
 
 
 def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> ProductTree:
@@ -143,8 +143,8 @@ def _plain(e: Expr, costs: Costs) -> Expr:
 
 def subsets(count: int) -> Iterator[frozenset[int]]:
     """All sets of two and more factors, smaller ones first."""
-    found = [frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)]
-    return iter(sorted((s for s in found if len(s) > 1), key=lambda s: (len(s), sorted(s))))
+    sets = [frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)]
+    return iter(sorted((s for s in sets if len(s) > 1), key=lambda s: (len(s), sorted(s))))
 
 
 def _halves(parts: frozenset[int]) -> Iterator[frozenset[int]]:
@@ -165,15 +165,15 @@ def samples(universe: Universe, domain: Domain) -> list[Sizes]:
     grid: list[Sequence[int]] = [[n] * len(free) for n in (1, 2, 4, 16, 64, 256, 1024, 4096)]
     if 1 < len(free) < 4:
         grid += combinations((2, 32, 2048), repeat=len(free))
-    found = []
+    sampled = []
     for values in grid:
         sizes = dict(zip(free, values, strict=True))
         for b in universe.bounds:
             if b.name not in sizes and b.value is not None:
                 sizes[b.name] = evaluate(b.value, sizes)
         if all(n >= 1 for n in sizes.values()):
-            found += [at for at in _points(universe, domain, sizes) if _allowed(universe, at)]
-    return found
+            sampled += [at for at in _points(universe, domain, sizes) if _allowed(universe, at)]
+    return sampled
 
 
 def _points(universe: Universe, domain: Domain, sizes: Sizes) -> Iterator[Sizes]:
@@ -223,15 +223,15 @@ def primitive(e: Expr) -> Expr:
     factors = [x.factors if isinstance(x, IndexProduct) else (x,) for _, x in e.terms]
     shared: list[Expr] = []
     for f in factors[0]:
-        wanted = shared.count(f) + 1
-        if isinstance(f, Sym) and all(fs.count(f) >= wanted for fs in factors):
+        multiplicity = shared.count(f) + 1
+        if isinstance(f, Sym) and all(fs.count(f) >= multiplicity for fs in factors):
             shared.append(f)
     terms = []
     for (c, _), fs in zip(e.terms, factors, strict=True):
-        left = list(fs)
+        remaining = list(fs)
         for f in shared:
-            left.remove(f)
-        terms.append(mul(Const(c), product(left)))
+            remaining.remove(f)
+        terms.append(mul(Const(c), product(remaining)))
     return add(*terms)
 
 

@@ -96,10 +96,10 @@ class _Choice:
         """The graph with the product in this order."""
         root = self.chain.root
         nodes = dict(graph.nodes)
-        maker = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
+        builder = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
         if self.guard is None:
-            made = maker.make(self.tree, self.domains, root.domain, root.name, context)
-            nodes[root.name] = replace(made, types=root.types)
+            node = builder.make(self.tree, self.domains, root.domain, root.name, context)
+            nodes[root.name] = replace(node, types=root.types)
             return replace(graph, nodes=_ordered(nodes, graph, root.name))
         inputs: list[Edge] = []
         for tree, domains, guard in (
@@ -110,7 +110,7 @@ class _Choice:
             simple = context.space.simplify(where, Domain(root.domain.dims))
             domain = Domain(root.domain.dims, simple)
             name = fresh(nodes, f"{root.name}.{len(inputs)}")
-            nodes[name] = maker.make(tree, domains, domain, name, context)
+            nodes[name] = builder.make(tree, domains, domain, name, context)
             entries = identity(root.domain)
             inputs.append(Edge(source=name, entries=entries, guard=guard))
         merge = Merge(targets=(identity(root.domain),) * 2)
@@ -168,9 +168,9 @@ class _OrderNodes:
             domain = domains[leaves(part)]
             if domain.dims == whole.dims:
                 domain = whole
-            made = self.make(part, domains, domain, root.name, context)
+            inner_node = self.make(part, domains, domain, root.name, context)
             inner = fresh(self.nodes, f"{root.name}.product")
-            self.nodes[inner] = replace(made, name=inner)
+            self.nodes[inner] = replace(inner_node, name=inner)
             edges.append(Edge(source=inner, entries=identity(domain)))
         terms = tuple(result(self.chain, leaves(part)) for part in tree)
         op, ordered = contraction(Spelling(terms, result(self.chain, parts)), edges)
@@ -202,15 +202,15 @@ def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
         letters=results(chain),
     )
     written = costs.of(chain.tree, chain.domains)
-    if (running := _running(graph, chain, chain.tree)) is not None:
+    if (incremental := _running(graph, chain, chain.tree)) is not None:
         span = root.spans[0] if root.spans else None
-        message = f"{_text(graph, chain, running)} stays: each step may add to that of the last"
+        message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
         return None
     better: dict[ProductTree, list[Sizes]] = {}
-    looked = samples(space.universe, root.domain)
+    sampled = samples(space.universe, root.domain)
     cost: dict[ProductTree, Expr] = {}
-    for sizes, tree in zip(looked, bests(costs, looked), strict=True):
+    for sizes, tree in zip(sampled, bests(costs, sampled), strict=True):
         if tree not in cost:
             cost[tree] = costs.of(tree, domains)
         if is_better(written, cost[tree], sizes):
@@ -257,7 +257,7 @@ def _if_better(
     cost = costs.of(tree, costs.domains)
     texts = _text(graph, chain, tree), _text(graph, chain, chain.tree)
     where = "at each point" if costs.at_point else "in all"
-    weighed = f"{show(cost)} instead of {show(written)} multiplications {where}"
+    comparison = f"{show(cost)} instead of {show(written)} multiplications {where}"
     span = root.spans[0] if root.spans else None
 
     def say(message: str) -> None:
@@ -266,7 +266,7 @@ def _if_better(
     gain = written - cost
     guard = positive(primitive(gain))
     if guard == TRUE or never_negative(gain, space, root.domain):
-        say(f"{texts[0]} in place of {texts[1]}: {weighed}")
+        say(f"{texts[0]} in place of {texts[1]}: {comparison}")
         return _Choice(chain=chain, tree=tree, domains=costs.domains)
     if not is_affine(guard) or any(n in space.universe.lengths for n in symbols(guard)):
         say(f"{texts[0]} may cost less than {texts[1]}, but where is no condition on indices")
@@ -275,7 +275,7 @@ def _if_better(
     if in_cycle:
         say(f"{texts[0]} costs less where {show(guard)}, but a recurrence is not split")
         return None
-    say(f"{texts[0]} where {show(guard)}, else {texts[1]}: {weighed}")
+    say(f"{texts[0]} where {show(guard)}, else {texts[1]}: {comparison}")
     return _Choice(chain=chain, tree=tree, domains=costs.domains, guard=guard)
 
 
@@ -287,24 +287,24 @@ def _domains(graph: Graph, chain: Chain, context: PassContext) -> Mapping[frozen
     for edge, shape in zip(chain.factors, shapes, strict=True):
         named = [n for entry in edge.entries for n in symbols(entry)]
         varies.append((*named, *(n for e in shape for n in symbols(e))))
-    fewer: dict[tuple[str, ...], Domain] = {}
+    projected: dict[tuple[str, ...], Domain] = {}
     outside: dict[tuple[tuple[str, ...], int], bool] = {}
-    found = {}
+    domains = {}
     for parts in subsets(len(chain.factors)):
         dims = space.universe.ordered(tuple(n for k in sorted(parts) for n in varies[k]))
-        found[parts] = root
+        domains[parts] = root
         if dims == root.dims or any(d not in root.dims for d in dims):
             continue
-        if dims not in fewer:
-            fewer[dims] = space.project(root, dims)
+        if dims not in projected:
+            projected[dims] = space.project(root, dims)
         for k in parts:
             if (dims, k) not in outside:
                 edge = chain.factors[k]
                 source = graph.nodes[edge.source].domain
-                outside[dims, k] = bool(space.outside(fewer[dims], edge.entries, source))
+                outside[dims, k] = bool(space.outside(projected[dims], edge.entries, source))
         if not any(outside[dims, k] for k in parts):
-            found[parts] = fewer[dims]
-    return found
+            domains[parts] = projected[dims]
+    return domains
 
 
 def _is_roomy(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
@@ -317,11 +317,11 @@ def _is_roomy(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
             continue
         parts = leaves(part)
         if costs.domains[parts].dims != chain.root.domain.dims:
-            room = _elements(costs, result(chain, parts))
+            elements = _elements(costs, result(chain, parts))
             terms = [chain.letters.terms[k] for k in sorted(parts)]
-            given = [_elements(costs, term) for term in terms]
+            factor_elements = [_elements(costs, term) for term in terms]
             for at in where:
-                if evaluate(room, at) > sum(evaluate(e, at) for e in given):
+                if evaluate(elements, at) > sum(evaluate(e, at) for e in factor_elements):
                     return False
         if not _is_roomy(costs, part, where):
             return False

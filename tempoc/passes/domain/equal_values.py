@@ -29,28 +29,28 @@ from tempoc.symbolic.walk import symbols
 
 def read_from_wider(graph: Graph, space: Space) -> Graph:
     """Who reads a node at some points of another that computes the same reads the other."""
-    alike: dict[object, list[Node]] = {}
-    held = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
+    same_value: dict[object, list[Node]] = {}
+    written = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
     for node in graph.nodes.values():
         if is_computed(node) and not is_outward(node) and is_work(node.op):
             reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
-            alike.setdefault(key, []).append(node)
-    classes = [nodes for nodes in alike.values() if len({n.domain for n in nodes}) > 1]
+            same_value.setdefault(key, []).append(node)
+    classes = [nodes for nodes in same_value.values() if len({n.domain for n in nodes}) > 1]
     conditions = needs(graph) if classes else {}
-    to: dict[tuple[str, int], tuple[str, int]] = {}
+    replacements: dict[tuple[str, int], tuple[str, int]] = {}
     for nodes in classes:
         free = [n for n in nodes if not conditions[n.name]]
-        for node in (n for n in free if n.name not in held):
+        for node in (n for n in free if n.name not in written):
             for wide in free:
                 if (
                     wide.domain != node.domain
-                    and (wide.name, 0) not in to
+                    and (wide.name, 0) not in replacements
                     and space.contains(wide.domain, node.domain)
                 ):
-                    to |= {(node.name, k): (wide.name, k) for k in range(len(node.types))}
+                    replacements |= {(node.name, k): (wide.name, k) for k in range(len(node.types))}
                     break
-    return redirect(graph, to) if to else graph
+    return redirect(graph, replacements) if replacements else graph
 
 
 def forward_equal_branches(graph: Graph) -> Graph:
@@ -66,17 +66,17 @@ def forward_equal_branches(graph: Graph) -> Graph:
 
 def _only_value(graph: Graph, merge: Node) -> Edge | None:
     """The read that gives the merge's value at each of its points, if there is just one."""
-    found: dict[tuple[object, ...], Edge] = {}
+    values: dict[tuple[object, ...], Edge] = {}
     own = []
     for branch in merge.inputs:
         edge = _original(graph, merge, branch)
         if edge.source == merge.name:
             own.append(edge)
         else:
-            found[edge.source, edge.out, edge.entries] = edge
-    if len(found) != 1:
+            values[edge.source, edge.out, edge.entries] = edge
+    if len(values) != 1:
         return None
-    (edge,) = found.values()
+    (edge,) = values.values()
     if any(isinstance(e, Slice) for e in edge.entries):
         return None
     if operand_type(graph, edge) != merge.types[0]:
@@ -91,9 +91,9 @@ def _only_value(graph: Graph, merge: Node) -> Edge | None:
 
 def _original(graph: Graph, merge: Node, edge: Edge) -> Edge:
     """The read behind copies."""
-    passed = {merge.name}
-    while edge.source not in passed:
-        passed.add(edge.source)
+    visited = {merge.name}
+    while edge.source not in visited:
+        visited.add(edge.source)
         copy = graph.nodes[edge.source]
         if not isinstance(copy.op, Copy) or operand_type(graph, copy.inputs[0]) != copy.types[0]:
             break

@@ -47,16 +47,16 @@ class Divided(NamedTuple):
 def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Divided:
     """The graph with these nodes in two parts each; nodes on one side only stay as they are."""
     parts: dict[NodePart, Domain] = {}
-    known: dict[Domain, list[Domain]] = {}
+    halves_of: dict[Domain, list[Domain]] = {}
     for name in names:
         domain = graph.nodes[name].domain
-        if domain not in known:
-            known[domain] = [part_of(domain, cut, side, space) for side in SIDES]
-        found = known[domain]
-        if not any(space.is_empty(d) for d in found):
-            parts |= {NodePart(name, s): d for s, d in zip(SIDES, found, strict=True)}
-    made = _Division.of(graph, cut, parts, space)
-    return Divided(made.result(), {part: made.names[part] for part in made.parts})
+        if domain not in halves_of:
+            halves_of[domain] = [part_of(domain, cut, side, space) for side in SIDES]
+        halves = halves_of[domain]
+        if not any(space.is_empty(d) for d in halves):
+            parts |= {NodePart(name, s): d for s, d in zip(SIDES, halves, strict=True)}
+    division = _Division.of(graph, cut, parts, space)
+    return Divided(division.result(), {part: division.names[part] for part in division.parts})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,9 +81,9 @@ class _Division:
         cls, graph: Graph, cut: Cut, parts: Mapping[NodePart, Domain], space: Space
     ) -> _Division:
         """Find out what is needed of each part, and what is read across."""
-        taken = Names(graph.nodes)
-        names = {p: taken.fresh(f"{p.node}.{p.side}") for p in parts}
-        made = cls(
+        used_names = Names(graph.nodes)
+        names = {p: used_names.fresh(f"{p.node}.{p.side}") for p in parts}
+        division = cls(
             graph=graph,
             cut=cut,
             space=space,
@@ -93,13 +93,13 @@ class _Division:
             copies={},
             known={},
         )
-        made._narrow()
-        made._join()
-        for (name, out), side in made.joined.items():
+        division._narrow()
+        division._join()
+        for (name, out), side in division.joined.items():
             if side is not None:
                 end = "last" if side == "early" else "first"
-                made.copies[name, out] = taken.fresh(f"{tensor_name(name, out)}.{end}")
-        return made
+                division.copies[name, out] = used_names.fresh(f"{tensor_name(name, out)}.{end}")
+        return division
 
     def _is_divided(self, name: str) -> bool:
         return NodePart(name, "early") in self.names
@@ -120,15 +120,15 @@ class _Division:
     def _narrow(self) -> None:
         """Cut the parts down to what is read of them."""
         levels = dict.fromkeys(self.parts, _NOTHING)
-        waiting = [(Domain(()), _edge(output)) for output in self.graph.outputs]
+        worklist = [(Domain(()), _edge(output)) for output in self.graph.outputs]
         for node, domain in self._others():
-            waiting += _reads(node, domain)
-        while waiting:
-            sink, edge = waiting.pop()
+            worklist += _reads(node, domain)
+        while worklist:
+            sink, edge = worklist.pop()
             for part, level in self._needs(sink, edge):
                 if level > levels[part]:
                     levels[part] = level
-                    waiting += _reads(self.graph.nodes[part.node], self._at_level(part, level))
+                    worklist += _reads(self.graph.nodes[part.node], self._at_level(part, level))
         self.parts = {p: self._at_level(p, n) for p, n in levels.items() if n != _NOTHING}
 
     def _at_level(self, part: NodePart, level: int) -> Domain:
@@ -139,18 +139,18 @@ class _Division:
 
     def _join(self) -> None:
         """Find what is read across, and how far."""
-        found: dict[OutputPort, dict[CutSide, int]] = {}
+        crossing: dict[OutputPort, dict[CutSide, int]] = {}
         for sink, edge in self._plain_reads():
             needs = dict(self._needs(sink, edge))
             if len(needs) > 1:
-                levels = found.setdefault((edge.source, edge.out), dict.fromkeys(SIDES, 0))
+                levels = crossing.setdefault((edge.source, edge.out), dict.fromkeys(SIDES, 0))
                 for part, level in needs.items():
                     levels[part.side] = max(levels[part.side], level)
-        for output, levels in found.items():
-            near = (
+        for output, levels in crossing.items():
+            adjacent = (
                 s for s in SIDES if levels[s] == _NEXT and self._is_long(NodePart(output[0], s))
             )
-            self.joined[output] = next(near, None)
+            self.joined[output] = next(adjacent, None)
 
     def _is_long(self, part: NodePart) -> bool:
         """Whether a part has more than the point next to the cut."""
@@ -186,11 +186,11 @@ class _Division:
         key = sink, side, entry
         if key not in self.known:
             where = conjunction(sink.where, self.cut.touches(side, entry))
-            there = Domain(sink.dims, where)
-            if self.space.is_empty(there):
+            touched = Domain(sink.dims, where)
+            if self.space.is_empty(touched):
                 self.known[key] = _NOTHING
             else:
-                beside = self.space.implies(there, self.cut.stays_beside(side, entry))
+                beside = self.space.implies(touched, self.cut.stays_beside(side, entry))
                 self.known[key] = _NEXT if beside else _ALL
         return self.known[key]
 
@@ -214,8 +214,8 @@ class _Division:
         merged = isinstance(node.op, Merge) and bool(outs)
         for side in self._apart(node) if merged else SIDES:
             if (part := NodePart(node.name, side)) in self.parts:
-                made = self._rewritten(node, self.parts[part])
-                yield replace(made, name=self.names[part])
+                rewritten = self._rewritten(node, self.parts[part])
+                yield replace(rewritten, name=self.names[part])
         for out in outs:
             yield from self._copy(node, out)
             yield self._more(node) if merged else self._merge(node, out)
@@ -281,16 +281,16 @@ class _Division:
         side = self.joined[node.name, 0]
         if side is None:
             return self._rewritten(node, domain)
-        rest = self._rewritten(node, self.parts[NodePart(node.name, other_side(side))])
-        assert isinstance(rest.op, Merge)
+        remaining = self._rewritten(node, self.parts[NodePart(node.name, other_side(side))])
+        assert isinstance(remaining.op, Merge)
         guard = self.cut.on(other_side(side))
         inputs = [
             replace(e, guard=self.space.simplify(conjunction(e.guard, guard), domain))
-            for e in rest.inputs
+            for e in remaining.inputs
         ]
-        op = replace(rest.op, targets=(*rest.op.targets, identity(domain)))
+        op = replace(remaining.op, targets=(*remaining.op.targets, identity(domain)))
         inputs.append(self._writer(node, 0, side, domain))
-        return replace(rest, op=op, domain=domain, inputs=tuple(inputs))
+        return replace(remaining, op=op, domain=domain, inputs=tuple(inputs))
 
     def _rewritten(self, node: Node, domain: Domain) -> Node:
         """A node at some of its points, reading parts."""
@@ -299,13 +299,13 @@ class _Division:
         if not isinstance(node.op, Merge):
             inputs = tuple(self._read(domain, edge) for edge in node.inputs)
             return replace(node, domain=domain, inputs=inputs)
-        found = [
+        branches = [
             (branch, target)
             for edge, target in zip(node.inputs, node.op.targets, strict=True)
             for branch in self._branches(domain, edge)
         ]
-        op = replace(node.op, targets=tuple(target for _, target in found))
-        return replace(node, op=op, domain=domain, inputs=tuple(edge for edge, _ in found))
+        op = replace(node.op, targets=tuple(target for _, target in branches))
+        return replace(node, op=op, domain=domain, inputs=tuple(edge for edge, _ in branches))
 
     def _read(self, sink: Domain, edge: Edge) -> Edge:
         """The same read, of the part that it touches, or of both as one tensor.

@@ -50,12 +50,12 @@ def held_by_branches(graph: Graph) -> Reduced:
     """What does not vary with some dimensions, but has a ``cond`` that does; by node."""
     names = conditional(graph)
     varying = values(graph) if names else {}
-    found = {
+    invariant_dims = {
         name: tuple(d for d in graph.nodes[name].domain.dims if d not in varying[name])
         for name in graph.nodes
         if name in names
     }
-    return {name: dims for name, dims in found.items() if dims}
+    return {name: dims for name, dims in invariant_dims.items() if dims}
 
 
 # ---------------------------------------------------------------- which dimensions stay
@@ -63,13 +63,13 @@ def held_by_branches(graph: Graph) -> Reduced:
 
 def _kept(graph: Graph, space: Space) -> Dims:
     """The dimensions that each node keeps."""
-    more: dict[str, tuple[str, ...]] = {}
+    forced: dict[str, tuple[str, ...]] = {}
     while True:
-        kept = needed(graph, more)
-        again = {n: d for n, d in _unstated(graph, kept, space) if n not in more}
-        if not again:
+        kept = needed(graph, forced)
+        added = {n: d for n, d in _unstated(graph, kept, space) if n not in forced}
+        if not added:
             break
-        more |= again
+        forced |= added
     return kept
 
 
@@ -88,34 +88,36 @@ def _regrown(graph: Graph, kept: Dims) -> tuple[Graph, Dims]:
 
     Readers that are reduced themselves get one of their own.
     """
-    nodes, found = dict(graph.nodes), dict(kept)
+    nodes, dims_of = dict(graph.nodes), dict(kept)
     for name in _only_large(graph, kept):
         node = nodes[name]
         reads = [(r, k) for r in nodes.values() for k, e in enumerate(r.inputs) if e.source == name]
-        few = [(r, k) for r, k in reads if not _has(graph, r.inputs[k], found[r.name])]
-        if len(few) == len(reads):
+        reduced_readers = [
+            (r, k) for r, k in reads if not _has(graph, r.inputs[k], dims_of[r.name])
+        ]
+        if len(reduced_readers) == len(reads):
             continue
-        found[name] = node.domain.dims
-        if few:
+        dims_of[name] = node.domain.dims
+        if reduced_readers:
             once = _free(f"{name}.once", nodes)
-            found[once] = kept[name]
-            for reader, slot in few:
+            dims_of[once] = kept[name]
+            for reader, slot in reduced_readers:
                 own = nodes[reader.name]
                 edge = replace(own.inputs[slot], source=once)
                 inputs = (*own.inputs[:slot], edge, *own.inputs[slot + 1 :])
                 nodes[reader.name] = replace(own, inputs=inputs)
             nodes = _before(nodes, name, replace(node, name=once))
-    return replace(graph, nodes=nodes), found
+    return replace(graph, nodes=nodes), dims_of
 
 
 def _before(nodes: dict[str, Node], name: str, node: Node) -> dict[str, Node]:
     """The nodes with one more, before that of a name."""
-    found: dict[str, Node] = {}
+    ordered: dict[str, Node] = {}
     for other, old in nodes.items():
         if other == name:
-            found[node.name] = node
-        found[other] = old
-    return found
+            ordered[node.name] = node
+        ordered[other] = old
+    return ordered
 
 
 def _only_large(graph: Graph, kept: Dims) -> list[str]:
@@ -143,8 +145,8 @@ def _copied_where_needed(graph: Graph, varying: Dims) -> Graph:
     branches = conditional(graph)
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
-        held = kept[name] != varying[name] and name not in branches
-        if held and is_computed(node) and len(node.types) == 1 and is_work(node.op):
+        needs_copy = kept[name] != varying[name] and name not in branches
+        if needs_copy and is_computed(node) and len(node.types) == 1 and is_work(node.op):
             once = _free(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
             edge = Edge(source=once, entries=identity(node.domain))

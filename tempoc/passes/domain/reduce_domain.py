@@ -51,21 +51,23 @@ class ReduceDomain:
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
         graph = _without_equals(read_from_wider(graph, space), context)
-        graph, lost = reduce_invariant(graph, space)
-        graph, cut = shorten(_without_equals(graph, context), space)
+        graph, lost_dims = reduce_invariant(graph, space)
+        graph, shortened = shorten(_without_equals(graph, context), space)
         graph = _without_equals(graph, context)
-        once = {
-            n: f"the same for all {' and '.join(dims)}, computed once" for n, dims in lost.items()
+        invariant = {
+            n: f"the same for all {' and '.join(dims)}, computed once"
+            for n, dims in lost_dims.items()
         }
-        ends = {
-            n: f"computed at {show_domain(d)} only: nobody reads the rest" for n, d in cut.items()
+        trimmed = {
+            n: f"computed at {show_domain(d)} only: nobody reads the rest"
+            for n, d in shortened.items()
         }
-        held = {
+        conditional = {
             n: f"the same for all {' and '.join(dims)}, but computed only where its branch is taken"
             for n, dims in held_by_branches(graph).items()
         }
-        for found in (once, ends, held):
-            self._remark(graph, found, context)
+        for messages in (invariant, trimmed, conditional):
+            self._remark(graph, messages, context)
         return before if graph == before else graph
 
     def _remark(self, graph: Graph, found: Mapping[str, str], context: PassContext) -> None:
@@ -85,11 +87,11 @@ class ReduceDomain:
 
 def _without_equals(graph: Graph, context: PassContext) -> Graph:
     """The graph without merges that are one value everywhere, copies and what is dead then."""
-    found = forward_equal_branches(graph)
-    for name, node in found.nodes.items():
+    forwarded = forward_equal_branches(graph)
+    for name, node in forwarded.nodes.items():
         if node is not graph.nodes[name]:
             message = (
                 f"all equations of `{name}` give one value: read from `{node.inputs[0].source}`"
             )
             context.remarks.add(ReduceDomain.name, message, node.spans[-1] if node.spans else None)
-    return drop_dead(forward_copies(found))
+    return drop_dead(forward_copies(forwarded))

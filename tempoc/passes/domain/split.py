@@ -56,11 +56,11 @@ class SplitLoops:
             return graph
         for dim in graph.universe.dims:
             for _ in range(_ROUNDS):
-                found = next(_gains(graph, dim.name, context.space), None)
-                if found is None:
+                gain = next(_gains(graph, dim.name, context.space), None)
+                if gain is None:
                     break
-                _say(graph, found, context)
-                graph = drop_dead(found.graph)
+                _say(graph, gain, context)
+                graph = drop_dead(gain.graph)
         return graph
 
 
@@ -78,25 +78,31 @@ def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
     proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
     if not thresholds(graph, dim, graph.nodes, proofs):
         return
-    able = divisible(graph)
+    splittable = divisible(graph)
     for cycle in recurrences(graph, dim, space):
-        around_it: tuple[str, ...] = ()
+        loop: tuple[str, ...] = ()
         for at in thresholds(graph, dim, cycle, proofs):
             cut = Cut(dim=dim, at=at)
-            around_it = around_it or around(graph, dim, cycle, able)
+            loop = loop or around(graph, dim, cycle, splittable)
             for side in SIDES:
-                half = _half(graph, around_it, cut, side, space, able)
-                left = {n for part in recurrences(half, dim, space) for n in part}
-                hopes = [half.nodes[n] for n in cycle if n in half.nodes and n not in left]
-                hopes = [n for n in hopes if _crosses(graph.nodes[n.name], cut, space)]
-                if any(_computes(n) for n in hopes):
-                    free = _free(half, dim, space, able)
-                    made = divided(graph, [n for n in around_it if n in able], cut, space)
-                    stars = _paying(made, free, side, dim, space)
-                    freed = [n for n in hopes if made.names.get(NodePart(n.name, side)) in stars]
+                half = _half(graph, loop, cut, side, space, splittable)
+                still_cyclic = {n for part in recurrences(half, dim, space) for n in part}
+                candidates = [
+                    half.nodes[n] for n in cycle if n in half.nodes and n not in still_cyclic
+                ]
+                candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
+                if any(_computes(n) for n in candidates):
+                    free = _free(half, dim, space, splittable)
+                    division = divided(graph, [n for n in loop if n in splittable], cut, space)
+                    vectorized = _paying(division, free, side, dim, space)
+                    freed = [
+                        n
+                        for n in candidates
+                        if division.names.get(NodePart(n.name, side)) in vectorized
+                    ]
                     if any(_computes(n) for n in freed):
                         names = tuple(n.name for n in freed if _computes(n))
-                        yield _Gain(cut, side, made.graph, names)
+                        yield _Gain(cut, side, division.graph, names)
 
 
 def _paying(made: Divided, free: Sequence[str], side: CutSide, dim: str, space: Space) -> set[str]:
@@ -138,15 +144,15 @@ def _half(
         if not space.is_empty(domain):
             nodes[name] = replace(node, domain=domain)
     for name, node in nodes.items():
-        kept = [
+        slots = [
             slot
             for slot, edge in enumerate(node.inputs)
             if edge.source in nodes and _is_taken(node.domain, edge.guard, space)
         ]
         op = node.op
         if isinstance(op, Merge):
-            op = replace(op, targets=tuple(op.targets[slot] for slot in kept))
-        inputs = tuple(node.inputs[slot] for slot in kept)
+            op = replace(op, targets=tuple(op.targets[slot] for slot in slots))
+        inputs = tuple(node.inputs[slot] for slot in slots)
         nodes[name] = replace(node, op=op, inputs=inputs)
     return replace(graph, nodes=nodes, outputs=())
 
@@ -161,25 +167,25 @@ def _is_taken(domain: Domain, guard: Expr, space: Space) -> bool:
 def _free(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ...]:
     """The nodes of which all points along a dimension can be computed at once."""
     nodes = [n for n in graph.nodes.values() if is_computed(n)]
-    stars = [n.name for n in nodes if n.name in able]
-    while stars:
-        starred = {n: replace(graph.nodes[n], vector=(dim,)) for n in stars}
-        trial = replace(graph, nodes={**graph.nodes, **starred})
-        found = held_up(trial, space)
-        if not found or not any(s in found for s in stars):
-            return () if found else tuple(stars)
-        stars = [s for s in stars if s not in found]
+    vectorized = [n.name for n in nodes if n.name in able]
+    while vectorized:
+        trial_nodes = {n: replace(graph.nodes[n], vector=(dim,)) for n in vectorized}
+        trial = replace(graph, nodes={**graph.nodes, **trial_nodes})
+        unschedulable = held_up(trial, space)
+        if not unschedulable or not any(s in unschedulable for s in vectorized):
+            return () if unschedulable else tuple(vectorized)
+        vectorized = [s for s in vectorized if s not in unschedulable]
     return ()
 
 
 def _say(graph: Graph, gain: _Gain, context: PassContext) -> None:
     """Say what was cut, and why."""
-    here, there = (gain.cut.on(s) for s in SIDES)
-    free, rest = (here, there) if gain.side == "early" else (there, here)
+    early, late = (gain.cut.on(s) for s in SIDES)
+    vectorized, looped = (early, late) if gain.side == "early" else (late, early)
     heads = [n for n in gain.freed if "." not in n] or gain.freed
     shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
     message = (
-        f"{show_expr(free)} is computed apart from {show_expr(rest)}: there {shown} "
+        f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there {shown} "
         f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
     )
     spans = graph.nodes[heads[0]].spans

@@ -27,14 +27,14 @@ Domains = dict[str, Domain]
 
 def shorten(graph: Graph, space: Space) -> tuple[Graph, Domains]:
     """The graph with shorter domains, and these by node."""
-    whole: dict[str, None] = {}
+    full: dict[str, None] = {}
     while True:
-        shorter = _shorter(graph, space, whole)
+        shorter = _shorter(graph, space, full)
         parts = _parts(graph, shorter)
-        more = [n for p in parts if _separates(graph, p, shorter, space) for n in p]
-        if not more:
+        separating = [n for p in parts if _separates(graph, p, shorter, space) for n in p]
+        if not separating:
             break
-        whole |= dict.fromkeys(more)
+        full |= dict.fromkeys(separating)
     if not shorter:
         return graph, {}
     nodes = {name: _shortened(graph, node, shorter, space) for name, node in graph.nodes.items()}
@@ -44,14 +44,16 @@ def shorten(graph: Graph, space: Space) -> tuple[Graph, Domains]:
 def _shorter(graph: Graph, space: Space, whole: dict[str, None]) -> Domains:
     """The domains that could be shorter, in node order."""
     boxes = wanted(graph, space, whole)
-    found: Domains = {}
+    shorter: Domains = {}
     for name, node in graph.nodes.items():
         if name in whole or is_outward(node) or name not in boxes:
             continue
-        left = part(node.domain, boxes[name])
-        if left != node.domain and not space.implies(node.domain, left.where):
-            found[name] = Domain(left.dims, space.simplify(left.where, Domain(left.dims)))
-    return found
+        trimmed = part(node.domain, boxes[name])
+        if trimmed != node.domain and not space.implies(node.domain, trimmed.where):
+            shorter[name] = Domain(
+                trimmed.dims, space.simplify(trimmed.where, Domain(trimmed.dims))
+            )
+    return shorter
 
 
 def _parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
@@ -74,8 +76,8 @@ def _separates(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Sp
     gain = 0
     for reader, source in _at_one_point(graph):
         if reader.name in names or source.name in names:
-            there, here = (shorter.get(n.name, n.domain) for n in (source, reader))
-            gain += alike(there, here) - alike(source.domain, reader.domain)
+            source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
+            gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
     return gain < 0
 
 

@@ -47,11 +47,11 @@ class Fuse:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with groups."""
         graph = drop_dead(_one_domain_each(graph, context.space))
-        kept = kept_sources(graph)
+        unsinkable = kept_sources(graph)
         units = [
             n.name
             for n in graph.nodes.values()
-            if is_computed(n) and (n.name in kept or not is_cheap(n.op))
+            if is_computed(n) and (n.name in unsinkable or not is_cheap(n.op))
         ]
         islands = Islands.alone(graph, units, dependences(graph, context.space))
         for a, b in self.candidates(islands, together(graph)):
@@ -88,22 +88,22 @@ def _one_domain_each(graph: Graph, space: Space) -> Graph:
     That is the first of which all ranges can be read that nodes with these points compute at once;
     if there is none, each keeps its own.
     """
-    alike: dict[Domain, dict[Domain, None]] = {}
+    equal_domains: dict[Domain, dict[Domain, None]] = {}
     vectors: dict[Domain, dict[tuple[str, ...], None]] = {}
     for node in graph.nodes.values():
         own = node.domain
         if own not in vectors:
-            first = next((d for d in alike if _is_same(d, own, space)), own)
-            alike.setdefault(first, {})[own] = None
+            first = next((d for d in equal_domains if _is_same(d, own, space)), own)
+            equal_domains.setdefault(first, {})[own] = None
         vectors.setdefault(own, {}).update({node.vector: None} if node.vector else {})
-    spelled: dict[Domain, Domain] = {}
-    for domains in alike.values():
-        at_once = dict.fromkeys(v for d in domains for v in vectors[d])
-        best = (d for d in domains if all(ranges(d, v, space) is not None for v in at_once))
+    canonical: dict[Domain, Domain] = {}
+    for domains in equal_domains.values():
+        vector_dims = dict.fromkeys(v for d in domains for v in vectors[d])
+        best = (d for d in domains if all(ranges(d, v, space) is not None for v in vector_dims))
         chosen = next(best, None)
-        spelled |= {d: d if chosen is None else chosen for d in domains}
+        canonical |= {d: d if chosen is None else chosen for d in domains}
     nodes = {
-        name: replace(node, domain=own) if (own := spelled[node.domain]) != node.domain else node
+        name: replace(node, domain=own) if (own := canonical[node.domain]) != node.domain else node
         for name, node in graph.nodes.items()
     }
     return replace(graph, nodes=nodes)
@@ -116,20 +116,22 @@ def _is_same(a: Domain, b: Domain, space: Space) -> bool:
 def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, ...]:
     """The groups in the order in which they may run, named after the tensors they make."""
     order = topological(graph)
-    found: dict[str, list[str]] = {}
+    members_of: dict[str, list[str]] = {}
     for name in order:
         if is_computed(graph.nodes[name]):
-            found.setdefault(homes[name], []).append(name)
-    inward: dict[str, list[Dependence]] = {n: [] for members in found.values() for n in members}
+            members_of.setdefault(homes[name], []).append(name)
+    inward: dict[str, list[Dependence]] = {
+        n: [] for members in members_of.values() for n in members
+    }
     for d in dependences(graph, space):
         inward[d.sink].append(d)
     readers = _readers(graph)
     taken: set[str] = set()
     groups = []
-    for members in found.values():
-        run = ordered(members, inward)
+    for members in members_of.values():
+        sequence = ordered(members, inward)
         # Without an order there is none for the program either: scheduling says so, and why.
-        for part in [(m,) for m in members] if run is None else [run]:
+        for part in [(m,) for m in members] if sequence is None else [sequence]:
             name = _name(graph, part, readers, taken)
             taken.add(name)
             groups.append(Group(name=name, members=part))
@@ -138,10 +140,10 @@ def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, .
 
 def _readers(graph: Graph) -> dict[str, list[str]]:
     """For each node who reads it; a result has no reader, which is none of its group either."""
-    found = {name: [use.reader for use in uses] for name, uses in users(graph).items()}
+    readers = {name: [use.reader for use in uses] for name, uses in users(graph).items()}
     for output in graph.outputs:
-        found[output.source].append("")
-    return found
+        readers[output.source].append("")
+    return readers
 
 
 def _name(
@@ -149,16 +151,21 @@ def _name(
 ) -> str:
     """The last member that is a tensor of the source, else what names that others read share, or
     the last of these."""
-    made = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
-    whole = [m for m in made if "." not in m]
+    computed = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
+    tensors = [m for m in computed if "." not in m]
     inside = {*members}
-    read = {m for m in made if not inside.issuperset(readers[m])}
-    best = [m for m in whole if m in read] or whole or [m for m in made if m in read] or made
-    name = "" if whole else _shared(best)
-    wish = best[-1] if name in ("", *graph.nodes) else name
-    number, free = 2, wish
+    read = {m for m in computed if not inside.issuperset(readers[m])}
+    best = (
+        [m for m in tensors if m in read]
+        or tensors
+        or [m for m in computed if m in read]
+        or computed
+    )
+    name = "" if tensors else _shared(best)
+    preferred = best[-1] if name in ("", *graph.nodes) else name
+    number, free = 2, preferred
     while free in taken:
-        free, number = f"{wish}.{number}", number + 1
+        free, number = f"{preferred}.{number}", number + 1
     return free
 
 

@@ -83,14 +83,14 @@ class Nests:
         return self._reaches(a, b, dim) and self._reaches(b, a, dim)
 
     def _reaches(self, start: str, end: str, dim: str) -> bool:
-        seen, waiting = {start}, [start]
-        while waiting:
-            name = waiting.pop()
+        seen, worklist = {start}, [start]
+        while worklist:
+            name = worklist.pop()
             for d in self.touching[name]:
                 along = all(0 in s or k == dim for k, s in d.signs)
                 if along and d.sink == name and d.source not in seen:
                     seen.add(d.source)
-                    waiting.append(d.source)
+                    worklist.append(d.source)
         return end in seen
 
     def _own(self, a: str, b: str) -> list[Dependence]:
@@ -137,15 +137,15 @@ class Nests:
         if cycle.ways is None:
             names = self._listed(cycle.members)
             needs = [dict(d.signs) for d in self._inside(names, level.carried)]
-            gone = {d for d, _ in level.carried}
+            outer_dims = {d for d, _ in level.carried}
             cycle.ways = {}
             for dim in self.dims[names[0]]:
-                if dim in gone or not all(dim in self.dims[n] for n in names):
+                if dim in outer_dims or not all(dim in self.dims[n] for n in names):
                     continue
-                found = [signs.get(dim, ANY) for signs in needs]
+                along = [signs.get(dim, ANY) for signs in needs]
                 for forward in (1, -1):
-                    if all(-forward not in s for s in found):
-                        cycle.ways[dim, forward] = any(s == {forward} for s in found)
+                    if all(-forward not in s for s in along):
+                        cycle.ways[dim, forward] = any(s == {forward} for s in along)
         return cycle.ways
 
     # -------------------------------------------------------------- joins
@@ -244,16 +244,16 @@ class Nests:
         self, names: Sequence[str], carried: tuple[DimDirection, ...], apart: tuple[str, ...] = ()
     ) -> list[Dependence]:
         """The dependences among some statements that no loop carries, but those among ``apart``."""
-        known = {*names}
-        found = [
+        members = {*names}
+        dependences = [
             d
             for name in names
             for d in self.touching[name]
-            if d.sink == name and d.source in known
+            if d.sink == name and d.source in members
             if not (apart and d.sink in apart and d.source in apart)
         ]
-        found += [d for name in names if name not in apart for d in self.own[name]]
-        return [d for d in found if not any(_is_strict(d, way) for way in carried)]
+        dependences += [d for name in names if name not in apart for d in self.own[name]]
+        return [d for d in dependences if not any(_is_strict(d, way) for way in carried)]
 
     def _cycle(self, level: _Level, a: str, b: str) -> int:
         """What is in a cycle with two if they are one, themselves included."""
@@ -262,13 +262,13 @@ class Nests:
 
     def _listed(self, members: int) -> list[str]:
         """The statements that there still are."""
-        found: list[str] = []
+        names: list[str] = []
         members &= self.alive
         while members:
             last = members & -members
-            found.append(self.names[last.bit_length() - 1])
+            names.append(self.names[last.bit_length() - 1])
             members ^= last
-        return found
+        return names
 
 
 def _is_strict(d: Dependence, way: DimDirection) -> bool:

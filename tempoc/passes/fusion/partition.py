@@ -156,5 +156,5 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
     needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
-    found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
-    return found | {name: (f"turn {name}",) for name in outward}
+    purposes_of = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
+    return purposes_of | {name: (f"turn {name}",) for name in outward}

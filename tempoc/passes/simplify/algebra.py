@@ -57,12 +57,12 @@ class Algebra:
         """The graph after these nodes were looked at, in order, and what came of them again."""
         work = _Work.on(graph, context)
         for name in names:
-            waiting = [name]
+            worklist = [name]
             for _ in range(_ROUNDS):
-                if not waiting:
+                if not worklist:
                     break
-                made = work.rewrite(waiting.pop(), self.exact)
-                waiting += made
+                changed = work.rewrite(worklist.pop(), self.exact)
+                worklist += changed
         return work.result()
 
 
@@ -74,13 +74,13 @@ def _concerned(before: Graph, after: Graph) -> list[str]:
     changed = [n for name, n in after.nodes.items() if before.nodes.get(name) is not n]
     gone = [n for name, n in before.nodes.items() if name not in after.nodes]
     replaced = [before.nodes[n.name] for n in changed if n.name in before.nodes]
-    found = dict.fromkeys(n.name for n in changed)
-    less = (e.source for n in (*gone, *replaced) for e in n.inputs)
-    found.update(dict.fromkeys(name for name in less if name in after.nodes))
-    reads = users(after) if found else {}
+    affected = dict.fromkeys(n.name for n in changed)
+    lost_operands = (e.source for n in (*gone, *replaced) for e in n.inputs)
+    affected.update(dict.fromkeys(name for name in lost_operands if name in after.nodes))
+    reads = users(after) if affected else {}
     for _ in range(2):
-        found.update(dict.fromkeys(use.reader for name in list(found) for use in reads[name]))
-    return [name for name in after.nodes if name in found]
+        affected.update(dict.fromkeys(use.reader for name in list(affected) for use in reads[name]))
+    return [name for name in after.nodes if name in affected]
 
 
 @cache
@@ -103,7 +103,7 @@ class _Work:
     def on(cls, graph: Graph, context: PassContext) -> _Work:
         """All nodes as they are."""
         nodes = dict(graph.nodes)
-        counts = {name: len(found) for name, found in users(graph).items()}
+        counts = {name: len(node_uses) for name, node_uses in users(graph).items()}
         for output in graph.outputs:
             counts[output.source] += 1
         own = replace(graph, nodes=nodes)
@@ -114,21 +114,21 @@ class _Work:
         node = self.nodes[name]
         view = Match(self.graph, self.nodes, node, self.context.space, self.uses)
         for row in _rows(type(node.op), exact):
-            found = row.attempt(view)
-            if found is None:
+            rewrite = row.attempt(view)
+            if rewrite is None:
                 continue
             span = node.spans[0] if node.spans else None
             self.context.remarks.add("algebra", f"`{name}`: {row.name}", span)
-            after = replace(node, op=found.op, inputs=found.edges)
+            after = replace(node, op=rewrite.op, inputs=rewrite.edges)
             self.nodes[name] = after
             self.count(node, -1)
-            for made in (*view.made, after):
-                self.uses.setdefault(made.name, 0)
-            for made in (*view.made, after):
-                self.count(made, 1)
+            for new_node in (*view.made, after):
+                self.uses.setdefault(new_node.name, 0)
+            for new_node in (*view.made, after):
+                self.count(new_node, 1)
             names = [m.name for m in view.made]
             self.placed.setdefault(name, []).extend(names)
-            return [*([] if isinstance(found.op, Copy) else [name]), *reversed(names)]
+            return [*([] if isinstance(rewrite.op, Copy) else [name]), *reversed(names)]
         return []
 
     def count(self, node: Node, by: int) -> None:

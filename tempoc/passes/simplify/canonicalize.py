@@ -55,6 +55,6 @@ class Canonicalize:
             if graph == start:
                 break
         if len(graph.nodes) < count:
-            gone = count - len(graph.nodes)
-            context.remarks.add(self.name, f"removed {gone} of {count} nodes")
+            removed = count - len(graph.nodes)
+            context.remarks.add(self.name, f"removed {removed} of {count} nodes")
         return graph

@@ -72,8 +72,8 @@ def _number(nodes: dict[str, Node], node: Node) -> Op | None:
         return None
     folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
     # Meanings give dtypes without weakness: only what survives the trip through the type is folded.
-    (again,) = folded.evaluate((), {})
-    return folded if again.dtype == result.dtype else None
+    (reevaluated,) = folded.evaluate((), {})
+    return folded if reevaluated.dtype == result.dtype else None
 
 
 def _index(nodes: dict[str, Node], node: Node) -> Op | None:
@@ -99,8 +99,8 @@ def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> Expr | None:
     edge = node.inputs[slot]
     source = nodes[edge.source]
     if isinstance(source.op, Literal):
-        whole = type(source.op.value) is int and source.op.dtype is DType.I32
-        return Const(int(source.op.value)) if whole else None
+        is_integer = type(source.op.value) is int and source.op.dtype is DType.I32
+        return Const(int(source.op.value)) if is_integer else None
     if isinstance(source.op, IndexValue):
         return at_entries(source.op.expr, source.domain, edge.entries)
     return None

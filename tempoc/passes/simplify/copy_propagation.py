@@ -49,9 +49,9 @@ def _fixed(node: Node) -> bool:
 
 
 def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    met: set[str] = set()
-    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
-        met.add(copy.name)
+    visited: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in visited:
+        visited.add(copy.name)
         original = copy.inputs[0]
         entries = compose(edge.entries, copy.domain.dims, original.entries, graph.universe)
         if entries is None:
@@ -61,16 +61,16 @@ def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
 
 
 def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    met: set[str] = set()
-    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
-        met.add(copy.name)
+    visited: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in visited:
+        visited.add(copy.name)
         original = copy.inputs[0]
         source = graph.nodes[original.source]
         same = source.domain.dims == copy.domain.dims
-        here = original.entries == identity(source.domain)
+        at_own_point = original.entries == identity(source.domain)
         at_once = source.vector or copy.vector
-        alike = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
-        if not (same and here and alike and is_computed(source)):
+        same_vectors = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
+        if not (same and at_own_point and same_vectors and is_computed(source)):
             break
         edge = replace(edge, source=original.source, out=original.out)
     return edge

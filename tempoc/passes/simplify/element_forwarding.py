@@ -33,18 +33,20 @@ def forward_elements(graph: Graph) -> Graph:
     elements = {n.name: n for n in graph.nodes.values() if _is_element(graph, n)}
     if not elements:
         return graph
-    maker = _ElementNodes(graph, elements)
+    builder = _ElementNodes(graph, elements)
     for name, node in graph.nodes.items():
         if is_computed(node) and not isinstance(node.op, Merge):
-            inputs = tuple(maker.read(e, node) for e in node.inputs)
+            inputs = tuple(builder.read(e, node) for e in node.inputs)
             node = node if inputs == node.inputs else replace(node, inputs=inputs)
-        maker.nodes[name] = node
+        builder.nodes[name] = node
     outputs = []
     for o in graph.outputs:
         edge = Edge(source=o.source, out=o.out, entries=o.entries, span=o.span)
-        found = maker.read(edge, None)
-        outputs.append(replace(o, source=found.source, out=found.out, entries=found.entries))
-    return replace(graph, nodes=maker.nodes, outputs=tuple(outputs))
+        forwarded = builder.read(edge, None)
+        outputs.append(
+            replace(o, source=forwarded.source, out=forwarded.out, entries=forwarded.entries)
+        )
+    return replace(graph, nodes=builder.nodes, outputs=tuple(outputs))
 
 
 def _is_element(graph: Graph, node: Node) -> bool:
@@ -59,8 +61,8 @@ def _is_element(graph: Graph, node: Node) -> bool:
     others = operand_type(graph, edge).shape[1:]
     if rest != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
         return False
-    fresh = [d for d in node.domain.dims if d not in source.domain.dims]
-    return len(fresh) == 1 and isinstance(sub(first, Sym(fresh[0])), Const)
+    new_dims = [d for d in node.domain.dims if d not in source.domain.dims]
+    return len(new_dims) == 1 and isinstance(sub(first, Sym(new_dims[0])), Const)
 
 
 @dataclass(slots=True)
@@ -90,10 +92,10 @@ class _ElementNodes:
             return edge  # arrays of other points would be kept for an element each
         key = (node.name, domain, vector, edge.entries)
         if key not in self.made:
-            made = self.element(node, edge, points)
-            made = replace(made, name=self.free(node.name), domain=domain, vector=vector)
-            self.nodes[made.name] = made
-            self.made[key] = made.name
+            element = self.element(node, edge, points)
+            element = replace(element, name=self.free(node.name), domain=domain, vector=vector)
+            self.nodes[element.name] = element
+            self.made[key] = element.name
         return replace(edge, source=self.made[key], out=0, entries=identity(domain))
 
     def moves(self, dim: str, entry: Entry) -> bool:
@@ -123,7 +125,7 @@ class _ElementNodes:
 
     def free(self, name: str) -> str:
         """A name that no node has."""
-        found, number = f"{name}.at", 2
-        while found in self.graph.nodes or found in self.nodes:
-            found, number = f"{name}.at{number}", number + 1
-        return found
+        fresh, number = f"{name}.at", 2
+        while fresh in self.graph.nodes or fresh in self.nodes:
+            fresh, number = f"{name}.at{number}", number + 1
+        return fresh

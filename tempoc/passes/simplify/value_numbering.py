@@ -35,23 +35,23 @@ def merge_duplicates(graph: Graph) -> Graph:
     """Redirect the uses of duplicates to the first of each class; the others are then dead."""
     classes = _classes(graph)
     first: dict[int, str] = {}
-    to: dict[tuple[str, int], tuple[str, int]] = {}
-    spans: dict[str, Node] = {}
+    replacements: dict[tuple[str, int], tuple[str, int]] = {}
+    merged_spans: dict[str, Node] = {}
     for name, node in graph.nodes.items():
-        keeper = first.setdefault(classes[name], name)
-        if keeper == name:
+        representative = first.setdefault(classes[name], name)
+        if representative == name:
             continue
         for out in range(len(node.types)):
-            to[name, out] = (keeper, out)
-        kept = spans.get(keeper, graph.nodes[keeper])
-        more = tuple(s for s in node.spans if s not in kept.spans)
-        spans[keeper] = replace(kept, spans=kept.spans + more)
-    if not to:
+            replacements[name, out] = (representative, out)
+        first_node = merged_spans.get(representative, graph.nodes[representative])
+        more = tuple(s for s in node.spans if s not in first_node.spans)
+        merged_spans[representative] = replace(first_node, spans=first_node.spans + more)
+    if not replacements:
         return graph
-    merged = replace(graph, nodes={**graph.nodes, **spans})
-    left = redirect(merged, to)
-    gone = {name for name, _ in to}
-    return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in gone})
+    merged = replace(graph, nodes={**graph.nodes, **merged_spans})
+    left = redirect(merged, replacements)
+    duplicates = {name for name, _ in replacements}
+    return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in duplicates})
 
 
 def _classes(graph: Graph) -> dict[str, int]:
@@ -79,10 +79,10 @@ def _classes(graph: Graph) -> dict[str, int]:
             operands = tuple(sorted(zip(operands, places[name], strict=True)))
         return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
 
-    waiting = dict.fromkeys(members)
-    while waiting:
+    worklist = dict.fromkeys(members)
+    while worklist:
         moved: list[str] = []
-        for number in waiting:
+        for number in worklist:
             if len(members[number]) == 1:
                 continue
             parts: dict[ValueKey, list[str]] = {}
@@ -94,7 +94,7 @@ def _classes(graph: Graph) -> dict[str, int]:
                 members[fresh] = part
                 classes.update(dict.fromkeys(part, fresh))
                 moved += part
-        waiting = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
+        worklist = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
     return classes
 
 
@@ -110,13 +110,13 @@ def _about(need: BranchCondition) -> ValueKey:
 def _start(node: Node) -> ValueKey:
     """All that must agree besides the operands' sources."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
-    given = node.name if own else ""
+    unique = node.name if own else ""
     if _is_unordered(node):
         places = tuple(sorted(_places(node)))
-        return (given, node.op.name, node.domain, node.vector, node.types, places)
+        return (unique, node.op.name, node.domain, node.vector, node.types, places)
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
-    return (given, repr(node.op), node.domain, node.vector, node.types, accesses)
+    return (unique, repr(node.op), node.domain, node.vector, node.types, accesses)
 
 
 def _is_unordered(node: Node) -> bool:

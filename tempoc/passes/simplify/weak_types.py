@@ -26,9 +26,9 @@ def settle_numbers(graph: Graph, space: Space) -> Graph:
     weak = [n for n in graph.nodes.values() if isinstance(n.op, Literal) and n.op.weak]
     if not weak:
         return graph
-    uses, shown = users(graph), {o.source for o in graph.outputs}
+    uses, output_sources = users(graph), {o.source for o in graph.outputs}
     for node in weak:
-        if node.name in shown:
+        if node.name in output_sources:
             continue
         strong = _strong(graph.nodes[node.name])
         after = replace(graph, nodes={**graph.nodes, strong.name: strong})

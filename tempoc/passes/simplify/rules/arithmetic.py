@@ -27,8 +27,8 @@ def _add_zero(v: Match) -> Rewrite | None:
     for slot in (0, 1):
         number = v.number(1 - slot)
         exact = number == 0 and (not v.result.dtype.is_float or not _is(number, 0))
-        if exact and v.operand(slot).dtype is v.result.dtype and (found := v.same(slot)):
-            return found
+        if exact and v.operand(slot).dtype is v.result.dtype and (rewrite := v.same(slot)):
+            return rewrite
     return None
 
 
@@ -56,8 +56,8 @@ def _minus_one(v: Match) -> Rewrite | None:
     for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
         if v.number(1 - slot) != -1:
             continue
-        kept = v.operand(slot)
-        if (kept.dtype, kept.shape) == (v.result.dtype, v.result.shape):
+        operand = v.operand(slot)
+        if (operand.dtype, operand.shape) == (v.result.dtype, v.result.shape):
             return Rewrite(edges=(v.node.inputs[slot],), op=one.Negative())
     return None
 
@@ -231,9 +231,9 @@ def _asked_twice(v: Match) -> Rewrite | None:
         inner = v.inner(k + 1, Select)
         if inner is None or inner.edges[0] != condition or v.operand(k + 1).shape != v.result.shape:
             continue
-        kept = inner.edges[k + 1]
-        edges = (condition, kept, values[1]) if k == 0 else (condition, values[0], kept)
-        if kept != value:
+        branch = inner.edges[k + 1]
+        edges = (condition, branch, values[1]) if k == 0 else (condition, values[0], branch)
+        if branch != value:
             return Rewrite(edges=edges, op=v.op)
     return None
 

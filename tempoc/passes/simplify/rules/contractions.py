@@ -36,8 +36,8 @@ def _found(letters: Spelling, edges: tuple[Edge, ...]) -> Rewrite:
 def _plain_product(v: Match) -> Rewrite | None:
     """A matrix product that is spelled out."""
     assert isinstance(v.op, Einsum)
-    found = _found(_spelled(v), v.node.inputs)
-    return found if isinstance(found.op, MatMul) else None
+    rewrite = _found(_spelled(v), v.node.inputs)
+    return rewrite if isinstance(rewrite.op, MatMul) else None
 
 
 def _with(letters: Spelling, slot: int, term: str) -> Spelling:
@@ -179,9 +179,9 @@ def _summed_products(v: Match) -> Rewrite | None:
         terms.append("".join(names[d] for d in read[1]) + term)
     if not all(c in "".join(terms) for c in names.values()):
         return None
-    whole = "".join(names.values()) + letters.result
-    axes = axes_of(v.op.axes, len(whole))
-    result = "".join(c for k, c in enumerate(whole) if k not in axes)
+    all_letters = "".join(names.values()) + letters.result
+    axes = axes_of(v.op.axes, len(all_letters))
+    result = "".join(c for k, c in enumerate(all_letters) if k not in axes)
     return _found(Spelling(tuple(terms), result), tuple(edges))
 
 
@@ -205,8 +205,8 @@ def read_at(v: Match, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | 
     if any(n in ranging for e in v.type_of(read).shape for n in symbols(e)):
         return None
     met = tuple(d for e in read.entries for d in symbols(e) if d in ranging)
-    found = Edge(source=read.source, out=read.out, entries=entries, span=edge.span)
-    return found, met
+    composed = Edge(source=read.source, out=read.out, entries=entries, span=edge.span)
+    return composed, met
 
 
 _LINEAR: tuple[type[Op], ...] = (two.Multiply, two.Divide, *CONTRACTIONS)
@@ -215,9 +215,9 @@ _LINEAR: tuple[type[Op], ...] = (two.Multiply, two.Divide, *CONTRACTIONS)
 def _common_factor(v: Match) -> Rewrite | None:
     """Two terms of a sum with a factor in common, also where another term stands between."""
     x, y = v.node.inputs
-    together = _factored(v, x, y)
-    if together is not None:
-        return Rewrite(edges=v.nodes[together.source].inputs, op=v.nodes[together.source].op)
+    factored = _factored(v, x, y)
+    if factored is not None:
+        return Rewrite(edges=v.nodes[factored.source].inputs, op=v.nodes[factored.source].op)
     if not isinstance(v.op, two.Add):
         return None
     for part, term in ((x, y), (y, x)):
@@ -225,9 +225,9 @@ def _common_factor(v: Match) -> Rewrite | None:
         if inner is None or not inner.here:
             continue
         for k in (1, 0):
-            together = _factored(v, inner.edges[k], term)
-            if together is not None:
-                return Rewrite(edges=(inner.edges[1 - k], together), op=two.Add())
+            factored = _factored(v, inner.edges[k], term)
+            if factored is not None:
+                return Rewrite(edges=(inner.edges[1 - k], factored), op=two.Add())
     return None
 
 

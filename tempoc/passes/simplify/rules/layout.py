@@ -159,9 +159,9 @@ def _spread_anyway(v: Match) -> Rewrite | None:
                 edges[slot] = v.make(Literal(value=full.value, dtype=full.dtype))
         else:
             continue
-        found = _smaller(v, tuple(edges))
-        if found is not None:
-            return found
+        rewrite = _smaller(v, tuple(edges))
+        if rewrite is not None:
+            return rewrite
         edges[slot] = edge
     return _smaller(v, _all_spread(v))
 
@@ -203,16 +203,16 @@ def _reduced_transpose(v: Match) -> Rewrite | None:
     assert isinstance(inner.op, Transpose)
     ndim = v.operand(0).ndim
     order, axes = inner.op.order(ndim), axes_of(v.op.axes, ndim)
-    kept = [order[k] for k in range(ndim) if k not in axes]
-    if kept != sorted(kept):
+    remaining = [order[k] for k in range(ndim) if k not in axes]
+    if remaining != sorted(remaining):
         return None
     return Rewrite(edges=inner.edges, op=type(v.op)(axes=tuple(sorted(order[a] for a in axes))))
 
 
 def _reduced_spread(v: Match) -> Rewrite | None:
     """A greatest or least element of many that are alike."""
-    found = unspread(v)
-    return None if found is None else Rewrite(edges=(found,), op=v.op)
+    operand = unspread(v)
+    return None if operand is None else Rewrite(edges=(operand,), op=v.op)
 
 
 def unspread(v: Match) -> Edge | None:
@@ -227,8 +227,8 @@ def unspread(v: Match) -> Edge | None:
     axes = [a for a in axes_of(v.op.axes, len(shape)) if small[a] == ONE != shape[a]]
     if not axes or not all(v.facts.holds(compare(">=", shape[a], ONE)) for a in axes):
         return None
-    wanted = tuple(ONE if k in axes else e for k, e in enumerate(shape))
-    return v.make(BroadcastTo(shape=wanted), *inner.edges)
+    target = tuple(ONE if k in axes else e for k, e in enumerate(shape))
+    return v.make(BroadcastTo(shape=target), *inner.edges)
 
 
 def reduced_one(v: Match) -> Rewrite | None:

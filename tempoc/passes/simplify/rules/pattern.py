@@ -154,12 +154,12 @@ class Match:
         here = edge.entries == identity(inner.domain)
         if not single and (alone or not here):
             return None
-        found = self.seen(inner, edge)
-        if found is None:
+        substituted = self.seen(inner, edge)
+        if substituted is None:
             return None
-        op, edges = found
-        whole = here and inner.domain == self.node.domain
-        return Inner(node=inner, op=op, edges=edges, alone=single, here=whole)
+        op, edges = substituted
+        same_point = here and inner.domain == self.node.domain
+        return Inner(node=inner, op=op, edges=edges, alone=single, here=same_point)
 
     def seen(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
         """A node's operator and operands, in terms of the point of who reads it by ``edge``."""
@@ -203,18 +203,20 @@ class Match:
         return self.make(Literal(value=value, dtype=self.result.dtype))
 
     def _domain(self, op: Op, edges: tuple[Edge, ...]) -> Domain:
-        here = self.node.domain
+        own = self.node.domain
         if not edges and not any(True for _ in expressions(op)):
             return Domain(())
         named = [n for e in edges for entry in e.entries for n in symbols(entry)]
         named += [n for e in edges for x in self.type_of(e).shape for n in symbols(x)]
         named += [n for e in expressions(op) for n in symbols(e)]
         dims = self.graph.universe.ordered(tuple(named))
-        if dims == here.dims or any(d not in here.dims for d in dims):
-            return here
-        fewer = self.space.project(here, dims)
-        outside = (self.space.outside(fewer, e.entries, self.nodes[e.source].domain) for e in edges)
-        return here if any(outside) else fewer
+        if dims == own.dims or any(d not in own.dims for d in dims):
+            return own
+        projected = self.space.project(own, dims)
+        outside = (
+            self.space.outside(projected, e.entries, self.nodes[e.source].domain) for e in edges
+        )
+        return own if any(outside) else projected
 
     def undo(self) -> None:
         """Forget what was made."""
@@ -238,9 +240,9 @@ class RewriteRule:
     def attempt(self, view: Match) -> Rewrite | None:
         """What it finds, if that has the type of the node."""
         try:
-            found = self.find(view)
-            if found is not None and self._fits(view, found):
-                return found
+            rewrite = self.find(view)
+            if rewrite is not None and self._fits(view, rewrite):
+                return rewrite
         except OperandError:
             pass
         view.undo()
@@ -288,9 +290,9 @@ def _moved(value: object, at: Mapping[str, Expr]) -> object:
 
 def fewer(a: Shape, b: Shape) -> bool:
     """Whether a shape plainly has fewer elements: its extents are some of the other's."""
-    have, rest = [e for e in a if e != ONE], [e for e in b if e != ONE]
+    have, remaining = [e for e in a if e != ONE], [e for e in b if e != ONE]
     for e in have:
-        if e not in rest:
+        if e not in remaining:
             return False
-        rest.remove(e)
-    return bool(rest)
+        remaining.remove(e)
+    return bool(remaining)

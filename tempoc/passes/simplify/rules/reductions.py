@@ -132,10 +132,10 @@ def _sum_of_placed(v: Match) -> Rewrite | None:
     assert isinstance(steps, Slice)
     ndim = v.result.ndim
     order = tuple(k + 1 if k < axis else 0 if k == axis else k for k in range(ndim))
-    turned = rows if axis == 0 else v.make(Transpose(axes=order), rows)
+    transposed = rows if axis == 0 else v.make(Transpose(axes=order), rows)
     widths = list(node.op.widths)
     widths[axis] = (steps.lo, sub(v.result.shape[axis], steps.hi))
-    return Rewrite(edges=(turned,), op=Pad(widths=tuple(widths)))
+    return Rewrite(edges=(transposed,), op=Pad(widths=tuple(widths)))
 
 
 def _placed_by(node: Node, dim: str) -> int | None:
@@ -172,8 +172,8 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
         return None
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
     ranging = tuple(d for d, e in at.items() if isinstance(e, Slice))
-    every = tuple(range(len(ranging)))
-    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != every:
+    leading = tuple(range(len(ranging)))
+    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != leading:
         return None
     x, positions = (read_at(v, edge, read) for read in node.inputs)
     if x is None or positions is None or x[1] != ranging or positions[1] != ranging:
@@ -182,8 +182,8 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
         return None
     rows, axis = x[0], axis_of(node.op.axis, node.types[0].ndim)
     if axis:
-        before, rest = [len(every) + k for k in range(axis)], v.type_of(rows).ndim
-        rows = v.make(Transpose(axes=(*before, *every, *range(len(every) + axis, rest))), rows)
+        before, rank = [len(leading) + k for k in range(axis)], v.type_of(rows).ndim
+        rows = v.make(Transpose(axes=(*before, *leading, *range(len(leading) + axis, rank))), rows)
     op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
     return Rewrite(edges=(rows, positions[0]), op=replace(op, axis=axis))
 

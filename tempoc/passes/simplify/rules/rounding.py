@@ -63,10 +63,12 @@ def _inverse_root(v: Match) -> Rewrite | None:
 
 def _sigmoid(v: Match) -> Rewrite | None:
     """``1 / (1 + exp(-x))``."""
-    below = v.inner(1, two.Add, alone=True) if v.number(0) == 1 else None
-    for edge, other in zip(below.edges, below.edges[::-1], strict=True) if below else ():
-        grown = v.behind(edge, one.Exp)
-        negated = v.behind(grown.edges[0], one.Negative) if grown else None
+    denominator = v.inner(1, two.Add, alone=True) if v.number(0) == 1 else None
+    for edge, other in (
+        zip(denominator.edges, denominator.edges[::-1], strict=True) if denominator else ()
+    ):
+        exponential = v.behind(edge, one.Exp)
+        negated = v.behind(exponential.edges[0], one.Negative) if exponential else None
         if negated is not None and constant(v, other) == 1:
             return Rewrite(edges=negated.edges, op=one.Sigmoid())
     return None
@@ -172,11 +174,11 @@ def _log_of_quotient(v: Match) -> Rewrite | None:
     if inner is None:
         return None
     for k in (0,) if isinstance(inner.op, two.Divide) else (0, 1):
-        grown = v.behind(inner.edges[k], one.Exp)
-        if grown is not None:
-            rest = v.make(one.Log(), inner.edges[1 - k])
+        exponential = v.behind(inner.edges[k], one.Exp)
+        if exponential is not None:
+            log = v.make(one.Log(), inner.edges[1 - k])
             op = two.Subtract() if isinstance(inner.op, two.Divide) else two.Add()
-            return Rewrite(edges=(grown.edges[0], rest), op=op)
+            return Rewrite(edges=(exponential.edges[0], log), op=op)
     return None
 
 

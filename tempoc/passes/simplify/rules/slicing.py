@@ -69,11 +69,11 @@ def _index_axis(v: Match) -> Rewrite | None:
         case Transpose():
             order = inner.op.order(v.operand(0).ndim)
             entries = [v.op.entries[order.index(k)] for k in range(len(order))]
-            kept = [k for k in order if isinstance(entries[k], tuple)]
+            remaining = [k for k in order if isinstance(entries[k], tuple)]
             part = SpatialIndex(entries=tuple(entries))
-            if kept == sorted(kept):
+            if remaining == sorted(remaining):
                 return Rewrite(edges=(edge,), op=part)
-            axes = tuple(sorted(kept).index(k) for k in kept)
+            axes = tuple(sorted(remaining).index(k) for k in remaining)
             return Rewrite(edges=(v.make(part, edge),), op=Transpose(axes=axes))
         case ExpandDims():
             axis = axis_of(inner.op.axis, v.operand(0).ndim)
@@ -195,10 +195,10 @@ def _joined_parts(v: Match) -> Rewrite | None:
     """Neighbouring parts of one tensor, joined again."""
     assert isinstance(v.op, Concat)
     axis = axis_of(v.op.axis, v.result.ndim)
-    found: list[tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None] = []
+    parts: list[tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None] = []
     for slot in range(len(v.node.inputs)):
-        found.append(_part_of(v, slot, axis))
-    for k, (a, b) in enumerate(pairwise(found)):
+        parts.append(_part_of(v, slot, axis))
+    for k, (a, b) in enumerate(pairwise(parts)):
         if a is None or b is None or a[0] != b[0] or a[2] != b[2]:
             continue
         (start, count, step), (second, more, by) = a[1], b[1]
@@ -206,8 +206,8 @@ def _joined_parts(v: Match) -> Rewrite | None:
         if step == by == 1 and follows:
             part = (start, add(count, more), 1)
             op = SpatialIndex(entries=(*a[2][:axis], part, *a[2][axis + 1 :]))
-            whole = v.make(op, a[0])
-            edges = (*v.node.inputs[:k], whole, *v.node.inputs[k + 2 :])
+            joined = v.make(op, a[0])
+            edges = (*v.node.inputs[:k], joined, *v.node.inputs[k + 2 :])
             return Rewrite(edges=edges, op=v.op)
     return None
 
@@ -250,11 +250,11 @@ def _stacked_points(v: Match) -> Rewrite | None:
             return None
         first = first or inner.edges[0]
         entries, shape = inner.op.entries, v.type_of(inner.edges[0]).shape
-        rest = [n for n in range(len(entries)) if n != axis]
+        other_axes = [n for n in range(len(entries)) if n != axis]
         plain = inner.edges[0] == first and len(entries) == v.result.ndim
         if not plain or entries[axis] != Const(k):
             return None
-        if not all(_is_whole(v, entries[n], shape[n]) for n in rest):
+        if not all(_is_whole(v, entries[n], shape[n]) for n in other_axes):
             return None
     assert first is not None
     exact = same_shape(v.type_of(first).shape, v.result.shape, v.facts)
