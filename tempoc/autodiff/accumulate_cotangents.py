@@ -11,7 +11,7 @@ from functools import reduce
 
 from tempoc.autodiff.invert_reads import contributions
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
-from tempoc.autodiff.transpose_read import Contribution, Reading, sent
+from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
 from tempoc.base.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
@@ -26,11 +26,11 @@ MAX_CELLS = 12
 CotangentPart = tuple[Expr, list[Contribution]]
 
 
-def gather(
+def accumulate(
     growing: GraphBuilder,
     held: Node,
     source: Domain,
-    readings: list[Reading],
+    readings: list[OperandCotangent],
     seeds: int,
     spans: tuple[Span, ...],
 ) -> None:
@@ -58,7 +58,7 @@ def _assemble(
 ) -> None:
     """Put the sums of some cells into the graph, as one node."""
     if len(cells) == 1:
-        _fill(growing, held, held.domain, cells[0][1], spans)
+        _sum_contributions(growing, held, held.domain, cells[0][1], spans)
         return
     own_point = identity(held.domain)
     edges: list[Edge] = []
@@ -68,7 +68,7 @@ def _assemble(
             conjunction(held.domain.where, where), Domain(held.domain.dims)
         )
         branch = replace(held, name=name, domain=Domain(held.domain.dims, full))
-        _fill(growing, branch, branch.domain, inside, spans)
+        _sum_contributions(growing, branch, branch.domain, inside, spans)
         edges.append(Edge(source=name, entries=own_point, guard=where))
     merge = Merge(targets=(own_point,) * len(edges))
     growing.nodes[held.name] = replace(held, op=merge, inputs=tuple(edges), spans=spans)
@@ -105,7 +105,7 @@ def _cells(
     return cells
 
 
-def _fill(
+def _sum_contributions(
     growing: GraphBuilder,
     node: Node,
     domain: Domain,
@@ -116,7 +116,7 @@ def _fill(
     build = PointBuild(growing=growing, domain=domain, prefix=node.name, spans=spans)
     c, type = build.calculus, node.types[0]
     one = c.number(1.0, type.dtype, type.shape)
-    _sum(growing, node, build, [one if p.reading is None else sent(build, p) for p in parts])
+    _sum(growing, node, build, [one if p.reading is None else transpose(build, p) for p in parts])
 
 
 def _sum(growing: GraphBuilder, node: Node, build: PointBuild, terms: list[Term]) -> None:

@@ -20,7 +20,7 @@ from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic.walk import symbols
 
 
-def guarded(
+def zero_outside_branch(
     build: PointBuild,
     graph: Graph,
     needed: Mapping[str, tuple[BranchCondition, ...]],
@@ -37,11 +37,11 @@ def guarded(
     named_dims = [n for e in edge.entries for n in symbols(e)]
     summed = any(d not in named_dims for d in node.domain.dims)
     for need in reversed([n for n in conditions if n not in operand_conditions]):
-        part = _only(build, need, part, summed)
+        part = _select_branch(build, need, part, summed)
     return part
 
 
-def _only(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
+def _select_branch(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
     """The term where the need is there, else 0.
 
     What many points share is not repeated before, and products that are `summed` over points stay
@@ -50,18 +50,18 @@ def _only(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Te
     c = build.calculus
     if x.handle is None:
         one = c.number(x.number or 0.0, x.type.dtype)
-        return c.spread(_chosen(build, need, one), x.shape)
+        return c.spread(_conditional(build, need, one), x.shape)
     node = build.growing.nodes[edge_of(x).source]
     at_own_point = edge_of(x).entries == identity(node.domain)
     if at_own_point and isinstance(node.op, BroadcastTo):
-        return c.spread(_only(build, need, build.read(node.inputs[0]), summed), x.shape)
+        return c.spread(_select_branch(build, need, build.read(node.inputs[0]), summed), x.shape)
     if at_own_point and isinstance(node.op, Einsum) and summed:
-        operands = [_only(build, need, build.read(e), False) for e in node.inputs]
+        operands = [_select_branch(build, need, build.read(e), False) for e in node.inputs]
         return c.op(node.op, *operands)
-    return _chosen(build, need, x)
+    return _conditional(build, need, x)
 
 
-def _chosen(build: PointBuild, need: BranchCondition, x: Term) -> Term:
+def _conditional(build: PointBuild, need: BranchCondition, x: Term) -> Term:
     c = build.calculus
     zero = c.number(0.0, x.type.dtype, x.shape)
     a, b = (x, zero) if need.holds else (zero, x)

@@ -16,7 +16,7 @@ from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.build import identity
 
 
-def named(graph: Graph, made: Collection[str], asked: Collection[str]) -> Graph:
+def take_copy_names(graph: Graph, made: Collection[str], asked: Collection[str]) -> Graph:
     """New nodes (``made``) take the shorter names of their copies at the same points, which go.
 
     Copies are new, too, or tensors of the source (``asked``), whose names and places are the best.

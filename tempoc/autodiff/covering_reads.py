@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
-from tempoc.autodiff.transpose_read import Reading
+from tempoc.autodiff.transpose_read import OperandCotangent
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.indexing import getitem
@@ -31,14 +31,16 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import extent
 
 
-def widened(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str) -> Reading | None:
+def read_full_range(
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+) -> OperandCotangent | None:
     """The reading with slices for the entries that are not the point at hand.
 
     `None` if there is no such entry, or how much is read depends on a length that varies.
     """
     space, sink = growing.space, reading.sink
     pairs = list(zip(reading.dims, reading.entries, strict=True))
-    covers = {d: _wide(space, sink, d, e) for d, e in pairs if e != Sym(d)}
+    covers = {d: _covering_slice(space, sink, d, e) for d, e in pairs if e != Sym(d)}
     slices = {d: e for d, e in covers.items() if e is not None}
     if not covers or len(slices) < len(covers):
         return None
@@ -48,7 +50,9 @@ def widened(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
         maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
         for own_extent, source_extent in zip(own, reading.shape, strict=True)
     ]
-    index: list[IndexPart] = [_picked(space, sink, e, slices[d]) for d, e in pairs if d in slices]
+    index: list[IndexPart] = [
+        _index_into(space, sink, e, slices[d]) for d, e in pairs if d in slices
+    ]
     op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in own)))
     shape = (*(sub(e.hi, e.lo) for e in slices.values()), *extents)
     full_read = Term(TensorType(reading.term.type.dtype, shape), None)
@@ -59,7 +63,7 @@ def widened(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
     return None if entries == reading.entries else replace(reading, entries=entries, term=term)
 
 
-def _wide(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
+def _covering_slice(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
     """All that any of the readers read of a dimension, as a slice without steps."""
     first, stop = (
         (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, Const(1)))
@@ -72,7 +76,7 @@ def _wide(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
     return None
 
 
-def _picked(space: Space, sink: Domain, entry: Entry, wide: Slice) -> IndexPart:
+def _index_into(space: Space, sink: Domain, entry: Entry, wide: Slice) -> IndexPart:
     """What is read, as an index into the axis of all that is."""
     if not isinstance(entry, Slice):
         return sub(entry, wide.lo)

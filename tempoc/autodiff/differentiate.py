@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
-from tempoc.autodiff.cotangent_names import named
+from tempoc.autodiff.cotangent_names import take_copy_names
 from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
-from tempoc.autodiff.trim_domains import tighten
+from tempoc.autodiff.trim_domains import trim_to_demand
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Copy, StopGradient
@@ -39,7 +39,7 @@ def differentiate(graph: Graph, space: Space) -> Graph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GradientJob:
     """Placeholders expanded together: by `wrt`, through the nodes of `active`."""
 
     losses: tuple[Edge, ...]
@@ -57,7 +57,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         raise DiagnosticError(errors.itself(pending[0].spans[0]))
     job = ready[0]
     for other in ready[1:]:
-        job = _joined(job, other) or job
+        job = _merged_job(job, other) or job
     growing = GraphBuilder(
         graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
     )
@@ -82,7 +82,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
     live = _without_dead(graph, growing)
     new_nodes = dict.fromkeys(name for name in live.nodes if name not in graph.nodes)
-    return named(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
+    return take_copy_names(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
 
 
 def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
@@ -90,7 +90,7 @@ def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
     original = list(graph.nodes)
     needed = reachable(replace(graph, nodes=growing.nodes), original)
     nodes = {k: v for k, v in growing.nodes.items() if k in needed}
-    tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
+    trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
     needed = reachable(replace(graph, nodes=nodes), original)  # branches may be gone
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
@@ -100,15 +100,15 @@ def _target(node: Node) -> Edge:
     return node.inputs[node.op.losses + node.op.wrt]
 
 
-def _job(graph: Graph, node: Node) -> Job:
+def _job(graph: Graph, node: Node) -> GradientJob:
     assert isinstance(node.op, Gradient)
     losses, wrt = node.inputs[: node.op.losses], node.inputs[node.op.losses :]
     names = tuple(dict.fromkeys(e.source for e in wrt))
-    active = _active(graph, tuple(e.source for e in losses), names)
-    return Job(losses=losses, wrt=names, active=active, placeholders=(node,))
+    active = _active_nodes(graph, tuple(e.source for e in losses), names)
+    return GradientJob(losses=losses, wrt=names, active=active, placeholders=(node,))
 
 
-def _joined(a: Job, b: Job) -> Job | None:
+def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
     """Both at once, if neither's tensors stand in the other's way."""
     same = [(e.source, e.out) for e in a.losses] == [(e.source, e.out) for e in b.losses]
     between = any(x in a.active for x in b.wrt if x not in a.wrt) or any(
@@ -116,7 +116,7 @@ def _joined(a: Job, b: Job) -> Job | None:
     )
     if not same or between:
         return None
-    return Job(
+    return GradientJob(
         losses=a.losses,
         wrt=tuple(dict.fromkeys((*a.wrt, *b.wrt))),
         active=a.active | b.active,
@@ -124,7 +124,7 @@ def _joined(a: Job, b: Job) -> Job | None:
     )
 
 
-def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
+def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
     """The nodes on the ways from the losses back to what is differentiated by."""
     readers: dict[str, list[str]] = {}
     seen = dict.fromkeys(losses)

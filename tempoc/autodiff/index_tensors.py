@@ -41,7 +41,7 @@ COMPARISONS: dict[str, Callable[[], Op]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranging:
+class IndexTensors:
     """Axes `0`, `1`, ... of results run over the slices of these dimensions, in this order."""
 
     calculus: Calculus

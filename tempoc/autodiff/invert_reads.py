@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from tempoc.autodiff import errors
-from tempoc.autodiff.covering_reads import widened
+from tempoc.autodiff.covering_reads import read_full_range
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
-from tempoc.autodiff.transpose_read import Contribution, Reading, sent
+from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
@@ -27,13 +27,13 @@ from tempoc.symbolic.walk import symbols
 
 
 def contributions(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution]:
     """What a tensor with this domain gets through a read."""
     if growing.space.is_empty(reading.sink):
         return []
-    for variant in _ways(growing, reading, source, prefix):
-        exact = _exactly(growing, variant, source, prefix)
+    for variant in _read_variants(growing, reading, source, prefix):
+        exact = _exact_contributions(growing, variant, source, prefix)
         if exact is not None:
             return exact
         if _has_slices(growing, variant.sink, variant.entries, source):
@@ -44,12 +44,12 @@ def contributions(
     raise DiagnosticError(errors.other_lengths(reading.spans, bound, universe.outer(bound)[0]))
 
 
-def _ways(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
-) -> Iterator[Reading]:
+def _read_variants(
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+) -> Iterator[OperandCotangent]:
     """The read as it is, then one of all that any of its points read, then by all points."""
     yield reading
-    wide = widened(growing, reading, source, prefix)
+    wide = read_full_range(growing, reading, source, prefix)
     if wide is None:
         return
     yield wide
@@ -57,23 +57,23 @@ def _ways(
     yield replace(wide, sink=Domain(wide.sink.dims), term=build.everywhere(wide.term))
 
 
-def _exactly(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
+def _exact_contributions(
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution] | None:
     """The same, if slices say it; `None` if they do not."""
-    reading = _settled(growing, reading, source, prefix)
+    reading = _at_fixed_lengths(growing, reading, source, prefix)
     inverses = _readers(growing, reading.sink, reading.entries, source)
     if inverses is not None:
         return [Contribution(where=p.where, reading=reading, inverse=p) for p in inverses]
-    for middle, inner, on in _between(growing, reading, source):
+    for middle, inner, on in _intermediate_tensors(growing, reading, source):
         first = _readers(growing, inner.sink, inner.entries, middle)
         if first is None:
             continue
         parts: list[Contribution] = []
         for piece in first:
-            term, domain = _through(growing, inner, piece, middle, prefix)
+            term, domain = _intermediate_cotangent(growing, inner, piece, middle, prefix)
             outer = replace(reading, sink=domain, term=term, entries=on)
-            outer_parts = _exactly(growing, outer, source, prefix)
+            outer_parts = _exact_contributions(growing, outer, source, prefix)
             if outer_parts is None:
                 break
             parts += outer_parts
@@ -82,7 +82,9 @@ def _exactly(
     return None
 
 
-def _settled(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str) -> Reading:
+def _at_fixed_lengths(
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+) -> OperandCotangent:
     """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
     if _has_slices(growing, reading.sink, reading.entries, source):
         return reading
@@ -112,8 +114,8 @@ def _has_slices(
     return not loses_lengths(growing.space.universe, sink, entries, source)
 
 
-def _through(
-    growing: GraphBuilder, inner: Reading, piece: Inverse, middle: Domain, prefix: str
+def _intermediate_cotangent(
+    growing: GraphBuilder, inner: OperandCotangent, piece: Inverse, middle: Domain, prefix: str
 ) -> tuple[Term, Domain]:
     """What the tensor in between gets, and where it gets that."""
     space = growing.space
@@ -121,14 +123,16 @@ def _through(
     domain = space.intersect(middle, domain)
     build = PointBuild(growing=growing, domain=domain, prefix=prefix, spans=inner.spans)
     part = Contribution(where=piece.where, reading=inner, inverse=piece)
-    return sent(build, part), domain
+    return transpose(build, part), domain
 
 
-InvertedRead = tuple[Domain, Reading, tuple[Entry, ...]]
+InvertedRead = tuple[Domain, OperandCotangent, tuple[Entry, ...]]
 """A domain in between, how the readers read it, and how it reads the source."""
 
 
-def _between(growing: GraphBuilder, reading: Reading, source: Domain) -> Iterator[InvertedRead]:
+def _intermediate_tensors(
+    growing: GraphBuilder, reading: OperandCotangent, source: Domain
+) -> Iterator[InvertedRead]:
     """Without one dimension that the read does not name, then with the source's dimensions."""
     space, sink = growing.space, reading.sink
     named = [n for e in reading.entries for n in symbols(e)]

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.autodiff.accumulate_cotangents import gather
-from tempoc.autodiff.branch_gradients import guarded
+from tempoc.autodiff.accumulate_cotangents import accumulate
+from tempoc.autodiff.branch_gradients import zero_outside_branch
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
-from tempoc.autodiff.transpose_read import Reading
+from tempoc.autodiff.transpose_read import OperandCotangent
 from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.ops.control.cond import Cond
@@ -41,7 +41,7 @@ class Sweep:
     spans: tuple[Span, ...]
     needed: Mapping[str, tuple[BranchCondition, ...]]
     cotangents: dict[NodeOutput, str] = field(default_factory=dict)
-    readings: dict[NodeOutput, list[Reading]] = field(default_factory=dict)
+    readings: dict[NodeOutput, list[OperandCotangent]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -130,7 +130,7 @@ class Sweep:
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:
                 graph = self.growing.graph
-                part = guarded(build, graph, self.needed, node, slot, part)
+                part = zero_outside_branch(build, graph, self.needed, node, slot, part)
                 self.pass_on(node, edge, part, node.domain)
 
     def flows(self, edge: Edge) -> bool:
@@ -145,7 +145,7 @@ class Sweep:
         source, output = self.growing.nodes[edge.source], (edge.source, edge.out)
         self.want(output)
         self.readings.setdefault(output, []).append(
-            Reading(
+            OperandCotangent(
                 sink=sink,
                 entries=edge.entries,
                 dims=source.domain.dims,
@@ -162,4 +162,4 @@ class Sweep:
         held = self.growing.nodes[self.cotangents[output]]
         seeds = sum((e.source, e.out) == output for e in self.losses)
         readings = self.readings.get(output, [])
-        gather(self.growing, held, node.domain, readings, seeds, node.spans)
+        accumulate(self.growing, held, node.domain, readings, seeds, node.spans)

@@ -19,16 +19,16 @@ from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
-Taken = Callable[[Term], tuple[Term, tuple[str, ...]]]
+ElementSelector = Callable[[Term], tuple[Term, tuple[str, ...]]]
 
 
-def contracted(
+def as_contraction(
     build: PointBuild,
     sink: PointBuild,
     term: Term,
     by: Mapping[str, Entry],
     slices: int,
-    taken: Taken,
+    taken: ElementSelector,
 ) -> Term | None:
     """The sum of a product over the slices among `by`, which says where it is read.
 
@@ -47,7 +47,7 @@ def contracted(
     terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
     letters = {d: next(spare) for d in ranging}
-    holder = _holder(terms, result[:slices])
+    holder = _operand_with_axes(terms, result[:slices])
     if slices and holder is None:
         return None
     operands: list[Term] = []
@@ -55,14 +55,14 @@ def contracted(
     for k, (own, edge) in enumerate(zip(terms, node.inputs, strict=True)):
         if k == holder:
             first = "".join(sorted(own, key=lambda x: (result[:slices] + own).index(x)))
-            moved = _moved(sink, sink.read(edge), own, first)
+            moved = _transposed_operand(sink, sink.read(edge), own, first)
             if any(n in ranging for e in moved.shape[slices:] for n in symbols(e)):
                 return None  # readers differ in how much they sum
             picked, dims = taken(moved)
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        composed = _read(build.growing.space.universe, nodes, node, edge, by)
+        composed = _sliced_read(build.growing.space.universe, nodes, node, edge, by)
         if composed is None:
             return None
         operands.append(build.read(composed))
@@ -73,14 +73,14 @@ def contracted(
     return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result[slices:]}"), *operands)
 
 
-def _holder(terms: list[str], positions: str) -> int | None:
+def _operand_with_axes(terms: list[str], positions: str) -> int | None:
     """The one operand that has all these axes, each once."""
     having = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
     good = len(having) == 1 and all(terms[having[0]].count(x) == 1 for x in positions)
     return having[0] if good else None
 
 
-def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:
+def _transposed_operand(sink: PointBuild, x: Term, own: str, first: str) -> Term:
     """The operand with its axes in another order."""
     if own == first:
         return x
@@ -93,7 +93,7 @@ def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
     return (*slices, *nodes[edge.source].types[edge.out].shape)
 
 
-def _read(
+def _sliced_read(
     universe: Universe,
     nodes: Mapping[str, Node],
     node: Node,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tempoc.autodiff.index_tensors import Ranging
+from tempoc.autodiff.index_tensors import IndexTensors
 from tempoc.autodiff.node_builder import PointBuild, edge_of
-from tempoc.autodiff.sum_as_contraction import contracted
+from tempoc.autodiff.sum_as_contraction import as_contraction
 from tempoc.base.source import Span
 from tempoc.ops.definition.shapes import Shape, same
 from tempoc.ops.gradients.calculus import Term
@@ -44,7 +44,7 @@ from tempoc.symbolic.walk import extent, substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class OperandCotangent:
     """An operand and its cotangent: `entries` of a read from `sink`, at which `term` lives.
 
     `dims` are the dimensions of what is read, one for each entry; `shape` is its own shape.
@@ -63,23 +63,23 @@ class Contribution:
     """What a tensor gets from some of its readers, at the points where `where` holds."""
 
     where: Expr
-    reading: Reading | None
+    reading: OperandCotangent | None
     inverse: Inverse | None = None
 
 
-def sent(build: PointBuild, part: Contribution) -> Term:
+def transpose(build: PointBuild, part: Contribution) -> Term:
     """The contribution as a term at the points of `build`."""
     reading, inverse = part.reading, part.inverse
     assert reading is not None and inverse is not None
-    return _Sending(build=build, reading=reading, inverse=inverse).run()
+    return _Transposition(build=build, reading=reading, inverse=inverse).run()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sending:
+class _Transposition:
     """`sliced` dimensions of the sink are those over which the readers of a point range."""
 
     build: PointBuild
-    reading: Reading
+    reading: OperandCotangent
     inverse: Inverse
 
     @property
@@ -120,7 +120,7 @@ class _Sending:
         held = sink.calculus.held(self.reading.term)
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
         if self.inverse.exact:
-            contraction = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
+            contraction = as_contraction(self.build, sink, held, by, len(self.slices()), self.taken)
             if contraction is not None:
                 node = sink.growing.nodes[edge_of(held).source]
                 return self.counted(contraction, node.domain.dims)
@@ -219,17 +219,17 @@ class _Sending:
         return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries))
 
     def there(self, e: Expr) -> Expr:
-        """What an expression of the readers is at the source; see `_marked`."""
-        return substitute(e, self.points | {d: Sym(_marked(d)) for d in self.sliced})
+        """What an expression of the readers is at the source; see `_reader_dim`."""
+        return substitute(e, self.points | {d: Sym(_reader_dim(d)) for d in self.sliced})
 
     def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
         """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""
         low = self.there(entry.lo)
-        moving = [d for d in self.sliced if _marked(d) in symbols(low)]
+        moving = [d for d in self.sliced if _reader_dim(d) in symbols(low)]
         if len(moving) != 1 or not isinstance(low, (IndexSum, Sym)) or not self.inverse.exact:
             return None
         terms = low.terms if isinstance(low, IndexSum) else ((1, low),)
-        dim = Sym(_marked(moving[0]))
+        dim = Sym(_reader_dim(moving[0]))
         factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
             return None
@@ -298,7 +298,7 @@ class _Sending:
 
     def always(self, condition: Expr) -> bool:
         """Whether a condition holds for all readers that are gone through."""
-        if any(_marked(d) in symbols(condition) for d in self.sliced):
+        if any(_reader_dim(d) in symbols(condition) for d in self.sliced):
             return condition == TRUE
         return self.build.growing.space.implies(self.build.domain, condition)
 
@@ -310,10 +310,10 @@ class _Sending:
         """For each reader the place of the point at hand, wherever its slice begins."""
         return self.ranging(lead).value(floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step))
 
-    def ranging(self, lead: tuple[str, ...]) -> Ranging:
+    def ranging(self, lead: tuple[str, ...]) -> IndexTensors:
         """Makes terms with an axis for each of these dimensions of the readers."""
-        over = {_marked(d): self.sliced[d] for d in lead}
-        return Ranging(calculus=self.build.calculus, over=over)
+        over = {_reader_dim(d): self.sliced[d] for d in lead}
+        return IndexTensors(calculus=self.build.calculus, over=over)
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
         """For each reader the place of the point at hand in what it reads."""
@@ -327,7 +327,7 @@ class _Sending:
         return self.build.calculus.op(Arange(start=first, stop=stop, step=step))
 
 
-def _marked(dim: str) -> str:
+def _reader_dim(dim: str) -> str:
     """The name of a dimension of the readers that range over it.
 
     Dimensions of the source may have the same name.

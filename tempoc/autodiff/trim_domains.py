@@ -21,7 +21,7 @@ SWEEPS = 4
 """How often demand is carried around a cycle; nodes keep all their points if it still grows."""
 
 
-def tighten(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
+def trim_to_demand(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
     """Make the domains of the `new` nodes what their readers read."""
     _CotangentDemand(nodes=nodes, space=space, asked=dict.fromkeys(new, FALSE)).run(new)
 

@@ -1,13 +1,13 @@
-"""Tensors that are one and the same value, whatever the equation at hand says.
+"""Nodes with equal values at equal points, though their equations or domains differ.
 
     %a = matmul %w, %x : [b]           f32[3]        %a = matmul %w, %x : [b]    f32[3]
     %c = matmul %w, %x : [b | T >= 2]  f32[3]        %q = copy %a       : [b, t] f32[3]
     %d = copy %c       : [b, t | t != 0] f32[3]  ->
     %q = merge{targets=((b, 0), (b, t))} %a when t == 0, %d when t != 0 : [b, t] f32[3]
 
-Work that is done at some of the points at which another node does the same is read from there. A
-merge all of whose branches move one value, or its own at other points (``c[t] = c[t-1]``), is a
-copy of that value.
+A node whose domain is contained in that of a node with the same operator and operands is replaced
+by that node. A merge all of whose branches copy one value, or the merge's own value at other points
+(``c[t] = c[t-1]``), is a copy of that value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.cost import is_work
-from tempoc.passes.analysis.variance import is_outward
+from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -27,12 +27,12 @@ from tempoc.symbolic.expr import TRUE, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 
-def read_from_wider(graph: Graph, space: Space) -> Graph:
-    """Who reads a node at some points of another that computes the same reads the other."""
+def merge_contained_work(graph: Graph, space: Space) -> Graph:
+    """Replace each node by one that computes the same at all of its points and more."""
     same_value: dict[object, list[Node]] = {}
     written = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
     for node in graph.nodes.values():
-        if is_computed(node) and not is_outward(node) and is_work(node.op):
+        if is_computed(node) and not is_external(node) and is_work(node.op):
             reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
             same_value.setdefault(key, []).append(node)
@@ -54,22 +54,22 @@ def read_from_wider(graph: Graph, space: Space) -> Graph:
 
 
 def forward_equal_branches(graph: Graph) -> Graph:
-    """Merges of which each branch moves one and the same value become copies of it."""
+    """Replace merges whose branches all copy the same value by a copy of it."""
     nodes = dict(graph.nodes)
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
-            edge = _only_value(graph, node)
+            edge = _common_value(graph, node)
             if edge is not None:
                 nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
     return graph if nodes == dict(graph.nodes) else replace(graph, nodes=nodes)
 
 
-def _only_value(graph: Graph, merge: Node) -> Edge | None:
-    """The read that gives the merge's value at each of its points, if there is just one."""
+def _common_value(graph: Graph, merge: Node) -> Edge | None:
+    """The one read that gives the merge's value at each of its points, if there is one."""
     values: dict[tuple[object, ...], Edge] = {}
     own = []
     for branch in merge.inputs:
-        edge = _original(graph, merge, branch)
+        edge = _through_copies(graph, merge, branch)
         if edge.source == merge.name:
             own.append(edge)
         else:
@@ -89,8 +89,8 @@ def _only_value(graph: Graph, merge: Node) -> Edge | None:
     return replace(edge, guard=TRUE)
 
 
-def _original(graph: Graph, merge: Node, edge: Edge) -> Edge:
-    """The read behind copies."""
+def _through_copies(graph: Graph, merge: Node, edge: Edge) -> Edge:
+    """The read of the original, through copies."""
     visited = {merge.name}
     while edge.source not in visited:
         visited.add(edge.source)

@@ -1,4 +1,4 @@
-"""Sinking: what costs nothing to make is made where it is used, not kept and passed around.
+"""Sinking: rematerialize cheap nodes in each group that uses them, instead of storing them.
 
     %one = literal{...} : [] f32                 %one = literal{...} : [t] f32
     %y   = add %x, %one : [t] f32         ->     %y   = add %x, %one : [t] f32
@@ -23,7 +23,7 @@ from tempoc.symbolic.walk import substitute
 
 
 def is_sinkable(graph: Graph, edge: Edge) -> bool:
-    """Whether a read may make its own copy of what it reads."""
+    """Whether a reader may rematerialize what it reads."""
     points = not any(isinstance(e, Slice) for e in edge.entries)
     source = graph.nodes[edge.source]
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
@@ -31,8 +31,8 @@ def is_sinkable(graph: Graph, edge: Edge) -> bool:
     return points and same_value and is_cheap(source.op)
 
 
-def kept_sources(graph: Graph) -> set[str]:
-    """Cheap nodes that stay where they are all the same: written into a merge, sliced, output."""
+def unsinkable_sources(graph: Graph) -> set[str]:
+    """Cheap nodes that must be stored all the same: written into a merge, sliced, or outputs."""
     unsinkable = {o.source for o in graph.outputs if is_cheap(graph.nodes[o.source].op)}
     for node in graph.nodes.values():
         for edge in node.inputs:
@@ -47,7 +47,7 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
 
     A copy keeps the name of what it copies while that is free, then gets a number.
     """
-    unsinkable = kept_sources(graph)
+    unsinkable = unsinkable_sources(graph)
     homes = dict(groups)
     copies: dict[tuple[str, str, tuple[Entry, ...]], str] = {}
     used_names = {n for n in graph.nodes if n in homes}
@@ -84,7 +84,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> Node:
-    """A cheap node at the points of its reader."""
+    """A cheap node in the domain of its reader."""
     pairs = zip(source.domain.dims, entries, strict=True)
     at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
 

@@ -1,15 +1,15 @@
-"""Algebraic identities, by the table in ``simplify/rules/table.py``.
+"""Algebraic identities, by the table of rewrite rules in ``simplify/rules/table.py``.
 
     %n = neg %x        : [t] f32
     %m = neg %n[t-1]   : [t | t >= 1] f32    ->   %m = copy %x[t-1] : [t | t >= 1] f32
-    %y = mul %m, %one  : [t | t >= 1] f32         (and who reads %m or %y reads %x[t-1])
+    %y = mul %m, %one  : [t | t >= 1] f32         (and readers of %m or %y read %x[t-1])
 
 Rows of the table that are marked exact give the same results to the last bit, NaN, infinities and
 -0.0 included; the others the same up to rounding. ``algebra{exact=true}`` keeps to the former.
 
-It ends: a row either makes something smaller that is computed (fewer or cheaper operations, fewer
-elements), or leaves these as they are and moves a transpose, a broadcast or a scalar factor
-past an operation towards who reads it, an index past one the other way; no row does the reverse.
+Termination: a row either reduces the work (fewer or cheaper operations, fewer elements), or keeps
+it and moves a transpose, a broadcast or a scalar factor past an operation towards the consumers, or
+an index towards the producers; no row does the reverse.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algebra:
-    """Applies the first row that fits to each node, until none does."""
+    """Applies the first matching rule to each node, up to a fixpoint."""
 
     exact: bool = False
 
@@ -47,15 +47,15 @@ class Algebra:
         names = list(graph.nodes)
         for _ in range(_ROUNDS):
             after = drop_dead(forward_copies(self.once(graph, names, context)))
-            names = _concerned(graph, after)
+            names = _affected_nodes(graph, after)
             graph = after
             if not names:
                 break
         return graph
 
     def once(self, graph: Graph, names: list[str], context: PassContext) -> Graph:
-        """The graph after these nodes were looked at, in order, and what came of them again."""
-        work = _Work.on(graph, context)
+        """The graph after one rewrite attempt at each of these nodes, and again at the results."""
+        work = _GraphRewriter.on(graph, context)
         for name in names:
             worklist = [name]
             for _ in range(_ROUNDS):
@@ -66,10 +66,11 @@ class Algebra:
         return work.result()
 
 
-def _concerned(before: Graph, after: Graph) -> list[str]:
-    """The nodes for which another row may fit: rows look at operands, theirs, and who reads these.
+def _affected_nodes(before: Graph, after: Graph) -> list[str]:
+    """The nodes at which another rule may match after changes.
 
-    That is what changed and its readers' readers, also where one reader less is left.
+    Rules look at operands, the operands of these, and numbers of readers. So these are the changed
+    nodes, nodes that lost a reader, and the consumers of both over two steps.
     """
     changed = [n for name, n in after.nodes.items() if before.nodes.get(name) is not n]
     gone = [n for name, n in before.nodes.items() if name not in after.nodes]
@@ -85,13 +86,13 @@ def _concerned(before: Graph, after: Graph) -> list[str]:
 
 @cache
 def _rows(kind: type[Op], exact: bool) -> tuple[RewriteRule, ...]:
-    """The rows that look at an operator."""
+    """The rules for an operator."""
     return tuple(r for r in ROWS if issubclass(kind, r.ops) and (r.exact or not exact))
 
 
 @dataclass(slots=True)
-class _Work:
-    """A graph on its way; ``placed`` has the new nodes that stand before each one."""
+class _GraphRewriter:
+    """A graph under rewriting; ``placed`` has the new nodes to insert before each node."""
 
     graph: Graph
     nodes: dict[str, Node]
@@ -100,8 +101,8 @@ class _Work:
     placed: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def on(cls, graph: Graph, context: PassContext) -> _Work:
-        """All nodes as they are."""
+    def on(cls, graph: Graph, context: PassContext) -> _GraphRewriter:
+        """The unchanged graph."""
         nodes = dict(graph.nodes)
         counts = {name: len(node_uses) for name, node_uses in users(graph).items()}
         for output in graph.outputs:
@@ -110,40 +111,40 @@ class _Work:
         return cls(graph=own, nodes=nodes, uses=counts, context=context)
 
     def rewrite(self, name: str, exact: bool) -> list[str]:
-        """Apply the first row that fits; the names of the nodes that this changed or made."""
+        """Apply the first rule that matches; the names of the nodes that this changed or added."""
         node = self.nodes[name]
-        view = Match(self.graph, self.nodes, node, self.context.space, self.uses)
-        for row in _rows(type(node.op), exact):
-            rewrite = row.attempt(view)
+        match = Match(self.graph, self.nodes, node, self.context.space, self.uses)
+        for rule in _rows(type(node.op), exact):
+            rewrite = rule.attempt(match)
             if rewrite is None:
                 continue
             span = node.spans[0] if node.spans else None
-            self.context.remarks.add("algebra", f"`{name}`: {row.name}", span)
+            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", span)
             after = replace(node, op=rewrite.op, inputs=rewrite.edges)
             self.nodes[name] = after
             self.count(node, -1)
-            for new_node in (*view.made, after):
+            for new_node in (*match.new_nodes, after):
                 self.uses.setdefault(new_node.name, 0)
-            for new_node in (*view.made, after):
+            for new_node in (*match.new_nodes, after):
                 self.count(new_node, 1)
-            names = [m.name for m in view.made]
+            names = [m.name for m in match.new_nodes]
             self.placed.setdefault(name, []).extend(names)
             return [*([] if isinstance(rewrite.op, Copy) else [name]), *reversed(names)]
         return []
 
     def count(self, node: Node, by: int) -> None:
-        """Count the reads of a node."""
+        """Add ``by`` to the use counts of a node's operands."""
         for edge in node.inputs:
             self.uses[edge.source] += by
 
     def result(self) -> Graph:
-        """The graph, each new node before the one that it was made for."""
+        """The graph, each new node before the one that it was built for."""
         nodes: dict[str, Node] = {}
-        added = {name for made in self.placed.values() for name in made}
+        added = {name for names in self.placed.values() for name in names}
 
         def put(name: str) -> None:
-            for made in self.placed.get(name, ()):
-                put(made)
+            for operand in self.placed.get(name, ()):
+                put(operand)
             nodes[name] = self.nodes[name]
 
         for name in self.graph.nodes:

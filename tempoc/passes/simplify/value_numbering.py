@@ -1,14 +1,14 @@
-"""Duplicate code: nodes that compute the same at every point become one, also through cycles.
+"""Global value numbering: nodes that compute the same at every point become one, also in cycles.
 
     %a = add %h, %x : [t] f32
     %b = add %h, %x : [t] f32      ->   only %a is left; what read %b reads %a
 
-All nodes of one operator, domain and type start out as equal; classes are split as long as operands
-at equal places come from different classes. What is left together is equal: two nodes that read
-equal values at equal points have equal values, by induction along the order of evaluation. Starting
-from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
-Sums, products and merges are alike in whatever order their operands stand. Nodes that only a
-branch of a `cond` needs stay apart from those that others need.
+Partition refinement: all nodes of one operator, domain and type start in one class; classes are
+split as long as corresponding operands are in different classes. Nodes left in one class are equal:
+two nodes that read equal values at equal points have equal values, by induction along the order of
+evaluation. This optimistic start finds duplicates in cycles (two equal recurrences). The operands
+of sums, products and merges may be in any order. Nodes that only a branch of a `cond` needs are not
+merged with those that others need.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ValueKey = tuple[object, ...]
 
 def merge_duplicates(graph: Graph) -> Graph:
     """Redirect the uses of duplicates to the first of each class; the others are then dead."""
-    classes = _classes(graph)
+    classes = _value_classes(graph)
     first: dict[int, str] = {}
     replacements: dict[tuple[str, int], tuple[str, int]] = {}
     merged_spans: dict[str, Node] = {}
@@ -54,14 +54,14 @@ def merge_duplicates(graph: Graph) -> Graph:
     return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in duplicates})
 
 
-def _classes(graph: Graph) -> dict[str, int]:
+def _value_classes(graph: Graph) -> dict[str, int]:
     """The number of each node's class.
 
-    After a split only classes are looked at again of which some node reads what has a new class
-    now, or is needed where that holds (Hopcroft, An n log n algorithm for minimizing states in a
+    After a split, the worklist has the classes with a node that reads a node of a new class, or
+    whose `cond` does (Hopcroft, An n log n algorithm for minimizing states in a
     finite automaton, 1971, without the choice of the smaller part).
     """
-    classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
+    classes = _numbered({name: _initial_key(node) for name, node in graph.nodes.items()})
     needed = needs(graph)
     uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for name, node in graph.nodes.items():
@@ -71,13 +71,17 @@ def _classes(graph: Graph) -> dict[str, int]:
     for name, number in classes.items():
         members.setdefault(number, []).append(name)
 
-    places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
+    places = {
+        name: _operand_keys(node) for name, node in graph.nodes.items() if _is_unordered(node)
+    }
 
     def key(name: str) -> ValueKey:
         operands: ValueKey = tuple(classes[e.source] for e in graph.nodes[name].inputs)
         if name in places:
             operands = tuple(sorted(zip(operands, places[name], strict=True)))
-        return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
+        return operands, tuple(
+            (classes[n.condition.source], _condition_key(n)) for n in needed[name]
+        )
 
     worklist = dict.fromkeys(members)
     while worklist:
@@ -102,17 +106,17 @@ def _sources(node: Node, needed: Sequence[BranchCondition]) -> list[str]:
     return [e.source for e in node.inputs] + [n.condition.source for n in needed]
 
 
-def _about(need: BranchCondition) -> ValueKey:
-    """What must agree besides the condition's source."""
+def _condition_key(need: BranchCondition) -> ValueKey:
+    """The parts of a condition that must agree besides its source's class."""
     return need.condition.out, need.condition.entries, need.holds
 
 
-def _start(node: Node) -> ValueKey:
-    """All that must agree besides the operands' sources."""
+def _initial_key(node: Node) -> ValueKey:
+    """The parts of a node that must agree besides its operands' classes."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     unique = node.name if own else ""
     if _is_unordered(node):
-        places = tuple(sorted(_places(node)))
+        places = tuple(sorted(_operand_keys(node)))
         return (unique, node.op.name, node.domain, node.vector, node.types, places)
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
@@ -120,20 +124,22 @@ def _start(node: Node) -> ValueKey:
 
 
 def _is_unordered(node: Node) -> bool:
-    """Whether operands may change places: of what commutes to the last bit, and of merges."""
+    """Whether operands commute: of operators that do so to the last bit, and of merges."""
     return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
 
 
-def _places(node: Node) -> list[str]:
-    """For each operand how it is read, and which points of a merge it becomes."""
+def _operand_keys(node: Node) -> list[str]:
+    """For each operand its access, and its target if the node is a merge."""
     targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
     pairs = zip(node.inputs, targets, strict=True)
-    return [_place(e.out, e.entries, e.guard, target) for e, target in pairs]
+    return [_operand_key(e.out, e.entries, e.guard, target) for e, target in pairs]
 
 
 @lru_cache(MEMORY)
-def _place(out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]) -> str:
-    """A text, so that places have an order."""
+def _operand_key(
+    out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]
+) -> str:
+    """The access as text, so that keys can be sorted."""
     return repr((out, entries, guard, target))
 
 

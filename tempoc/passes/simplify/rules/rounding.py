@@ -1,4 +1,4 @@
-"""Rows about functions of numbers that hold up to rounding.
+"""Rules for elementwise functions that hold up to rounding.
 
 None of them makes a result infinite or NaN that was not, as long as no number is so great or so
 small that the product of a few leaves the range of the dtype. Some do the opposite: a logarithm
@@ -23,20 +23,20 @@ from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO
 
 WIDE = (DType.BF16, DType.F32, DType.F64)
-"""Dtypes whose range is never a concern."""
+"""Dtypes with a wide range of exponents."""
 
 Find = Callable[[Match], Rewrite | None]
 
 
 def wide(find: Find) -> Find:
-    """Ask only for nodes of a dtype with a wide range, all of whose operands have it."""
+    """Restrict a rule to nodes of a wide-range dtype, all of whose operands have it."""
 
-    def asked(v: Match) -> Rewrite | None:
+    def restricted(v: Match) -> Rewrite | None:
         dtype = v.result.dtype
         fits = dtype in WIDE and all(d is dtype for d in v.dtypes)
         return find(v) if fits else None
 
-    return asked
+    return restricted
 
 
 def _power(v: Match) -> Rewrite | None:
@@ -83,13 +83,13 @@ def _silu(v: Match) -> Rewrite | None:
 
 
 def constant(v: Match, edge: Edge) -> Scalar | None:
-    """The number that is read, if it is such a constant."""
+    """The value of a read that is a literal."""
     op = v.nodes[edge.source].op
     return op.value if isinstance(op, Literal) else None
 
 
-def _numbers_together(v: Match) -> Rewrite | None:
-    """Numbers that one value is multiplied with or divided by, one after the other."""
+def _constant_factors(v: Match) -> Rewrite | None:
+    """Multiplications with and divisions by constants in a row become one."""
     for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
         by = constant(v, v.node.inputs[1 - slot])
         inner = v.inner(slot, two.Multiply, two.Divide, alone=True)
@@ -111,16 +111,16 @@ def _numbers_together(v: Match) -> Rewrite | None:
 def _scaled(inner: Inner, k: int, first: Scalar, factor: float) -> float | None:
     if isinstance(inner.op, two.Divide) and k == 1:
         inverse = _inverted(first)
-        return None if inverse is None else _ordinary(inverse * factor)
-    return _ordinary(first * factor)
+        return None if inverse is None else _within_range(inverse * factor)
+    return _within_range(first * factor)
 
 
 def _inverted(x: float) -> float | None:
     return None if x == 0 else 1 / x
 
 
-def _ordinary(x: float) -> float | None:
-    """The number if it is far from both ends of the range of ``f32``."""
+def _within_range(x: float) -> float | None:
+    """The number, if it is far from overflow and underflow in ``f32``."""
     return x if math.isfinite(x) and 1e-30 < abs(x) < 1e30 else None
 
 
@@ -138,8 +138,8 @@ def _negated_number(v: Match) -> Rewrite | None:
     return None
 
 
-def _scalars_together(v: Match) -> Rewrite | None:
-    """Scalars that an array is multiplied with one after the other are multiplied first."""
+def _scalar_factors(v: Match) -> Rewrite | None:
+    """Two scalar factors of an array are multiplied first."""
     for slot in (0, 1):
         outer = v.node.inputs[1 - slot]
         inner = v.inner(slot, two.Multiply, alone=True)
@@ -182,13 +182,13 @@ def _log_of_quotient(v: Match) -> Rewrite | None:
     return None
 
 
-_EXACT = (two.Add, two.Subtract, two.Multiply, two.Divide)
+_ELEMENTWISE = (two.Add, two.Subtract, two.Multiply, two.Divide)
 
 
 def _part_of_product(v: Match) -> Rewrite | None:
-    """A part of a product or a sum of arrays, where what broadcasts has one element to take."""
+    """A slice or element of an elementwise operation: of its operands, which may broadcast."""
     assert isinstance(v.op, SpatialIndex)
-    inner = v.inner(0, *_EXACT, alone=True)
+    inner = v.inner(0, *_ELEMENTWISE, alone=True)
     if inner is None or not inner.here or (v.op.gathers and v.operand(1).shape):
         return None
     if all(isinstance(e, tuple) for e in v.op.entries):
@@ -198,7 +198,7 @@ def _part_of_product(v: Match) -> Rewrite | None:
 
 
 def _part_of(v: Match, edge: Edge, entries: tuple[IndexPart, ...]) -> Edge:
-    """The same part of an operand that broadcasts."""
+    """The same part of an operand, which may broadcast."""
     shape = v.type_of(edge).shape
     if not shape:
         return edge
@@ -213,9 +213,9 @@ def _part_of(v: Match, edge: Edge, entries: tuple[IndexPart, ...]) -> Edge:
 
 
 def _pick_of_product(v: Match) -> Rewrite | None:
-    """Elements picked along an axis of a product or a sum, where one operand has one there."""
+    """Elements taken along an axis of an elementwise operation: taken from its operands."""
     assert isinstance(v.op, TakeAlong)
-    inner = v.inner(0, *_EXACT, alone=True)
+    inner = v.inner(0, *_ELEMENTWISE, alone=True)
     if inner is None or not inner.here or not fewer(v.result.shape, v.operand(0).shape):
         return None
     ndim = v.result.ndim
@@ -246,7 +246,7 @@ ROUNDED: tuple[RewriteRule, ...] = (
         name="x * sigmoid(x) = silu(x)", ops=(two.Multiply,), find=wide(_silu), exact=False
     ),
     RewriteRule(
-        name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_numbers_together), exact=False
+        name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_constant_factors), exact=False
     ),
     RewriteRule(
         name="-(x * 2) = x * -2", ops=(one.Negative,), find=wide(_negated_number), exact=False
@@ -254,7 +254,7 @@ ROUNDED: tuple[RewriteRule, ...] = (
     RewriteRule(
         name="a * (b * x) = (a * b) * x for scalars a and b",
         ops=(two.Multiply,),
-        find=wide(_scalars_together),
+        find=wide(_scalar_factors),
         exact=False,
     ),
     RewriteRule(
