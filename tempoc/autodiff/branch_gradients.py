@@ -1,8 +1,8 @@
-"""Derivatives of branches: nothing flows back out of a branch of `cond` that is not taken.
+"""Cotangents of branches: 0 flows back out of a branch of `cond` that is not taken.
 
-Within the branch derivatives are computed as everywhere, since nobody asks for them elsewhere. What
-leaves it is 0 where the branch is not taken, by a `cond` again: so the backward computation is
-done for one branch only, and an infinite slope in the other one does no harm.
+Inside a branch, derivatives are computed as usual, since they are demanded only there. The
+cotangent that leaves it is 0 where the branch is not taken, by another `cond`: so the backward pass
+computes one branch only, and an infinite slope in the other one does no harm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def zero_outside_branch(
     slot: int,
     part: Term,
 ) -> Term:
-    """What an operand of a node gets: 0 where a branch that ends here is not taken."""
+    """The cotangent `part` of an operand, set to 0 where a branch that ends here is not taken."""
     edge = node.inputs[slot]
     conditions = needed[node.name]
     if isinstance(node.op, Cond):
@@ -42,16 +42,16 @@ def zero_outside_branch(
 
 
 def _select_branch(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
-    """The term where the need is there, else 0.
+    """The term where the branch condition holds, else 0.
 
-    What many points share is not repeated before, and products that are `summed` over points stay
-    products, which then are one product with an axis for the points.
+    Broadcasts are moved behind the `cond`, and products that are `summed` over points stay
+    products, so that `sum_as_contraction` can turn them into one contraction.
     """
     c = build.calculus
     if x.handle is None:
         one = c.number(x.number or 0.0, x.type.dtype)
         return c.spread(_conditional(build, need, one), x.shape)
-    node = build.growing.nodes[edge_of(x).source]
+    node = build.builder.nodes[edge_of(x).source]
     at_own_point = edge_of(x).entries == identity(node.domain)
     if at_own_point and isinstance(node.op, BroadcastTo):
         return c.spread(_select_branch(build, need, build.read(node.inputs[0]), summed), x.shape)

@@ -1,8 +1,8 @@
-"""Reads at points with other lengths: all that is read of such dimensions at once, then picked.
+"""Covering reads: reads at points with other lengths as an index into a slice of all points.
 
 Where `T` varies with `b`, the readers `(b, t)` of `w[max(b-t, 0)]` are no slices of `b` and `t` in
-terms of one length. Read as `(w[0:B])[max(b-t, 0)]` they are: all of them read all points. What
-they send is an axis longer, 0 where they do not pick.
+terms of one length. Rewritten to `(w[0:B])[max(b-t, 0)]` they are: each of them reads all points.
+The cotangent then has one more axis, and is 0 at all positions but the indexed one.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ from tempoc.symbolic.walk import extent
 
 
 def read_full_range(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> OperandCotangent | None:
-    """The reading with slices for the entries that are not the point at hand.
+    """The operand with covering slices for the entries that are not the reader's own point.
 
-    `None` if there is no such entry, or how much is read depends on a length that varies.
+    `None` if there is no such entry, or the covering slice depends on a length that varies.
     """
-    space, sink = growing.space, reading.sink
-    pairs = list(zip(reading.dims, reading.entries, strict=True))
+    space, sink = builder.space, operand.sink
+    pairs = list(zip(operand.dims, operand.entries, strict=True))
     covers = {d: _covering_slice(space, sink, d, e) for d, e in pairs if e != Sym(d)}
     slices = {d: e for d, e in covers.items() if e is not None}
     if not covers or len(slices) < len(covers):
         return None
-    rank = sum(isinstance(e, Slice) for e in reading.entries)
-    own = reading.term.shape[rank:]
+    rank = sum(isinstance(e, Slice) for e in operand.entries)
+    own = operand.term.shape[rank:]
     extents = [
         maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
-        for own_extent, source_extent in zip(own, reading.shape, strict=True)
+        for own_extent, source_extent in zip(own, operand.shape, strict=True)
     ]
     index: list[IndexPart] = [
         _index_into(space, sink, e, slices[d]) for d, e in pairs if d in slices
     ]
     op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in own)))
     shape = (*(sub(e.hi, e.lo) for e in slices.values()), *extents)
-    full_read = Term(TensorType(reading.term.type.dtype, shape), None)
-    build = PointBuild(growing=growing, domain=sink, prefix=prefix, spans=reading.spans)
-    term = getitem(op, build.calculus, (full_read,), (), (reading.term,))[0]
+    full_read = Term(TensorType(operand.term.type.dtype, shape), None)
+    build = PointBuild(builder=builder, domain=sink, prefix=prefix, spans=operand.spans)
+    term = getitem(op, build.calculus, (full_read,), (), (operand.term,))[0]
     assert term is not None
     entries: tuple[Entry, ...] = tuple(slices.get(d, e) for d, e in pairs)
-    return None if entries == reading.entries else replace(reading, entries=entries, term=term)
+    return None if entries == operand.entries else replace(operand, entries=entries, term=term)
 
 
 def _covering_slice(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
-    """All that any of the readers read of a dimension, as a slice without steps."""
+    """A contiguous slice of a dimension that covers what all readers read."""
     first, stop = (
         (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, Const(1)))
     )
@@ -77,7 +77,7 @@ def _covering_slice(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice
 
 
 def _index_into(space: Space, sink: Domain, entry: Entry, wide: Slice) -> IndexPart:
-    """What is read, as an index into the axis of all that is."""
+    """An entry as an index into the axis of its covering slice."""
     if not isinstance(entry, Slice):
         return sub(entry, wide.lo)
     first = space.reduce(minimum(entry.lo, wide.hi), sink)  # an empty slice may begin anywhere

@@ -1,8 +1,8 @@
-"""Gradients in a finished graph: each placeholder is replaced by the nodes that compute it.
+"""Reverse-mode differentiation of a graph: each `Gradient` placeholder becomes nodes.
 
-Placeholders of one loss are expanded together where the derivative by one tensor does not need
-to pass another. A placeholder that the loss depends on comes before; there is always one to
-begin with, unless a gradient needs its own derivative.
+Placeholders of one loss are expanded in one sweep, unless the derivative by one tensor passes
+through another one of them. A placeholder that the loss of another one depends on is expanded
+first; there is always such an order, unless a gradient needs its own derivative (RT265).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tempoc.symbolic.expr import Sym
 
 
 def differentiate(graph: Graph, space: Space) -> Graph:
-    """The graph without placeholders. Raises `DiagnosticError`."""
+    """The graph with all gradients expanded. Raises `DiagnosticError`."""
     while any(isinstance(n.op, Gradient) for n in graph.nodes.values()):
         graph = _expanded(graph, space)
     nodes = {
@@ -40,7 +40,7 @@ def differentiate(graph: Graph, space: Space) -> Graph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradientJob:
-    """Placeholders expanded together: by `wrt`, through the nodes of `active`."""
+    """Placeholders of one sweep: from `losses` to `wrt` through `active` nodes."""
 
     losses: tuple[Edge, ...]
     wrt: tuple[str, ...]
@@ -58,7 +58,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     job = ready[0]
     for other in ready[1:]:
         job = _merged_job(job, other) or job
-    growing = GraphBuilder(
+    builder = GraphBuilder(
         graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
     )
     domains: dict[str, Domain] = {}
@@ -67,7 +67,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         before = domains.get(target)
         domains[target] = node.domain if before is None else space.union(before, node.domain)
     sweep = Sweep(
-        growing=growing,
+        builder=builder,
         losses=job.losses,
         active=job.active,
         domains=domains,
@@ -79,18 +79,18 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         source = sweep.cotangent(_target(node))
         own_point = tuple(Sym(d) for d in node.domain.dims)
         edge = Edge(source=source, entries=own_point)
-        growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
-    live = _without_dead(graph, growing)
+        builder.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+    live = _without_dead(graph, builder)
     new_nodes = dict.fromkeys(name for name in live.nodes if name not in graph.nodes)
     return take_copy_names(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
 
 
-def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
-    """Of the new nodes those that something needs, where it does; those that were there stay."""
+def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
+    """Remove dead new nodes and trim the domains of the others; original nodes stay."""
     original = list(graph.nodes)
-    needed = reachable(replace(graph, nodes=growing.nodes), original)
-    nodes = {k: v for k, v in growing.nodes.items() if k in needed}
-    trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
+    needed = reachable(replace(graph, nodes=builder.nodes), original)
+    nodes = {k: v for k, v in builder.nodes.items() if k in needed}
+    trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], builder.space)
     needed = reachable(replace(graph, nodes=nodes), original)  # branches may be gone
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
@@ -109,7 +109,7 @@ def _job(graph: Graph, node: Node) -> GradientJob:
 
 
 def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
-    """Both at once, if neither's tensors stand in the other's way."""
+    """Both in one sweep, if no tensor of one is on the paths of the other."""
     same = [(e.source, e.out) for e in a.losses] == [(e.source, e.out) for e in b.losses]
     between = any(x in a.active for x in b.wrt if x not in a.wrt) or any(
         x in b.active for x in a.wrt if x not in b.wrt
@@ -125,7 +125,7 @@ def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
 
 
 def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
-    """The nodes on the ways from the losses back to what is differentiated by."""
+    """The nodes on paths from `wrt` to the losses, through which derivatives flow."""
     readers: dict[str, list[str]] = {}
     seen = dict.fromkeys(losses)
     worklist = list(seen)

@@ -1,10 +1,10 @@
-"""What a tensor gets through a read: from which of its readers, in which way.
+"""Inversion of reads: which readers contribute to the cotangent of each point of a tensor.
 
-Who reads a point is a slice, or several, each under its condition. Where it is not (`x[i+j]`, read
-at `i` and `j`), there may be a tensor in between with some of the readers' dimensions, to which it
-is and from which it is: `m[i, k] = g[i, k-i]`, summed over `i`. Where nothing of the kind is found,
-the readers are covered by slices, and those in them that do not read the point count as 0: for
-each point time and memory as for all readers in the slices.
+The readers of a point are usually a slice, or several, each under a condition. Where they are not
+(`x[i+j]`, read at `i` and `j`), an intermediate tensor with some of the readers' dimensions may
+split the read in two that are: `m[i, k] = g[i, k-i]`, summed over `i`. Otherwise the readers are
+covered by slices, and candidates in them that do not read the point count as 0; each point then
+costs time and memory for all candidates.
 """
 
 from __future__ import annotations
@@ -27,53 +27,53 @@ from tempoc.symbolic.walk import symbols
 
 
 def contributions(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution]:
-    """What a tensor with this domain gets through a read."""
-    if growing.space.is_empty(reading.sink):
+    """The contributions of a read to the cotangent of a tensor with this domain."""
+    if builder.space.is_empty(operand.sink):
         return []
-    for variant in _read_variants(growing, reading, source, prefix):
-        exact = _exact_contributions(growing, variant, source, prefix)
+    for variant in _read_variants(builder, operand, source, prefix):
+        exact = _exact_contributions(builder, variant, source, prefix)
         if exact is not None:
             return exact
-        if _has_slices(growing, variant.sink, variant.entries, source):
-            cover = covering(growing.space, variant.sink, variant.entries, source)
-            return [Contribution(where=cover.where, reading=variant, inverse=cover)]
-    universe = growing.space.universe
+        if _has_slices(builder, variant.sink, variant.entries, source):
+            cover = covering(builder.space, variant.sink, variant.entries, source)
+            return [Contribution(where=cover.where, operand=variant, inverse=cover)]
+    universe = builder.space.universe
     bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
-    raise DiagnosticError(errors.other_lengths(reading.spans, bound, universe.outer(bound)[0]))
+    raise DiagnosticError(errors.other_lengths(operand.spans, bound, universe.outer(bound)[0]))
 
 
 def _read_variants(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> Iterator[OperandCotangent]:
-    """The read as it is, then one of all that any of its points read, then by all points."""
-    yield reading
-    wide = read_full_range(growing, reading, source, prefix)
+    """The read itself, then as a covering read, then that from all points of the dimensions."""
+    yield operand
+    wide = read_full_range(builder, operand, source, prefix)
     if wide is None:
         return
     yield wide
-    build = PointBuild(growing=growing, domain=wide.sink, prefix=prefix, spans=wide.spans)
-    yield replace(wide, sink=Domain(wide.sink.dims), term=build.everywhere(wide.term))
+    build = PointBuild(builder=builder, domain=wide.sink, prefix=prefix, spans=wide.spans)
+    yield replace(wide, sink=Domain(wide.sink.dims), term=build.zero_extended(wide.term))
 
 
 def _exact_contributions(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution] | None:
-    """The same, if slices say it; `None` if they do not."""
-    reading = _at_fixed_lengths(growing, reading, source, prefix)
-    inverses = _readers(growing, reading.sink, reading.entries, source)
+    """The contributions without covers; `None` if readers are no slices."""
+    operand = _at_fixed_lengths(builder, operand, source, prefix)
+    inverses = _readers(builder, operand.sink, operand.entries, source)
     if inverses is not None:
-        return [Contribution(where=p.where, reading=reading, inverse=p) for p in inverses]
-    for middle, inner, on in _intermediate_tensors(growing, reading, source):
-        first = _readers(growing, inner.sink, inner.entries, middle)
+        return [Contribution(where=p.where, operand=operand, inverse=p) for p in inverses]
+    for middle, inner, on in _intermediate_tensors(builder, operand, source):
+        first = _readers(builder, inner.sink, inner.entries, middle)
         if first is None:
             continue
         parts: list[Contribution] = []
         for piece in first:
-            term, domain = _intermediate_cotangent(growing, inner, piece, middle, prefix)
-            outer = replace(reading, sink=domain, term=term, entries=on)
-            outer_parts = _exact_contributions(growing, outer, source, prefix)
+            term, domain = _intermediate_cotangent(builder, inner, piece, middle, prefix)
+            outer = replace(operand, sink=domain, term=term, entries=on)
+            outer_parts = _exact_contributions(builder, outer, source, prefix)
             if outer_parts is None:
                 break
             parts += outer_parts
@@ -83,75 +83,72 @@ def _exact_contributions(
 
 
 def _at_fixed_lengths(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> OperandCotangent:
-    """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
-    if _has_slices(growing, reading.sink, reading.entries, source):
-        return reading
-    box = Domain(reading.sink.dims)
-    if not _has_slices(growing, box, reading.entries, source):
-        return reading
-    build = PointBuild(growing=growing, domain=reading.sink, prefix=prefix, spans=reading.spans)
-    return replace(reading, sink=box, term=build.everywhere(reading.term))
+    """The read extended by 0 to all points, if only its domain depends on varying lengths."""
+    if _has_slices(builder, operand.sink, operand.entries, source):
+        return operand
+    box = Domain(operand.sink.dims)
+    if not _has_slices(builder, box, operand.entries, source):
+        return operand
+    build = PointBuild(builder=builder, domain=operand.sink, prefix=prefix, spans=operand.spans)
+    return replace(operand, sink=box, term=build.zero_extended(operand.term))
 
 
 def _readers(
-    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    """The readers of each point, if slices and conditions say it in terms of lengths there."""
-    if not _has_slices(growing, sink, entries, source):
+    """The readers of each point as slices under conditions; `None` if they are not."""
+    if not _has_slices(builder, sink, entries, source):
         return None
-    return readers(growing.space, sink, entries, source)
+    return readers(builder.space, sink, entries, source)
 
 
 def _has_slices(
-    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> bool:
-    """Whether readers can be slices: not if they have several lengths.
-
-    Over steps whose number varies one sums for each point of what it varies with.
-    """
-    return not loses_lengths(growing.space.universe, sink, entries, source)
+    """Whether readers can be slices: not if a varying length differs among them."""
+    return not loses_lengths(builder.space.universe, sink, entries, source)
 
 
 def _intermediate_cotangent(
-    growing: GraphBuilder, inner: OperandCotangent, piece: Inverse, middle: Domain, prefix: str
+    builder: GraphBuilder, inner: OperandCotangent, piece: Inverse, middle: Domain, prefix: str
 ) -> tuple[Term, Domain]:
-    """What the tensor in between gets, and where it gets that."""
-    space = growing.space
+    """The cotangent of the intermediate tensor, and its domain."""
+    space = builder.space
     domain = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
     domain = space.intersect(middle, domain)
-    build = PointBuild(growing=growing, domain=domain, prefix=prefix, spans=inner.spans)
-    part = Contribution(where=piece.where, reading=inner, inverse=piece)
+    build = PointBuild(builder=builder, domain=domain, prefix=prefix, spans=inner.spans)
+    part = Contribution(where=piece.where, operand=inner, inverse=piece)
     return transpose(build, part), domain
 
 
 InvertedRead = tuple[Domain, OperandCotangent, tuple[Entry, ...]]
-"""A domain in between, how the readers read it, and how it reads the source."""
+"""The domain of an intermediate tensor, how readers read it, and how it reads the source."""
 
 
 def _intermediate_tensors(
-    growing: GraphBuilder, reading: OperandCotangent, source: Domain
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain
 ) -> Iterator[InvertedRead]:
-    """Without one dimension that the read does not name, then with the source's dimensions."""
-    space, sink = growing.space, reading.sink
-    named = [n for e in reading.entries for n in symbols(e)]
+    """Candidates: without a dimension that the read does not name, then with the source's ones."""
+    space, sink = builder.space, operand.sink
+    named = [n for e in operand.entries for n in symbols(e)]
     for dim in reversed(sink.dims):
         if dim not in named:
             remaining = tuple(d for d in sink.dims if d != dim)
             same = tuple(Sym(d) for d in remaining)
-            inner = replace(reading, entries=same, dims=remaining, shape=reading.term.shape)
-            yield space.project(sink, remaining), inner, reading.entries
+            inner = replace(operand, entries=same, dims=remaining, shape=operand.term.shape)
+            yield space.project(sink, remaining), inner, operand.entries
     source_point = tuple(Sym(d) for d in source.dims)
-    if reading.entries == source_point:
+    if operand.entries == source_point:
         return
-    own = dict(zip(source.dims, reading.entries, strict=True))
+    own = dict(zip(source.dims, operand.entries, strict=True))
     free = [d for d in sink.dims if d not in source.dims]
     for count in range(1, len(free) + 1):
         for added in combinations(free, count):
-            dims = growing.graph.universe.ordered((*source.dims, *added))
+            dims = builder.graph.universe.ordered((*source.dims, *added))
             entries = tuple(own.get(d, Sym(d)) for d in dims)
             box = Domain(dims, source.where)
             read = space.symbolic.access_map(sink, entries, box).range()
-            inner = replace(reading, entries=entries, dims=dims)
+            inner = replace(operand, entries=entries, dims=dims)
             yield space.symbolic.domain(read, dims), inner, source_point

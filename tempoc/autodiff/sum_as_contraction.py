@@ -1,7 +1,7 @@
-"""Sums of products over time as one contraction.
+"""Sums of products over dimensions as one contraction.
 
-The derivative by weights that all steps share is a sum over the steps of outer products. Summed as
-they stand they would all be stored; as one product with the steps for an axis none is.
+The derivative by weights that all steps share is a sum of outer products over the steps. As a plain
+sum it would store all of them; as one contraction with an axis for the steps it stores none.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def as_contraction(
     term: Term,
     by: Mapping[str, Entry],
     slices: int,
-    taken: ElementSelector,
+    select: ElementSelector,
 ) -> Term | None:
-    """The sum of a product over the slices among `by`, which says where it is read.
+    """The sum of a product over the slices of `by`, the entries at which it is read.
 
-    The first `slices` axes of the term are positions, of which one is wanted; `taken` finds it in
-    an operand, made by `sink`, that has these axes first. `None` if the term is no product, or its
-    operands cannot be read at the slices.
+    The first `slices` axes of the term are positions; `select` takes the one for the point at hand
+    from an operand, built by `sink`, that has these axes first. `None` if the term is no product,
+    or its operands cannot be read by slices.
     """
-    nodes = build.growing.nodes
+    nodes = build.builder.nodes
     node = nodes[edge_of(term).source]
     at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
     if not isinstance(node.op, Einsum) or not at_own_point:
@@ -58,11 +58,11 @@ def as_contraction(
             moved = _transposed_operand(sink, sink.read(edge), own, first)
             if any(n in ranging for e in moved.shape[slices:] for n in symbols(e)):
                 return None  # readers differ in how much they sum
-            picked, dims = taken(moved)
+            picked, dims = select(moved)
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        composed = _sliced_read(build.growing.space.universe, nodes, node, edge, by)
+        composed = _sliced_read(build.builder.space.universe, nodes, node, edge, by)
         if composed is None:
             return None
         operands.append(build.read(composed))
@@ -74,7 +74,7 @@ def as_contraction(
 
 
 def _operand_with_axes(terms: list[str], positions: str) -> int | None:
-    """The one operand that has all these axes, each once."""
+    """The slot of the only operand with these axes, if it has each of them once."""
     having = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
     good = len(having) == 1 and all(terms[having[0]].count(x) == 1 for x in positions)
     return having[0] if good else None
@@ -88,7 +88,7 @@ def _transposed_operand(sink: PointBuild, x: Term, own: str, first: str) -> Term
 
 
 def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
-    """As many things as the operand has axes."""
+    """A tuple with one element for each axis of the operand."""
     slices = [e for e in edge.entries if isinstance(e, Slice)]
     return (*slices, *nodes[edge.source].types[edge.out].shape)
 
