@@ -232,7 +232,7 @@ class _Transposition:
         return substitute(e, self.points | {d: Sym(_reader_dim(d)) for d in self.sliced})
 
     def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
-        """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""
+        """`(dim, a, offset)` if the slice starts at `a * dim + offset`, with one dimension."""
         low = self.at_source(entry.lo)
         moving = [d for d in self.sliced if _reader_dim(d) in symbols(low)]
         if len(moving) != 1 or not isinstance(low, (IndexSum, Sym)) or not self.inverse.exact:
@@ -242,11 +242,11 @@ class _Transposition:
         factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
             return None
-        rest = sub(low, mul(Const(factor), dim))
+        offset = sub(low, mul(Const(factor), dim))
         steps = factor * self.sliced[moving[0]].step
-        if dim.name in symbols(rest) or steps % entry.step:
+        if dim.name in symbols(offset) or steps % entry.step:
             return None
-        return moving[0], factor, rest
+        return moving[0], factor, offset
 
     def index_slices(self, term: Term, lead: tuple[str, ...]) -> Term:
         """For each reader the element of its slices that is the point at hand.
@@ -328,9 +328,9 @@ class _Transposition:
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
         """For each reader the position of the point at hand in a slice with a `shift`."""
-        moving, factor, rest = shift
+        moving, factor, offset = shift
         over = self.sliced[moving]
-        low = add(mul(Const(factor), over.lo), rest)
+        low = add(mul(Const(factor), over.lo), offset)
         first = floordiv(sub(Sym(dim), low), entry.step)
         step = -(factor * over.step // entry.step)
         count = self.build.builder.space.reduce(extent(over), self.build.domain)

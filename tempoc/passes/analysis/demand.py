@@ -53,7 +53,7 @@ Box = Mapping[str, DimRange]
 
 
 def demanded_boxes(graph: Graph, space: Space, full: Container[str] = ()) -> dict[str, Box]:
-    """The box of each node that is read at all; for the nodes in ``whole`` it is their domain."""
+    """The box of each node that is read at all; for the nodes in ``full`` it is their domain."""
     worklist = Worklist(topological(graph)[::-1])
     search = _BoxSearch(graph=graph, space=space, full=full, worklist=worklist)
     for output in graph.outputs:

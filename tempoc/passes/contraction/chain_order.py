@@ -152,9 +152,9 @@ def subsets(count: int) -> Iterator[frozenset[int]]:
 
 def _bipartitions(parts: frozenset[int]) -> Iterator[frozenset[int]]:
     """All partitions of a set in two, each given by the part with the first factor."""
-    first, *rest = sorted(parts)
-    for bits in range(1 << len(rest)):
-        left = frozenset((first, *(r for k, r in enumerate(rest) if bits >> k & 1)))
+    first, *others = sorted(parts)
+    for bits in range(1 << len(others)):
+        left = frozenset((first, *(r for k, r in enumerate(others) if bits >> k & 1)))
         if len(left) < len(parts):
             yield left
 

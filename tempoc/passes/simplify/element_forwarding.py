@@ -57,9 +57,9 @@ def _is_element(graph: Graph, node: Node) -> bool:
     source = graph.nodes[edge.source]
     if not is_computed(source) or edge.entries != identity(source.domain):
         return False
-    first, *rest = node.op.entries
+    first, *other_entries = node.op.entries
     others = operand_type(graph, edge).shape[1:]
-    if rest != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
+    if other_entries != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
         return False
     new_dims = [d for d in node.domain.dims if d not in source.domain.dims]
     return len(new_dims) == 1 and isinstance(sub(first, Sym(new_dims[0])), Const)

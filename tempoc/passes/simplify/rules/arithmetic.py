@@ -101,7 +101,7 @@ def _negated_factor(v: Match) -> Rewrite | None:
     opposite = two.Subtract() if isinstance(v.op, two.Add) else two.Add()
     for slot in (1,) if isinstance(v.op, two.Subtract) else (1, 0):
         term = v.inner(slot, two.Multiply, two.Divide, alone=True)
-        for k in (0, 1) if term is not None and term.here else ():
+        for k in (0, 1) if term is not None and term.aligned else ():
             assert term is not None
             factor = v.behind(term.edges[k], one.Negative)
             if factor is None or not v.result.dtype.is_float:

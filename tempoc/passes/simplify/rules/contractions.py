@@ -105,7 +105,7 @@ def _transposed_result(v: Match) -> Rewrite | None:
     """The transpose of a contraction."""
     assert isinstance(v.op, Transpose)
     inner = v.inner(0, *CONTRACTIONS, alone=True)
-    if inner is None or not inner.here:
+    if inner is None or not inner.aligned:
         return None
     letters = spelling(inner.op, [v.type_of(e).ndim for e in inner.edges])
     order = v.op.order(len(letters.result))
@@ -117,7 +117,7 @@ def _scaled_operand(v: Match) -> Rewrite | None:
     """A contraction with a scaled operand: scale the result if that has fewer elements."""
     for slot in range(len(v.node.inputs)):
         inner = v.inner(slot, two.Multiply, two.Divide, one.Negative, alone=True)
-        if inner is None or not inner.here or not fewer(v.result.shape, v.operand(slot).shape):
+        if inner is None or not inner.aligned or not fewer(v.result.shape, v.operand(slot).shape):
             continue
         match inner.op:
             case one.Negative():
@@ -145,7 +145,7 @@ def _summed_axes(v: Match) -> Rewrite | None:
     if type(v.op) is not Sum or v.op.keepdims:
         return None
     inner = v.inner(0, *CONTRACTIONS, alone=True)
-    if inner is None or not inner.here:
+    if inner is None or not inner.aligned:
         return None
     letters = spelling(inner.op, [v.type_of(e).ndim for e in inner.edges])
     axes = axes_of(v.op.axes, len(letters.result))
@@ -226,7 +226,7 @@ def _common_factor(v: Match) -> Rewrite | None:
         return None
     for part, term in ((x, y), (y, x)):
         inner = v.behind(part, two.Add, alone=True)
-        if inner is None or not inner.here:
+        if inner is None or not inner.aligned:
             continue
         for k in (1, 0):
             factored = _factored(v, inner.edges[k], term)
@@ -240,7 +240,7 @@ def _factored(v: Match, x: Edge, y: Edge) -> Edge | None:
     first, second = v.behind(x, *_LINEAR, alone=True), v.behind(y, *_LINEAR, alone=True)
     if first is None or second is None or first.op != second.op:
         return None
-    if not (first.here and second.here) or v.type_of(x) != v.type_of(y):
+    if not (first.aligned and second.aligned) or v.type_of(x) != v.type_of(y):
         return None
     a, b = first.edges, second.edges
     if len(a) != 2 or len(b) != 2:

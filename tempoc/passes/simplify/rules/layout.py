@@ -48,7 +48,7 @@ def _transpose_after_elementwise(v: Match) -> Rewrite | None:
     for slot, edge in enumerate(v.node.inputs):
         ndim = v.operand(slot).ndim
         inner = v.inner(slot, Transpose, alone=True) if ndim else None
-        if inner is not None and inner.here and ndim == v.result.ndim:
+        if inner is not None and inner.aligned and ndim == v.result.ndim:
             assert isinstance(inner.op, Transpose)
             orders.append(inner.op.order(ndim))
             edges += inner.edges

@@ -45,15 +45,15 @@ class Rewrite:
 class Inner:
     """The producer of an operand; ``op`` and ``edges`` are in terms of the consumer's point.
 
-    ``alone``: it has no other consumer. ``here``: both have the same domain, and it is read at the
-    consumer's own point.
+    ``alone``: it has no other consumer. ``aligned``: both have the same domain, and it is read at
+    the consumer's own point.
     """
 
     node: Node
     op: Op
     edges: tuple[Edge, ...]
     alone: bool
-    here: bool
+    aligned: bool
 
 
 @dataclass(slots=True)
@@ -154,15 +154,15 @@ class Match:
         if not sliced and any(isinstance(e, Slice) for e in edge.entries):
             return None
         single = self.uses[inner.name] == 1
-        here = edge.entries == identity(inner.domain)
-        if not single and (alone or not here):
+        own_point = edge.entries == identity(inner.domain)
+        if not single and (alone or not own_point):
             return None
         substituted = self.as_read_by(inner, edge)
         if substituted is None:
             return None
         op, edges = substituted
-        same_point = here and inner.domain == self.node.domain
-        return Inner(node=inner, op=op, edges=edges, alone=single, here=same_point)
+        aligned = own_point and inner.domain == self.node.domain
+        return Inner(node=inner, op=op, edges=edges, alone=single, aligned=aligned)
 
     def as_read_by(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
         """A node's operator and operands, in terms of the point of a consumer with ``edge``."""

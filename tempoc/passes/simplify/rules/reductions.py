@@ -31,7 +31,7 @@ def _reduced_twice(v: Match) -> Rewrite | None:
     if type(v.op) not in (*_ASSOCIATIVE, Mean):
         return None
     inner = v.inner(0, type(v.op), alone=True)
-    if inner is None or type(inner.op) is not type(v.op) or not inner.here:
+    if inner is None or type(inner.op) is not type(v.op) or not inner.aligned:
         return None
     assert isinstance(inner.op, Reduction)
     (edge,) = inner.edges
@@ -85,7 +85,7 @@ def _sum_of_scaled(v: Match) -> Rewrite | None:
     if type(v.op) not in (Sum, Mean):
         return None
     inner = v.inner(0, two.Multiply, two.Divide, one.Negative, alone=True)
-    if inner is None or not inner.here:
+    if inner is None or not inner.aligned:
         return None
     if isinstance(inner.op, one.Negative):
         return Rewrite(edges=(v.make(v.op, *inner.edges),), op=inner.op)

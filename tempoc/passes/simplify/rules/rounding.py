@@ -143,7 +143,7 @@ def _scalar_factors(v: Match) -> Rewrite | None:
     for slot in (0, 1):
         outer = v.node.inputs[1 - slot]
         inner = v.inner(slot, two.Multiply, alone=True)
-        if inner is None or v.operand(1 - slot).shape or not v.result.shape or not inner.here:
+        if inner is None or v.operand(1 - slot).shape or not v.result.shape or not inner.aligned:
             continue
         for k in (0, 1):
             if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:
@@ -189,7 +189,7 @@ def _part_of_product(v: Match) -> Rewrite | None:
     """A slice or element of an elementwise operation: of its operands, which may broadcast."""
     assert isinstance(v.op, SpatialIndex)
     inner = v.inner(0, *_ELEMENTWISE, alone=True)
-    if inner is None or not inner.here or (v.op.gathers and v.operand(1).shape):
+    if inner is None or not inner.aligned or (v.op.gathers and v.operand(1).shape):
         return None
     if all(isinstance(e, tuple) for e in v.op.entries):
         return None
@@ -216,7 +216,7 @@ def _pick_of_product(v: Match) -> Rewrite | None:
     """Elements taken along an axis of an elementwise operation: taken from its operands."""
     assert isinstance(v.op, TakeAlong)
     inner = v.inner(0, *_ELEMENTWISE, alone=True)
-    if inner is None or not inner.here or not fewer(v.result.shape, v.operand(0).shape):
+    if inner is None or not inner.aligned or not fewer(v.result.shape, v.operand(0).shape):
         return None
     ndim = v.result.ndim
     axis = axis_of(v.op.axis, ndim)

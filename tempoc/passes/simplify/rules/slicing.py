@@ -144,7 +144,7 @@ _UNARY: tuple[type[Op], ...] = (one.Unary,)  # abstract, for isinstance alone
 def _index_earlier(v: Match) -> Rewrite | None:
     """A slice of an elementwise function: apply it to the slice only."""
     inner = v.inner(0, *_UNARY, alone=True)
-    if inner is None or not inner.here or not _takes_less(v):
+    if inner is None or not inner.aligned or not _takes_less(v):
         return None
     part = v.make(v.op, *inner.edges, *v.node.inputs[1:])
     return Rewrite(edges=(part,), op=inner.op)
@@ -180,7 +180,7 @@ def _nested_concat(v: Match) -> Rewrite | None:
     edges: list[Edge] = []
     for slot, edge in enumerate(v.node.inputs):
         inner = v.inner(slot, Concat, alone=True)
-        if inner is None or not inner.here or v.operand(slot).dtype is not v.result.dtype:
+        if inner is None or not inner.aligned or v.operand(slot).dtype is not v.result.dtype:
             edges.append(edge)
             continue
         assert isinstance(inner.op, Concat)
