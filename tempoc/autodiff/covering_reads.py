@@ -45,15 +45,15 @@ def read_full_range(
     if not covers or len(slices) < len(covers):
         return None
     rank = sum(isinstance(e, Slice) for e in operand.entries)
-    own = operand.term.shape[rank:]
+    element_shape = operand.term.shape[rank:]
     extents = [
         maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
-        for own_extent, source_extent in zip(own, operand.shape, strict=True)
+        for own_extent, source_extent in zip(element_shape, operand.shape, strict=True)
     ]
     index: list[IndexPart] = [
         _index_into(space, sink, e, slices[d]) for d, e in pairs if d in slices
     ]
-    op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in own)))
+    op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in element_shape)))
     shape = (*(sub(e.hi, e.lo) for e in slices.values()), *extents)
     full_read = Term(TensorType(operand.term.type.dtype, shape), None)
     build = PointBuild(builder=builder, domain=sink, prefix=prefix, spans=operand.spans)

@@ -100,8 +100,8 @@ def _propagate(
     worklist = Worklist(order)
     for name in order:
         worklist.add(name)
-    while (taken := worklist.take()) is not None:
-        name, node = taken, graph.nodes[taken]
+    while (pending := worklist.take()) is not None:
+        name, node = pending, graph.nodes[pending]
         varying[name] = {*graph.universe.ordered(tuple(varying[name] & dims))}
         for use in uses[name]:
             reader = graph.nodes[use.reader]

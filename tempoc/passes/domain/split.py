@@ -90,16 +90,18 @@ def _profitable_cuts(graph: Graph, dim: str, space: Space) -> Iterator[_Profitab
             cut = Cut(dim=dim, at=at)
             loop = loop or loop_members(graph, dim, cycle, splittable)
             for side in SIDES:
-                half = _one_side(graph, loop, cut, side, space, splittable)
-                still_cyclic = {n for part in recurrences(half, dim, space) for n in part}
+                one_side = _one_side(graph, loop, cut, side, space, splittable)
+                still_cyclic = {n for part in recurrences(one_side, dim, space) for n in part}
                 candidates = [
-                    half.nodes[n] for n in cycle if n in half.nodes and n not in still_cyclic
+                    one_side.nodes[n]
+                    for n in cycle
+                    if n in one_side.nodes and n not in still_cyclic
                 ]
                 candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
                 if any(_computes(n) for n in candidates):
-                    free = _vectorizable(half, dim, space, splittable)
+                    vectorizable = _vectorizable(one_side, dim, space, splittable)
                     division = split_nodes(graph, [n for n in loop if n in splittable], cut, space)
-                    vectorized = _worth_vectorizing(division, free, side, dim, space)
+                    vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
                     freed = [
                         n
                         for n in candidates

@@ -74,12 +74,12 @@ class Fuse:
         yield from ((d.source, d.sink) for d in needs if d.stays)
         yield from ((d.source, d.sink) for d in needs if d.may_stay and not d.stays)
         if self.horizontal:
-            alike: dict[int, list[str]] = {}
+            same_kind: dict[int, list[str]] = {}
             for b in partition.units:
-                before = alike.setdefault(partition.kinds[b], [])
+                earlier = same_kind.setdefault(partition.kinds[b], [])
                 if partition.untried(b):
-                    yield from ((a, b) for a in before)
-                before.append(b)
+                    yield from ((a, b) for a in earlier)
+                earlier.append(b)
 
 
 def _canonical_domains(graph: Graph, space: Space) -> Graph:

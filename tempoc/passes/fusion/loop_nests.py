@@ -105,32 +105,32 @@ class LoopNests:
         self, level: _Level, a: str, b: str, own: Dependences, *, alone: bool = False
     ) -> bool:
         """Whether a level's cycles can be carried after a join (``alone``: only the joined one)."""
-        together = self._cycle(level, a, b)
+        members = self._cycle(level, a, b)
         others = () if alone else dict.fromkeys(level.cycles.values())
-        if not all(c.is_schedulable or c.members & together for c in others):
+        if not all(c.is_schedulable or c.members & members for c in others):
             return False
-        if together & self.alive == self.bits[a] | self.bits[b] and not own:
+        if members & self.alive == self.bits[a] | self.bits[b] and not own:
             return True
         cycle = level.cycles.get(a)
         if cycle is not None and cycle is level.cycles.get(b):
             return self._carries(level, cycle, a, b, own)
-        names = self._listed(together)
+        names = self._listed(members)
         around = self._inside(names, level.carried, apart=(a, b))
         needs = [*_renamed(around, a, b), *_renamed(own, a, b)]
-        left = [n for n in names if n != b]
-        return is_schedulable(left, needs, self.dims, tuple(d for d, _ in level.carried))
+        remaining = [n for n in names if n != b]
+        return is_schedulable(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
 
     def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Dependences) -> bool:
         """Whether some loop carries a cycle, and the level inside is legal, after a join in it."""
         for direction, strict in self._directions(level, cycle).items():
-            left = [d for d in own if not _is_strict(d, direction)]
-            if not strict and len(left) == len(own):
+            remaining = [d for d in own if not _is_strict(d, direction)]
+            if not strict and len(remaining) == len(own):
                 continue
             if direction not in cycle.inner:
                 cycle.inner[direction] = self._level(
                     self._listed(cycle.members), (*level.carried, direction)
                 )
-            if self._holds(cycle.inner[direction], a, b, left):
+            if self._holds(cycle.inner[direction], a, b, remaining):
                 cycle.good = direction
                 return True
         return False
@@ -169,14 +169,14 @@ class LoopNests:
 
     def _merge(self, level: _Level, a: str, b: str, own: Dependences) -> None:
         """Update a level after a join; results that became invalid are recomputed on demand."""
-        together = self._cycle(level, a, b)
+        members = self._cycle(level, a, b)
         self._close(level, a, b)
         cycle, other = (level.cycles.pop(x, None) for x in (a, b))
-        if together & self.alive == self.bits[a] and not own:
+        if members & self.alive == self.bits[a] and not own:
             return
         if cycle is None or cycle is not other:
-            fresh = _Cycle(members=together, is_schedulable=True)
-            level.cycles.update(dict.fromkeys(self._listed(together), fresh))
+            fresh = _Cycle(members=members, is_schedulable=True)
+            level.cycles.update(dict.fromkeys(self._listed(members), fresh))
             return
         level.cycles[a] = cycle
         cycle.is_schedulable = True

@@ -49,9 +49,11 @@ def merge_duplicates(graph: Graph) -> Graph:
     if not replacements:
         return graph
     merged = replace(graph, nodes={**graph.nodes, **merged_spans})
-    left = redirect(merged, replacements)
+    redirected = redirect(merged, replacements)
     duplicates = {name for name, _ in replacements}
-    return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in duplicates})
+    return replace(
+        redirected, nodes={n: node for n, node in redirected.nodes.items() if n not in duplicates}
+    )
 
 
 def _value_classes(graph: Graph) -> dict[str, int]:

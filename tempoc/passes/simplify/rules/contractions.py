@@ -14,7 +14,7 @@ from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Transpose
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
-from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.graph.rewrite import compose
@@ -64,7 +64,7 @@ def _operand_with_moved_axes(v: Match) -> Rewrite | None:
     return None
 
 
-def _term_before(v: Match, letters: Spelling, slot: int, inner: Inner) -> str | None:
+def _term_before(v: Match, letters: Spelling, slot: int, inner: Producer) -> str | None:
     """The letters of an operand before its axes were changed; ``None`` if new axes are needed."""
     term = letters.terms[slot]
     match inner.op:
@@ -132,7 +132,7 @@ def _scaled_operand(v: Match) -> Rewrite | None:
     return None
 
 
-def _scalar_operand(v: Match, inner: Inner) -> int | None:
+def _scalar_operand(v: Match, inner: Producer) -> int | None:
     """The slot of the scalar in a product or quotient with an array, if there is one."""
     for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
         if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:

@@ -15,7 +15,7 @@ from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpo
 from tempoc.ops.tensor.reduction import Any, Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, compare
 from tempoc.symbolic.walk import symbols
@@ -122,7 +122,7 @@ def _broadcast_twice(v: Match) -> Rewrite | None:
     return Rewrite(edges=inner.edges, op=v.op)
 
 
-def _is_leading_broadcast(inner: Inner) -> bool:
+def _is_leading_broadcast(inner: Producer) -> bool:
     """Whether broadcasting the operand gives the same as broadcasting the result."""
     if isinstance(inner.op, ExpandDims):
         return axis_of(inner.op.axis, inner.node.types[0].ndim) == 0

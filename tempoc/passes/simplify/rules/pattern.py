@@ -42,7 +42,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inner:
+class Producer:
     """The producer of an operand; ``op`` and ``edges`` are in terms of the consumer's point.
 
     ``alone``: it has no other consumer. ``aligned``: both have the same domain, and it is read at
@@ -135,13 +135,13 @@ class Match:
 
     def inner(
         self, slot: int, *kinds: type[Op], sliced: bool = False, alone: bool = False
-    ) -> Inner | None:
+    ) -> Producer | None:
         """The producer of an operand if its operator is of these kinds; see ``behind``."""
         return self.behind(self.node.inputs[slot], *kinds, sliced=sliced, alone=alone)
 
     def behind(
         self, edge: Edge, *kinds: type[Op], sliced: bool = False, alone: bool = False
-    ) -> Inner | None:
+    ) -> Producer | None:
         """The producer of a read if its operator is of these kinds.
 
         Unless ``sliced`` only for reads of points, so that axes are those of the producer. A
@@ -162,7 +162,7 @@ class Match:
             return None
         op, edges = substituted
         aligned = own_point and inner.domain == self.node.domain
-        return Inner(node=inner, op=op, edges=edges, alone=single, aligned=aligned)
+        return Producer(node=inner, op=op, edges=edges, alone=single, aligned=aligned)
 
     def as_read_by(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
         """A node's operator and operands, in terms of the point of a consumer with ``edge``."""

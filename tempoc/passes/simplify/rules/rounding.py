@@ -18,7 +18,7 @@ from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
 from tempoc.ops.tensor import arithmetic as two
 from tempoc.ops.tensor import elementwise as one
 from tempoc.ops.tensor.source import Literal
-from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO
 
@@ -108,7 +108,7 @@ def _constant_factors(v: Match) -> Rewrite | None:
     return None
 
 
-def _scaled(inner: Inner, k: int, first: Scalar, factor: float) -> float | None:
+def _scaled(inner: Producer, k: int, first: Scalar, factor: float) -> float | None:
     if isinstance(inner.op, two.Divide) and k == 1:
         inverse = _inverted(first)
         return None if inverse is None else _within_range(inverse * factor)
