@@ -1,7 +1,7 @@
 """Differentiation of graphs: reverse mode, symbolic in time.
 
-In: a graph with gradients to be made. Out: the nodes of the derivatives. The cotangent of a tensor
-at a point sums the contributions of all points that read it.
+In: a graph with `Gradient` placeholders. Out: the graph with the nodes of the derivatives instead.
+The cotangent of a tensor at a point is the sum of the contributions of all points that read it.
 
 May import: base, symbolic, poly, ops, sdg
 """

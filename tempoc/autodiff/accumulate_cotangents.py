@@ -1,7 +1,7 @@
-"""The cotangent of a tensor: the sum of what its readers send, each where it sends anything.
+"""The cotangent of a tensor: the sum of the contributions of its readers.
 
-The points fall into cells, in each of which the same readers count; more than one cell is a
-`Merge` of sums.
+The domain is partitioned into cells, in each of which the same contributions count; more than one
+cell is a `Merge` of sums.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import reduce
 
 from tempoc.autodiff.invert_reads import contributions
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
-from tempoc.autodiff.transpose_read import Contribution, Reading, sent
+from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
 from tempoc.base.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
@@ -21,108 +21,108 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, conjunction, negation
 
 MAX_CELLS = 12
-"""With more cells than this every contribution is spread with zeros over all points."""
+"""With more cells than this, each contribution is extended with zeros to the whole domain."""
 
 CotangentPart = tuple[Expr, list[Contribution]]
 
 
-def gather(
-    growing: GraphBuilder,
-    held: Node,
+def accumulate(
+    builder: GraphBuilder,
+    cotangent: Node,
     source: Domain,
-    readings: list[Reading],
+    reads: list[OperandCotangent],
     seeds: int,
     spans: tuple[Span, ...],
 ) -> None:
-    """Make the node `held` the cotangent.
+    """Define the node `cotangent` as the sum of all contributions of `reads`.
 
-    `source` is the domain of the tensor itself, `seeds` how often it is a loss.
+    `source` is the domain of the tensor itself, `seeds` counts how often it is a loss.
     """
-    parts = [p for r in readings for p in contributions(growing, r, source, held.name)]
-    parts += [Contribution(where=TRUE, reading=None)] * seeds
-    cells = _cells(growing, held.domain, parts)
+    parts = [p for r in reads for p in contributions(builder, r, source, cotangent.name)]
+    parts += [Contribution(where=TRUE, operand=None)] * seeds
+    cells = _cells(builder, cotangent.domain, parts)
     if cells is not None:
-        _assemble(growing, held, cells, spans)
+        _assemble(builder, cotangent, cells, spans)
         return
-    build = PointBuild(growing=growing, domain=held.domain, prefix=held.name, spans=spans)
+    build = PointBuild(builder=builder, domain=cotangent.domain, prefix=cotangent.name, spans=spans)
     terms: list[Term] = []
     for part in parts:
-        own = replace(held, name=growing.names.fresh(f"{held.name}.part"))
-        _assemble(growing, own, _cells(growing, held.domain, [part]) or [], spans)
-        terms.append(build.read(Edge(source=own.name, entries=identity(held.domain))))
-    _sum(growing, held, build, terms)
+        part_node = replace(cotangent, name=builder.names.fresh(f"{cotangent.name}.part"))
+        _assemble(builder, part_node, _cells(builder, cotangent.domain, [part]) or [], spans)
+        terms.append(build.read(Edge(source=part_node.name, entries=identity(cotangent.domain))))
+    _sum(builder, cotangent, build, terms)
 
 
 def _assemble(
-    growing: GraphBuilder, held: Node, cells: list[CotangentPart], spans: tuple[Span, ...]
+    builder: GraphBuilder, cotangent: Node, cells: list[CotangentPart], spans: tuple[Span, ...]
 ) -> None:
-    """Put the sums of some cells into the graph, as one node."""
+    """Add the sums of some cells to the graph, as one node."""
     if len(cells) == 1:
-        _fill(growing, held, held.domain, cells[0][1], spans)
+        _sum_contributions(builder, cotangent, cotangent.domain, cells[0][1], spans)
         return
-    here = identity(held.domain)
+    own_point = identity(cotangent.domain)
     edges: list[Edge] = []
     for number, (where, inside) in enumerate(cells):
-        name = growing.names.fresh(f"{held.name}.{number}")
-        full = growing.space.symbolic.simplify(
-            conjunction(held.domain.where, where), Domain(held.domain.dims)
+        name = builder.names.fresh(f"{cotangent.name}.{number}")
+        full = builder.space.symbolic.simplify(
+            conjunction(cotangent.domain.where, where), Domain(cotangent.domain.dims)
         )
-        branch = replace(held, name=name, domain=Domain(held.domain.dims, full))
-        _fill(growing, branch, branch.domain, inside, spans)
-        edges.append(Edge(source=name, entries=here, guard=where))
-    merge = Merge(targets=(here,) * len(edges))
-    growing.nodes[held.name] = replace(held, op=merge, inputs=tuple(edges), spans=spans)
+        branch = replace(cotangent, name=name, domain=Domain(cotangent.domain.dims, full))
+        _sum_contributions(builder, branch, branch.domain, inside, spans)
+        edges.append(Edge(source=name, entries=own_point, guard=where))
+    merge = Merge(targets=(own_point,) * len(edges))
+    builder.nodes[cotangent.name] = replace(cotangent, op=merge, inputs=tuple(edges), spans=spans)
 
 
 def _cells(
-    growing: GraphBuilder, domain: Domain, parts: list[Contribution]
+    builder: GraphBuilder, domain: Domain, parts: list[Contribution]
 ) -> list[CotangentPart] | None:
-    """Disjoint conditions that cover the domain, and the contributions that count there.
+    """Disjoint conditions that cover the domain, each with the contributions that count there.
 
     `None` if there are too many.
     """
-    there = growing.space.symbolic
+    symbolic = builder.space.symbolic
     cells: list[CotangentPart] = [(TRUE, [])]
     for part in parts:
-        where = there.simplify(part.where, domain)
+        where = symbolic.simplify(part.where, domain)
         split: list[CotangentPart] = []
         for condition, inside in cells:
             given = Domain(domain.dims, conjunction(domain.where, condition))
-            within = there.simplify(where, given)
+            within = symbolic.simplify(where, given)
             if within == TRUE:
                 split.append((condition, [*inside, part]))
                 continue
             both = conjunction(condition, within)
-            if there.is_empty(Domain(domain.dims, conjunction(domain.where, both))):
+            if symbolic.is_empty(Domain(domain.dims, conjunction(domain.where, both))):
                 split.append((condition, inside))
                 continue
-            rest = conjunction(condition, negation(within))
-            split.append((there.simplify(both, domain), [*inside, part]))
-            split.append((there.simplify(rest, domain), inside))
+            outside = conjunction(condition, negation(within))
+            split.append((symbolic.simplify(both, domain), [*inside, part]))
+            split.append((symbolic.simplify(outside, domain), inside))
         cells = split
         if len(cells) > MAX_CELLS and len(parts) > 1:
             return None
     return cells
 
 
-def _fill(
-    growing: GraphBuilder,
+def _sum_contributions(
+    builder: GraphBuilder,
     node: Node,
     domain: Domain,
     parts: list[Contribution],
     spans: tuple[Span, ...],
 ) -> None:
-    """Put the sum of contributions into the graph under the node's name."""
-    build = PointBuild(growing=growing, domain=domain, prefix=node.name, spans=spans)
+    """Add the sum of contributions to the graph under the node's name."""
+    build = PointBuild(builder=builder, domain=domain, prefix=node.name, spans=spans)
     c, type = build.calculus, node.types[0]
     one = c.number(1.0, type.dtype, type.shape)
-    _sum(growing, node, build, [one if p.reading is None else sent(build, p) for p in parts])
+    _sum(builder, node, build, [one if p.operand is None else transpose(build, p) for p in parts])
 
 
-def _sum(growing: GraphBuilder, node: Node, build: PointBuild, terms: list[Term]) -> None:
-    """Make the node the sum of terms at the points of `build`."""
+def _sum(builder: GraphBuilder, node: Node, build: PointBuild, terms: list[Term]) -> None:
+    """Define the node as the sum of terms at the points of `build`."""
     c, type = build.calculus, node.types[0]
     total = reduce(c.add, terms) if terms else c.number(0.0, type.dtype, type.shape)
     edge = edge_of(c.held(c.spread(c.cast(total, type.dtype), type.shape)))
-    made = replace(node, op=Copy(), domain=build.domain, inputs=(edge,), spans=build.spans)
-    growing.nodes[node.name] = made
+    cotangent = replace(node, op=Copy(), domain=build.domain, inputs=(edge,), spans=build.spans)
+    builder.nodes[node.name] = cotangent

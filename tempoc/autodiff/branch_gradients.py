@@ -1,8 +1,8 @@
-"""Derivatives of branches: nothing flows back out of a branch of `cond` that is not taken.
+"""Cotangents of branches: 0 flows back out of a branch of `cond` that is not taken.
 
-Within the branch derivatives are computed as everywhere, since nobody asks for them elsewhere. What
-leaves it is 0 where the branch is not taken, by a `cond` again: so the backward computation is
-done for one branch only, and an infinite slope in the other one does no harm.
+Inside a branch, derivatives are computed as usual, since they are demanded only there. The
+cotangent that leaves it is 0 where the branch is not taken, by another `cond`: so the backward pass
+computes one branch only, and an infinite slope in the other one does no harm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic.walk import symbols
 
 
-def guarded(
+def zero_outside_branch(
     build: PointBuild,
     graph: Graph,
     needed: Mapping[str, tuple[BranchCondition, ...]],
@@ -28,40 +28,40 @@ def guarded(
     slot: int,
     part: Term,
 ) -> Term:
-    """What an operand of a node gets: 0 where a branch that ends here is not taken."""
+    """The cotangent `part` of an operand, set to 0 where a branch that ends here is not taken."""
     edge = node.inputs[slot]
-    around = needed[node.name]
+    conditions = needed[node.name]
     if isinstance(node.op, Cond):
-        around = tuple(dict.fromkeys((*around, asked(graph, node.name, slot))))
-    inside = needed[edge.source] if is_identity(edge, graph) else ()
-    named = [n for e in edge.entries for n in symbols(e)]
-    summed = any(d not in named for d in node.domain.dims)
-    for need in reversed([n for n in around if n not in inside]):
-        part = _only(build, need, part, summed)
+        conditions = tuple(dict.fromkeys((*conditions, asked(graph, node.name, slot))))
+    operand_conditions = needed[edge.source] if is_identity(edge, graph) else ()
+    named_dims = [n for e in edge.entries for n in symbols(e)]
+    summed = any(d not in named_dims for d in node.domain.dims)
+    for need in reversed([n for n in conditions if n not in operand_conditions]):
+        part = _select_branch(build, need, part, summed)
     return part
 
 
-def _only(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
-    """The term where the need is there, else 0.
+def _select_branch(build: PointBuild, need: BranchCondition, x: Term, summed: bool) -> Term:
+    """The term where the branch condition holds, else 0.
 
-    What many points share is not repeated before, and products that are `summed` over points stay
-    products, which then are one product with an axis for the points.
+    Broadcasts are moved behind the `cond`, and products that are `summed` over points stay
+    products, so that `sum_as_contraction` can turn them into one contraction.
     """
     c = build.calculus
     if x.handle is None:
         one = c.number(x.number or 0.0, x.type.dtype)
-        return c.spread(_chosen(build, need, one), x.shape)
-    node = build.growing.nodes[edge_of(x).source]
-    here = edge_of(x).entries == identity(node.domain)
-    if here and isinstance(node.op, BroadcastTo):
-        return c.spread(_only(build, need, build.read(node.inputs[0]), summed), x.shape)
-    if here and isinstance(node.op, Einsum) and summed:
-        operands = [_only(build, need, build.read(e), False) for e in node.inputs]
+        return c.spread(_conditional(build, need, one), x.shape)
+    node = build.builder.nodes[edge_of(x).source]
+    at_own_point = edge_of(x).entries == identity(node.domain)
+    if at_own_point and isinstance(node.op, BroadcastTo):
+        return c.spread(_select_branch(build, need, build.read(node.inputs[0]), summed), x.shape)
+    if at_own_point and isinstance(node.op, Einsum) and summed:
+        operands = [_select_branch(build, need, build.read(e), False) for e in node.inputs]
         return c.op(node.op, *operands)
-    return _chosen(build, need, x)
+    return _conditional(build, need, x)
 
 
-def _chosen(build: PointBuild, need: BranchCondition, x: Term) -> Term:
+def _conditional(build: PointBuild, need: BranchCondition, x: Term) -> Term:
     c = build.calculus
     zero = c.number(0.0, x.type.dtype, x.shape)
     a, b = (x, zero) if need.holds else (zero, x)

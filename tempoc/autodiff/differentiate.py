@@ -1,8 +1,8 @@
-"""Gradients in a finished graph: each placeholder is replaced by the nodes that compute it.
+"""Reverse-mode differentiation of a graph: each `Gradient` placeholder becomes nodes.
 
-Placeholders of one loss are expanded together where the derivative by one tensor does not need
-to pass another. A placeholder that the loss depends on comes before; there is always one to
-begin with, unless a gradient needs its own derivative.
+Placeholders of one loss are expanded in one sweep, unless the derivative by one tensor passes
+through another one of them. A placeholder that the loss of another one depends on is expanded
+first; there is always such an order, unless a gradient needs its own derivative (RT265).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tempoc.autodiff import errors
-from tempoc.autodiff.cotangent_names import named
+from tempoc.autodiff.cotangent_names import take_copy_names
 from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
-from tempoc.autodiff.trim_domains import tighten
+from tempoc.autodiff.trim_domains import trim_to_demand
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Copy, StopGradient
@@ -28,7 +28,7 @@ from tempoc.symbolic.expr import Sym
 
 
 def differentiate(graph: Graph, space: Space) -> Graph:
-    """The graph without placeholders. Raises `DiagnosticError`."""
+    """The graph with all gradients expanded. Raises `DiagnosticError`."""
     while any(isinstance(n.op, Gradient) for n in graph.nodes.values()):
         graph = _expanded(graph, space)
     nodes = {
@@ -39,8 +39,8 @@ def differentiate(graph: Graph, space: Space) -> Graph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """Placeholders expanded together: by `wrt`, through the nodes of `active`."""
+class GradientJob:
+    """Placeholders of one sweep: from `losses` to `wrt` through `active` nodes."""
 
     losses: tuple[Edge, ...]
     wrt: tuple[str, ...]
@@ -57,8 +57,8 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         raise DiagnosticError(errors.itself(pending[0].spans[0]))
     job = ready[0]
     for other in ready[1:]:
-        job = _joined(job, other) or job
-    growing = GraphBuilder(
+        job = _merged_job(job, other) or job
+    builder = GraphBuilder(
         graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
     )
     domains: dict[str, Domain] = {}
@@ -67,7 +67,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         before = domains.get(target)
         domains[target] = node.domain if before is None else space.union(before, node.domain)
     sweep = Sweep(
-        growing=growing,
+        builder=builder,
         losses=job.losses,
         active=job.active,
         domains=domains,
@@ -77,21 +77,21 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     sweep.run()
     for node in job.placeholders:
         source = sweep.cotangent(_target(node))
-        here = tuple(Sym(d) for d in node.domain.dims)
-        edge = Edge(source=source, entries=here)
-        growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
-    found = _without_dead(graph, growing)
-    made = dict.fromkeys(name for name in found.nodes if name not in graph.nodes)
-    return named(found, made, [n.name for n in job.placeholders if "." not in n.name])
+        own_point = tuple(Sym(d) for d in node.domain.dims)
+        edge = Edge(source=source, entries=own_point)
+        builder.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+    live = _without_dead(graph, builder)
+    new_nodes = dict.fromkeys(name for name in live.nodes if name not in graph.nodes)
+    return take_copy_names(live, new_nodes, [n.name for n in job.placeholders if "." not in n.name])
 
 
-def _without_dead(graph: Graph, growing: GraphBuilder) -> Graph:
-    """Of the new nodes those that something needs, where it does; those that were there stay."""
-    kept = list(graph.nodes)
-    needed = reachable(replace(graph, nodes=growing.nodes), kept)
-    nodes = {k: v for k, v in growing.nodes.items() if k in needed}
-    tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
-    needed = reachable(replace(graph, nodes=nodes), kept)  # branches may be gone
+def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
+    """Remove dead new nodes and trim the domains of the others; original nodes stay."""
+    original = list(graph.nodes)
+    needed = reachable(replace(graph, nodes=builder.nodes), original)
+    nodes = {k: v for k, v in builder.nodes.items() if k in needed}
+    trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], builder.space)
+    needed = reachable(replace(graph, nodes=nodes), original)  # branches may be gone
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
 
@@ -100,23 +100,23 @@ def _target(node: Node) -> Edge:
     return node.inputs[node.op.losses + node.op.wrt]
 
 
-def _job(graph: Graph, node: Node) -> Job:
+def _job(graph: Graph, node: Node) -> GradientJob:
     assert isinstance(node.op, Gradient)
     losses, wrt = node.inputs[: node.op.losses], node.inputs[node.op.losses :]
     names = tuple(dict.fromkeys(e.source for e in wrt))
-    active = _active(graph, tuple(e.source for e in losses), names)
-    return Job(losses=losses, wrt=names, active=active, placeholders=(node,))
+    active = _active_nodes(graph, tuple(e.source for e in losses), names)
+    return GradientJob(losses=losses, wrt=names, active=active, placeholders=(node,))
 
 
-def _joined(a: Job, b: Job) -> Job | None:
-    """Both at once, if neither's tensors stand in the other's way."""
+def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
+    """Both in one sweep, if no tensor of one is on the paths of the other."""
     same = [(e.source, e.out) for e in a.losses] == [(e.source, e.out) for e in b.losses]
     between = any(x in a.active for x in b.wrt if x not in a.wrt) or any(
         x in b.active for x in a.wrt if x not in b.wrt
     )
     if not same or between:
         return None
-    return Job(
+    return GradientJob(
         losses=a.losses,
         wrt=tuple(dict.fromkeys((*a.wrt, *b.wrt))),
         active=a.active | b.active,
@@ -124,13 +124,13 @@ def _joined(a: Job, b: Job) -> Job | None:
     )
 
 
-def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
-    """The nodes on the ways from the losses back to what is differentiated by."""
+def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
+    """The nodes on paths from `wrt` to the losses, through which derivatives flow."""
     readers: dict[str, list[str]] = {}
     seen = dict.fromkeys(losses)
-    waiting = list(seen)
-    while waiting:
-        name = waiting.pop()
+    worklist = list(seen)
+    while worklist:
+        name = worklist.pop()
         node = graph.nodes[name]
         if name in wrt or node.op.name in FLAT:
             continue
@@ -139,12 +139,12 @@ def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> froz
                 readers.setdefault(edge.source, []).append(name)
                 if edge.source not in seen:
                     seen[edge.source] = None
-                    waiting.append(edge.source)
-    found = dict.fromkeys(x for x in wrt if x in seen)
-    waiting = list(found)
-    while waiting:
-        for reader in readers.get(waiting.pop(), ()):
-            if reader not in found:
-                found[reader] = None
-                waiting.append(reader)
-    return frozenset(found)
+                    worklist.append(edge.source)
+    active = dict.fromkeys(x for x in wrt if x in seen)
+    worklist = list(active)
+    while worklist:
+        for reader in readers.get(worklist.pop(), ()):
+            if reader not in active:
+                active[reader] = None
+                worklist.append(reader)
+    return frozenset(active)

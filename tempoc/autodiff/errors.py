@@ -1,4 +1,4 @@
-"""What can be wrong with a derivative once the graph is there: RT265, RT282."""
+"""Errors of differentiation: RT265, RT282."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempoc.base.source import Span
 
 
 def itself(span: Span) -> Diagnostic:
-    """The gradient is part of what it differentiates."""
+    """RT265: a gradient depends on its own derivative."""
     return Diagnostic(
         code="RT265",
         message="this gradient is differentiated to compute itself",

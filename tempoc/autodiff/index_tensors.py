@@ -1,7 +1,7 @@
 """Index expressions over ranges of dimensions, as tensors with an axis for each range.
 
-Where many points of a tensor are read at once, what an index says at each of them is an `i32`
-tensor: `t // 2` for `t` in `4:8` is `[2, 2, 3, 3]`. Conditions become `bool` tensors.
+Where many points of a tensor are read at once, an index expression becomes an `i32` tensor of its
+values: `t // 2` for `t` in `4:8` is `[2, 2, 3, 3]`. Conditions become `bool` tensors.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ COMPARISONS: dict[str, Callable[[], Op]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranging:
-    """Axes `0`, `1`, ... of results run over the slices of these dimensions, in this order."""
+class IndexTensors:
+    """Builds tensors of index values; axis `k` runs over the `k`-th slice of `over`."""
 
     calculus: Calculus
     over: dict[str, Slice]
@@ -89,7 +89,7 @@ class Ranging:
         return x if factor == 1 else c.op(Multiply(), c.number(factor, DType.I32), x)
 
     def joined(self, op: Op, parts: list[Term]) -> Term:
-        """All parts by an associative operator."""
+        """All parts combined by an associative operator."""
         return reduce(lambda a, b: self.calculus.op(op, a, b), parts)
 
 

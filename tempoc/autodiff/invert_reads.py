@@ -1,10 +1,10 @@
-"""What a tensor gets through a read: from which of its readers, in which way.
+"""Inversion of reads: which readers contribute to the cotangent of each point of a tensor.
 
-Who reads a point is a slice, or several, each under its condition. Where it is not (`x[i+j]`, read
-at `i` and `j`), there may be a tensor in between with some of the readers' dimensions, to which it
-is and from which it is: `m[i, k] = g[i, k-i]`, summed over `i`. Where nothing of the kind is found,
-the readers are covered by slices, and those in them that do not read the point count as 0: for
-each point time and memory as for all readers in the slices.
+The readers of a point are usually a slice, or several, each under a condition. Where they are not
+(`x[i+j]`, read at `i` and `j`), an intermediate tensor with some of the readers' dimensions may
+split the read in two that are: `m[i, k] = g[i, k-i]`, summed over `i`. Otherwise the readers are
+covered by slices, and candidates in them that do not read the point count as 0; each point then
+costs time and memory for all candidates.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from tempoc.autodiff import errors
-from tempoc.autodiff.covering_reads import widened
+from tempoc.autodiff.covering_reads import read_full_range
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
-from tempoc.autodiff.transpose_read import Contribution, Reading, sent
+from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
@@ -27,127 +27,128 @@ from tempoc.symbolic.walk import symbols
 
 
 def contributions(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution]:
-    """What a tensor with this domain gets through a read."""
-    if growing.space.is_empty(reading.sink):
+    """The contributions of a read to the cotangent of a tensor with this domain."""
+    if builder.space.is_empty(operand.sink):
         return []
-    for wanted in _ways(growing, reading, source, prefix):
-        found = _exactly(growing, wanted, source, prefix)
-        if found is not None:
-            return found
-        if _has_slices(growing, wanted.sink, wanted.entries, source):
-            cover = covering(growing.space, wanted.sink, wanted.entries, source)
-            return [Contribution(where=cover.where, reading=wanted, inverse=cover)]
-    universe = growing.space.universe
+    for variant in _read_variants(builder, operand, source, prefix):
+        exact = _exact_contributions(builder, variant, source, prefix)
+        if exact is not None:
+            return exact
+        if _has_slices(builder, variant.sink, variant.entries, source):
+            cover = covering(builder.space, variant.sink, variant.entries, source)
+            return [Contribution(where=cover.where, operand=variant, inverse=cover)]
+    universe = builder.space.universe
     bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
-    raise DiagnosticError(errors.other_lengths(reading.spans, bound, universe.outer(bound)[0]))
+    raise DiagnosticError(errors.other_lengths(operand.spans, bound, universe.outer(bound)[0]))
 
 
-def _ways(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
-) -> Iterator[Reading]:
-    """The read as it is, then one of all that any of its points read, then by all points."""
-    yield reading
-    wide = widened(growing, reading, source, prefix)
+def _read_variants(
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
+) -> Iterator[OperandCotangent]:
+    """The read itself, then as a covering read, then that from all points of the dimensions."""
+    yield operand
+    wide = read_full_range(builder, operand, source, prefix)
     if wide is None:
         return
     yield wide
-    build = PointBuild(growing=growing, domain=wide.sink, prefix=prefix, spans=wide.spans)
-    yield replace(wide, sink=Domain(wide.sink.dims), term=build.everywhere(wide.term))
+    build = PointBuild(builder=builder, domain=wide.sink, prefix=prefix, spans=wide.spans)
+    yield replace(wide, sink=Domain(wide.sink.dims), term=build.zero_extended(wide.term))
 
 
-def _exactly(
-    growing: GraphBuilder, reading: Reading, source: Domain, prefix: str
+def _exact_contributions(
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
 ) -> list[Contribution] | None:
-    """The same, if slices say it; `None` if they do not."""
-    reading = _settled(growing, reading, source, prefix)
-    found = _readers(growing, reading.sink, reading.entries, source)
-    if found is not None:
-        return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
-    for middle, inner, on in _between(growing, reading, source):
-        first = _readers(growing, inner.sink, inner.entries, middle)
+    """The contributions without covers; `None` if readers are no slices."""
+    operand = _at_fixed_lengths(builder, operand, source, prefix)
+    inverses = _readers(builder, operand.sink, operand.entries, source)
+    if inverses is not None:
+        return [Contribution(where=p.where, operand=operand, inverse=p) for p in inverses]
+    for middle, inner, on in _intermediate_tensors(builder, operand, source):
+        first = _readers(builder, inner.sink, inner.entries, middle)
         if first is None:
             continue
         parts: list[Contribution] = []
         for piece in first:
-            term, here = _through(growing, inner, piece, middle, prefix)
-            outer = replace(reading, sink=here, term=term, entries=on)
-            rest = _exactly(growing, outer, source, prefix)
-            if rest is None:
+            term, domain = _intermediate_cotangent(builder, inner, piece, middle, prefix)
+            outer = replace(operand, sink=domain, term=term, entries=on)
+            outer_parts = _exact_contributions(builder, outer, source, prefix)
+            if outer_parts is None:
                 break
-            parts += rest
+            parts += outer_parts
         else:
             return parts
     return None
 
 
-def _settled(growing: GraphBuilder, reading: Reading, source: Domain, prefix: str) -> Reading:
-    """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
-    if _has_slices(growing, reading.sink, reading.entries, source):
-        return reading
-    box = Domain(reading.sink.dims)
-    if not _has_slices(growing, box, reading.entries, source):
-        return reading
-    build = PointBuild(growing=growing, domain=reading.sink, prefix=prefix, spans=reading.spans)
-    return replace(reading, sink=box, term=build.everywhere(reading.term))
+def _at_fixed_lengths(
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain, prefix: str
+) -> OperandCotangent:
+    """The read extended by 0 to all points, if only its domain depends on varying lengths."""
+    if _has_slices(builder, operand.sink, operand.entries, source):
+        return operand
+    box = Domain(operand.sink.dims)
+    if not _has_slices(builder, box, operand.entries, source):
+        return operand
+    build = PointBuild(builder=builder, domain=operand.sink, prefix=prefix, spans=operand.spans)
+    return replace(operand, sink=box, term=build.zero_extended(operand.term))
 
 
 def _readers(
-    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
-    """The readers of each point, if slices and conditions say it in terms of lengths there."""
-    if not _has_slices(growing, sink, entries, source):
+    """The readers of each point as slices under conditions; `None` if they are not."""
+    if not _has_slices(builder, sink, entries, source):
         return None
-    return readers(growing.space, sink, entries, source)
+    return readers(builder.space, sink, entries, source)
 
 
 def _has_slices(
-    growing: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> bool:
-    """Whether readers can be slices: not if they have several lengths.
-
-    Over steps whose number varies one sums for each point of what it varies with.
-    """
-    return not loses_lengths(growing.space.universe, sink, entries, source)
+    """Whether readers can be slices: not if a varying length differs among them."""
+    return not loses_lengths(builder.space.universe, sink, entries, source)
 
 
-def _through(
-    growing: GraphBuilder, inner: Reading, piece: Inverse, middle: Domain, prefix: str
+def _intermediate_cotangent(
+    builder: GraphBuilder, inner: OperandCotangent, piece: Inverse, middle: Domain, prefix: str
 ) -> tuple[Term, Domain]:
-    """What the tensor in between gets, and where it gets that."""
-    space = growing.space
-    here = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
-    here = space.intersect(middle, here)
-    build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=inner.spans)
-    part = Contribution(where=piece.where, reading=inner, inverse=piece)
-    return sent(build, part), here
+    """The cotangent of the intermediate tensor, and its domain."""
+    space = builder.space
+    domain = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
+    domain = space.intersect(middle, domain)
+    build = PointBuild(builder=builder, domain=domain, prefix=prefix, spans=inner.spans)
+    part = Contribution(where=piece.where, operand=inner, inverse=piece)
+    return transpose(build, part), domain
 
 
-InvertedRead = tuple[Domain, Reading, tuple[Entry, ...]]
-"""A domain in between, how the readers read it, and how it reads the source."""
+InvertedRead = tuple[Domain, OperandCotangent, tuple[Entry, ...]]
+"""The domain of an intermediate tensor, how readers read it, and how it reads the source."""
 
 
-def _between(growing: GraphBuilder, reading: Reading, source: Domain) -> Iterator[InvertedRead]:
-    """Without one dimension that the read does not name, then with the source's dimensions."""
-    space, sink = growing.space, reading.sink
-    named = [n for e in reading.entries for n in symbols(e)]
+def _intermediate_tensors(
+    builder: GraphBuilder, operand: OperandCotangent, source: Domain
+) -> Iterator[InvertedRead]:
+    """Candidates: without a dimension that the read does not name, then with the source's ones."""
+    space, sink = builder.space, operand.sink
+    named = [n for e in operand.entries for n in symbols(e)]
     for dim in reversed(sink.dims):
         if dim not in named:
-            rest = tuple(d for d in sink.dims if d != dim)
-            same = tuple(Sym(d) for d in rest)
-            inner = replace(reading, entries=same, dims=rest, shape=reading.term.shape)
-            yield space.project(sink, rest), inner, reading.entries
-    here = tuple(Sym(d) for d in source.dims)
-    if reading.entries == here:
+            remaining = tuple(d for d in sink.dims if d != dim)
+            same = tuple(Sym(d) for d in remaining)
+            inner = replace(operand, entries=same, dims=remaining, shape=operand.term.shape)
+            yield space.project(sink, remaining), inner, operand.entries
+    source_point = tuple(Sym(d) for d in source.dims)
+    if operand.entries == source_point:
         return
-    own = dict(zip(source.dims, reading.entries, strict=True))
+    own = dict(zip(source.dims, operand.entries, strict=True))
     free = [d for d in sink.dims if d not in source.dims]
     for count in range(1, len(free) + 1):
-        for kept in combinations(free, count):
-            dims = growing.graph.universe.ordered((*source.dims, *kept))
+        for added in combinations(free, count):
+            dims = builder.graph.universe.ordered((*source.dims, *added))
             entries = tuple(own.get(d, Sym(d)) for d in dims)
             box = Domain(dims, source.where)
             read = space.symbolic.access_map(sink, entries, box).range()
-            inner = replace(reading, entries=entries, dims=dims)
-            yield space.symbolic.domain(read, dims), inner, here
+            inner = replace(operand, entries=entries, dims=dims)
+            yield space.symbolic.domain(read, dims), inner, source_point

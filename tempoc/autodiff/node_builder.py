@@ -1,4 +1,4 @@
-"""Makes nodes of a finished graph, at the points of one domain, for derivative rules."""
+"""Builders that add nodes to a graph, in one domain, for derivative rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tempoc.symbolic.walk import symbols
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GraphBuilder:
-    """A graph to which nodes are added; equal nodes are made once."""
+    """A graph to which nodes are added; equal nodes are added once."""
 
     graph: Graph
     space: Space
@@ -33,30 +33,30 @@ class GraphBuilder:
 
     def type_of(self, edge: Edge, domain: Domain) -> TensorType:
         """The type of a read at the points of a domain."""
-        found = operand_type_in(self.nodes, self.graph, edge)
-        shape = tuple(self.space.reduce(e, domain) for e in found.shape)
-        return TensorType(found.dtype, shape, found.weak)
+        declared = operand_type_in(self.nodes, self.graph, edge)
+        shape = tuple(self.space.reduce(e, domain) for e in declared.shape)
+        return TensorType(declared.dtype, shape, declared.weak)
 
 
 def operand_type_in(nodes: dict[str, Node], graph: Graph, edge: Edge) -> TensorType:
-    """`operand_type` while the graph grows."""
+    """`operand_type` of an edge whose source may be a new node."""
     view = Graph(name=graph.name, universe=graph.universe, nodes=nodes, outputs=())
     return operand_type(view, edge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointBuild:
-    """Nodes at the points of `domain`, named after `prefix`."""
+    """Builds nodes in `domain`, with names that start with `prefix`."""
 
-    growing: GraphBuilder
+    builder: GraphBuilder
     domain: Domain
     prefix: str
     spans: tuple[Span, ...] = ()
 
     @property
     def facts(self) -> DomainFacts:
-        """What holds at these points."""
-        return DomainFacts(self.growing.space, self.domain)
+        """Facts about these points."""
+        return DomainFacts(self.builder.space, self.domain)
 
     @property
     def calculus(self) -> Calculus:
@@ -65,65 +65,66 @@ class PointBuild:
 
     def read(self, edge: Edge) -> Term:
         """An operand."""
-        node = self.growing.nodes[edge.source]
+        node = self.builder.nodes[edge.source]
         number = node.op.value if isinstance(node.op, (Literal, Full)) else None
-        type = self.growing.type_of(edge, self.domain)
+        type = self.builder.type_of(edge, self.domain)
         return Term(type, edge, None if number is None else float(number))
 
     def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
-        """The results of an operator, over the dimensions that its operands vary with."""
+        """Add an operator, over the dimensions that its operands vary with; its results."""
         edges = tuple(edge_of(a) for a in args)
         types = op.infer(tuple(a.type for a in args), self.facts)
         entries: list[Entry] = [e for edge in edges for e in edge.entries]
         entries += [*expressions(op), *(e for t in types for e in t.shape)]
-        universe = self.growing.space.universe
+        universe = self.builder.space.universe
         names = universe.ordered(tuple(n for e in entries for n in symbols(e)))
-        domain = self.growing.space.project(self.domain, names)
+        domain = self.builder.space.project(self.domain, names)
         if not universe.has_lengths(domain.where, domain.dims):
             names = universe.ordered((*names, *symbols(domain.where)))
-            domain = self.growing.space.project(self.domain, names)
+            domain = self.builder.space.project(self.domain, names)
         return self.node(op, edges, domain, types)
 
     def node(
         self, op: Op, edges: tuple[Edge, ...], domain: Domain, types: tuple[TensorType, ...]
     ) -> tuple[Term, ...]:
-        """The results of a new node, or of one that is the same."""
-        growing = self.growing
+        """The results of a new node, or of an equal one that exists."""
+        builder = self.builder
         key = (op, edges, domain)
-        name = growing.known.get(key)
+        name = builder.known.get(key)
         if name is None:
-            name = growing.names.fresh(f"{self.prefix}.{op.name}")
-            growing.known[key] = name
-            growing.nodes[name] = Node(
+            name = builder.names.fresh(f"{self.prefix}.{op.name}")
+            builder.known[key] = name
+            builder.nodes[name] = Node(
                 name=name, op=op, domain=domain, inputs=edges, types=types, spans=self.spans
             )
-        here = tuple(Sym(d) for d in domain.dims)
+        own_point = tuple(Sym(d) for d in domain.dims)
         number = op.value if isinstance(op, (Literal, Full)) else None
         return tuple(
-            Term(t, Edge(source=name, out=k, entries=here), number) for k, t in enumerate(types)
+            Term(t, Edge(source=name, out=k, entries=own_point), number)
+            for k, t in enumerate(types)
         )
 
-    def whole(self, x: Term) -> Term:
-        """The term as a node at all these points, whatever it varies with."""
+    def at_all_points(self, x: Term) -> Term:
+        """The term as a node in exactly this domain, whatever it varies with."""
         edge = edge_of(self.calculus.held(x))
-        here = tuple(Sym(d) for d in self.domain.dims)
-        node = self.growing.nodes[edge.source]
-        if edge.entries == here and node.domain == self.domain:
+        own_point = tuple(Sym(d) for d in self.domain.dims)
+        node = self.builder.nodes[edge.source]
+        if edge.entries == own_point and node.domain == self.domain:
             return Term(x.type, edge, x.number)
         return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
 
-    def everywhere(self, x: Term) -> Term:
-        """The term as a node at all points of the box, 0 where it is not."""
-        x = self.whole(x)
+    def zero_extended(self, x: Term) -> Term:
+        """The term extended by 0 to all points of the dimensions."""
+        x = self.at_all_points(x)
         where = self.domain.where
         if where == TRUE:
             return x
-        box, rest = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
-        there = replace(self, domain=rest)
-        zero = there.whole(there.calculus.number(0.0, x.type.dtype, x.shape))
-        here = tuple(Sym(d) for d in box.dims)
-        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=rest.where))
-        merge = Merge(targets=(here, here))
+        box, complement = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
+        outside = replace(self, domain=complement)
+        zero = outside.at_all_points(outside.calculus.number(0.0, x.type.dtype, x.shape))
+        own_point = tuple(Sym(d) for d in box.dims)
+        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=complement.where))
+        merge = Merge(targets=(own_point, own_point))
         return replace(self, domain=box).node(merge, edges, box, (x.type,))[0]
 
 

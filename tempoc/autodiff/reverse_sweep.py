@@ -1,9 +1,9 @@
-"""Reverse mode: from the losses backwards, node by node, over all points at once.
+"""The reverse sweep: from the losses backward, node by node, for all points at once.
 
-Each output on the way has a cotangent, a node of the same domain and type. A node is visited
-once: its derivative rule says what its operands get, at its own points; `transposed` says what
-that means at the points of what was read. A recurrence gives a recurrence the other way, as
-cotangents are known by name before they are put together.
+Each active output has a cotangent, a node of the same domain and type. A node is visited once: its
+derivative rule gives the cotangents of its operands at its own points; `transpose_read` turns them
+into contributions at the points that were read. A recurrence gives a recurrence in the other
+direction, since cotangents have names before they are defined.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.autodiff.accumulate_cotangents import gather
-from tempoc.autodiff.branch_gradients import guarded
+from tempoc.autodiff.accumulate_cotangents import accumulate
+from tempoc.autodiff.branch_gradients import zero_outside_branch
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
-from tempoc.autodiff.transpose_read import Reading
+from tempoc.autodiff.transpose_read import OperandCotangent
 from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.ops.control.cond import Cond
@@ -32,26 +32,26 @@ NodeOutput = tuple[str, int]
 
 @dataclass(slots=True, kw_only=True)
 class Sweep:
-    """One pass from the losses to what is differentiated by (the keys of `domains`)."""
+    """One sweep from the losses to the tensors to differentiate by (the keys of `domains`)."""
 
-    growing: GraphBuilder
+    builder: GraphBuilder
     losses: tuple[Edge, ...]
     active: frozenset[str]
     domains: dict[str, Domain]
     spans: tuple[Span, ...]
     needed: Mapping[str, tuple[BranchCondition, ...]]
     cotangents: dict[NodeOutput, str] = field(default_factory=dict)
-    readings: dict[NodeOutput, list[Reading]] = field(default_factory=dict)
-    waiting: list[str] = field(default_factory=list)
+    reads: dict[NodeOutput, list[OperandCotangent]] = field(default_factory=dict)
+    worklist: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Make all cotangents."""
+        """Add all cotangents to the graph."""
         for edge in self.losses:
-            self.want((edge.source, edge.out))
+            self.require((edge.source, edge.out))
         for name in self.domains:
-            self.want((name, 0))
-        while self.waiting:
-            self.visit(self.growing.nodes[self.waiting.pop(0)])
+            self.require((name, 0))
+        while self.worklist:
+            self.visit(self.builder.nodes[self.worklist.pop(0)])
         for output in list(self.cotangents):
             self.assemble(output)
 
@@ -59,28 +59,30 @@ class Sweep:
         """The node that holds the cotangent of an output."""
         return self.cotangents[edge.source, edge.out]
 
-    def want(self, output: NodeOutput) -> None:
-        """Give an output a cotangent, and have its node visited."""
+    def require(self, output: NodeOutput) -> None:
+        """Give an output a cotangent, and put its node on the worklist."""
         if output in self.cotangents:
             return
         name, out = output
         loss = self.losses[0].source if self.losses else name
         suffix = f".out{out}" if out else ""
-        self.cotangents[output] = self.growing.names.fresh(f"{loss}.{COTANGENT}.{name}{suffix}")
-        node = self.growing.nodes[name]
-        held = self.cotangents[output]
+        self.cotangents[output] = self.builder.names.fresh(f"{loss}.{COTANGENT}.{name}{suffix}")
+        node = self.builder.nodes[name]
+        cotangent = self.cotangents[output]
         type = replace(node.types[out], weak=False)
-        here = replace(node, name=held, op=Copy(), domain=self.domain(name), types=(type,))
-        self.growing.nodes[held] = here  # stands in until it is assembled
-        if name in self.active and name not in self.domains and name not in self.waiting:
-            self.waiting.append(name)
+        placeholder = replace(
+            node, name=cotangent, op=Copy(), domain=self.domain(name), types=(type,)
+        )
+        self.builder.nodes[cotangent] = placeholder  # stands in until it is assembled
+        if name in self.active and name not in self.domains and name not in self.worklist:
+            self.worklist.append(name)
             for other, t in enumerate(node.types):
                 if t.dtype.is_float:
-                    self.want((name, other))
+                    self.require((name, other))
 
     def domain(self, name: str) -> Domain:
-        """The points at which cotangents of a node are computed."""
-        return self.domains.get(name) or self.growing.nodes[name].domain
+        """The domain of the cotangents of a node."""
+        return self.domains.get(name) or self.builder.nodes[name].domain
 
     def term(self, node: Node, out: int) -> Term:
         """The cotangent of an output, as a term at the node's points."""
@@ -93,24 +95,24 @@ class Sweep:
         return Term(type, Edge(source=name, entries=identity(node.domain)))
 
     def is_seed(self, node: Node, out: int) -> bool:
-        """Whether an output is a loss that nothing else on the way reads."""
+        """Whether an output is a loss once and no active node reads it: its cotangent is 1."""
         count = sum((e.source, e.out) == (node.name, out) for e in self.losses)
-        read = any(e.source == node.name for n in self.active for e in self.growing.nodes[n].inputs)
+        read = any(e.source == node.name for n in self.active for e in self.builder.nodes[n].inputs)
         return count == 1 and not read
 
     def visit(self, node: Node) -> None:
-        """Pass on what a node's operands get."""
+        """Compute the cotangents of a node's operands."""
         cots = tuple(self.term(node, k) for k in range(len(node.types)))
         if isinstance(node.op, Merge):
             for edge in node.inputs:
                 where = conjunction(node.domain.where, edge.guard)
-                simple = self.growing.space.symbolic.simplify(where, Domain(node.domain.dims))
+                simple = self.builder.space.symbolic.simplify(where, Domain(node.domain.dims))
                 self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
             return
         if node.op.name in FLAT:
             return
         build = PointBuild(
-            growing=self.growing,
+            builder=self.builder,
             domain=node.domain,
             prefix=self.cotangents.get((node.name, 0), node.name),
             spans=node.spans,
@@ -121,29 +123,29 @@ class Sweep:
             for k, t in enumerate(node.types)
         )
         if isinstance(node.op, Cond):
-            found: tuple[Term | None, ...] = (None, cots[0], cots[0])
+            operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:
-            found = RULES[node.op.name](node.op, build.calculus, args, results, cots)
-        for slot, part in enumerate(found):
+            operand_cotangents = RULES[node.op.name](node.op, build.calculus, args, results, cots)
+        for slot, part in enumerate(operand_cotangents):
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:
-                graph = self.growing.graph
-                part = guarded(build, graph, self.needed, node, slot, part)
+                graph = self.builder.graph
+                part = zero_outside_branch(build, graph, self.needed, node, slot, part)
                 self.pass_on(node, edge, part, node.domain)
 
     def flows(self, edge: Edge) -> bool:
-        """Whether the derivative by what an operand reads is wanted."""
-        type = self.growing.nodes[edge.source].types[edge.out]
+        """Whether derivatives flow through an operand."""
+        type = self.builder.nodes[edge.source].types[edge.out]
         return edge.source in self.active and type.dtype.is_float
 
     def pass_on(self, node: Node, edge: Edge, part: Term, sink: Domain) -> None:
-        """Remember what an operand gets."""
+        """Record the cotangent of an operand."""
         if not self.flows(edge) or part.number == 0:
             return
-        source, output = self.growing.nodes[edge.source], (edge.source, edge.out)
-        self.want(output)
-        self.readings.setdefault(output, []).append(
-            Reading(
+        source, output = self.builder.nodes[edge.source], (edge.source, edge.out)
+        self.require(output)
+        self.reads.setdefault(output, []).append(
+            OperandCotangent(
                 sink=sink,
                 entries=edge.entries,
                 dims=source.domain.dims,
@@ -154,10 +156,10 @@ class Sweep:
         )
 
     def assemble(self, output: NodeOutput) -> None:
-        """Put together what the readers of an output send."""
+        """Define the cotangent of an output as the sum over its recorded reads."""
         name = output[0]
-        node = self.growing.nodes[name]
-        held = self.growing.nodes[self.cotangents[output]]
+        node = self.builder.nodes[name]
+        held = self.builder.nodes[self.cotangents[output]]
         seeds = sum((e.source, e.out) == output for e in self.losses)
-        readings = self.readings.get(output, [])
-        gather(self.growing, held, node.domain, readings, seeds, node.spans)
+        reads = self.reads.get(output, [])
+        accumulate(self.builder, held, node.domain, reads, seeds, node.spans)

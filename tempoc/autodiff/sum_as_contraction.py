@@ -1,7 +1,7 @@
-"""Sums of products over time as one contraction.
+"""Sums of products over dimensions as one contraction.
 
-The derivative by weights that all steps share is a sum over the steps of outer products. Summed as
-they stand they would all be stored; as one product with the steps for an axis none is.
+The derivative by weights that all steps share is a sum of outer products over the steps. As a plain
+sum it would store all of them; as one contraction with an axis for the steps it stores none.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
-Taken = Callable[[Term], tuple[Term, tuple[str, ...]]]
+ElementSelector = Callable[[Term], tuple[Term, tuple[str, ...]]]
 
 
-def contracted(
+def as_contraction(
     build: PointBuild,
     sink: PointBuild,
     term: Term,
     by: Mapping[str, Entry],
     slices: int,
-    taken: Taken,
+    select: ElementSelector,
 ) -> Term | None:
-    """The sum of a product over the slices among `by`, which says where it is read.
+    """The sum of a product over the slices of `by`, the entries at which it is read.
 
-    The first `slices` axes of the term are positions, of which one is wanted; `taken` finds it in
-    an operand, made by `sink`, that has these axes first. `None` if the term is no product, or its
-    operands cannot be read at the slices.
+    The first `slices` axes of the term are positions; `select` takes the one for the point at hand
+    from an operand, built by `sink`, that has these axes first. `None` if the term is no product,
+    or its operands cannot be read by slices.
     """
-    nodes = build.growing.nodes
+    nodes = build.builder.nodes
     node = nodes[edge_of(term).source]
-    here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
-    if not isinstance(node.op, Einsum) or not here:
+    at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+    if not isinstance(node.op, Einsum) or not at_own_point:
         return None
     ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
     if not ranging:
@@ -47,7 +47,7 @@ def contracted(
     terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
     letters = {d: next(spare) for d in ranging}
-    holder = _holder(terms, result[:slices])
+    holder = _operand_with_axes(terms, result[:slices])
     if slices and holder is None:
         return None
     operands: list[Term] = []
@@ -55,32 +55,32 @@ def contracted(
     for k, (own, edge) in enumerate(zip(terms, node.inputs, strict=True)):
         if k == holder:
             first = "".join(sorted(own, key=lambda x: (result[:slices] + own).index(x)))
-            moved = _moved(sink, sink.read(edge), own, first)
+            moved = _transposed_operand(sink, sink.read(edge), own, first)
             if any(n in ranging for e in moved.shape[slices:] for n in symbols(e)):
                 return None  # readers differ in how much they sum
-            picked, dims = taken(moved)
+            picked, dims = select(moved)
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        found = _read(build.growing.space.universe, nodes, node, edge, by)
-        if found is None:
+        composed = _sliced_read(build.builder.space.universe, nodes, node, edge, by)
+        if composed is None:
             return None
-        operands.append(build.read(found))
-        met = [d for e in edge.entries for d in symbols(e) if d in letters]
-        specs.append("".join(letters[d] for d in met) + own)
+        operands.append(build.read(composed))
+        summed_dims = [d for e in edge.entries for d in symbols(e) if d in letters]
+        specs.append("".join(letters[d] for d in summed_dims) + own)
     if any(letter not in "".join(specs) for letter in letters.values()):
         return None
     return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result[slices:]}"), *operands)
 
 
-def _holder(terms: list[str], positions: str) -> int | None:
-    """The one operand that has all these axes, each once."""
-    found = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
-    good = len(found) == 1 and all(terms[found[0]].count(x) == 1 for x in positions)
-    return found[0] if good else None
+def _operand_with_axes(terms: list[str], positions: str) -> int | None:
+    """The slot of the only operand with these axes, if it has each of them once."""
+    having = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
+    good = len(having) == 1 and all(terms[having[0]].count(x) == 1 for x in positions)
+    return having[0] if good else None
 
 
-def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:
+def _transposed_operand(sink: PointBuild, x: Term, own: str, first: str) -> Term:
     """The operand with its axes in another order."""
     if own == first:
         return x
@@ -88,12 +88,12 @@ def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:
 
 
 def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
-    """As many things as the operand has axes."""
+    """A tuple with one element for each axis of the operand."""
     slices = [e for e in edge.entries if isinstance(e, Slice)]
     return (*slices, *nodes[edge.source].types[edge.out].shape)
 
 
-def _read(
+def _sliced_read(
     universe: Universe,
     nodes: Mapping[str, Node],
     node: Node,

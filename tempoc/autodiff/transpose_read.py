@@ -1,7 +1,7 @@
-"""Reads turned around: the cotangent that the readers of a tensor send to a point of it.
+"""Transposition of reads: from cotangents of an operand to contributions to the tensor it reads.
 
-If `y[t] = f(x[phi(t)])`, what `x[s]` gets is the sum, over all `t` with `s` in `phi(t)`, of the
-cotangent that `f` has for its operand at `t`, at the position of `s` in it. The readers are a point
+If `y[t] = f(x[phi(t)])`, the contribution to `x[s]` is the sum, over all `t` with `s` in `phi(t)`,
+of the cotangent of the operand of `f` at `t`, at the position of `s` in it. The readers are a point
 or a slice (`poly.inverse`), so this is a read at that slice, an index, and a sum over an axis.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tempoc.autodiff.index_tensors import Ranging
+from tempoc.autodiff.index_tensors import IndexTensors
 from tempoc.autodiff.node_builder import PointBuild, edge_of
-from tempoc.autodiff.sum_as_contraction import contracted
+from tempoc.autodiff.sum_as_contraction import as_contraction
 from tempoc.base.source import Span
 from tempoc.ops.definition.shapes import Shape, same
 from tempoc.ops.gradients.calculus import Term
@@ -44,10 +44,10 @@ from tempoc.symbolic.walk import extent, substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """An operand and its cotangent: `entries` of a read from `sink`, at which `term` lives.
+class OperandCotangent:
+    """The cotangent `term` of an operand that is read by `entries` in the domain `sink`.
 
-    `dims` are the dimensions of what is read, one for each entry; `shape` is its own shape.
+    `dims` are the dimensions of the tensor that is read, one for each entry; `shape` is its shape.
     """
 
     sink: Domain
@@ -60,85 +60,94 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What a tensor gets from some of its readers, at the points where `where` holds."""
+    """A summand of a tensor's cotangent at the points where `where` holds.
+
+    `inverse` has the readers of a point. Without an `operand` it is the 1 of a loss.
+    """
 
     where: Expr
-    reading: Reading | None
+    operand: OperandCotangent | None
     inverse: Inverse | None = None
 
 
-def sent(build: PointBuild, part: Contribution) -> Term:
+def transpose(build: PointBuild, part: Contribution) -> Term:
     """The contribution as a term at the points of `build`."""
-    reading, inverse = part.reading, part.inverse
-    assert reading is not None and inverse is not None
-    return _Sending(build=build, reading=reading, inverse=inverse).run()
+    operand, inverse = part.operand, part.inverse
+    assert operand is not None and inverse is not None
+    return _Transposition(build=build, operand=operand, inverse=inverse).run()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sending:
-    """`sliced` dimensions of the sink are those over which the readers of a point range."""
+class _Transposition:
+    """The transposition of one read, at the points of `build`.
+
+    *Readers* are the points of the sink that read the point at hand; they range over the `sliced`
+    dimensions of the sink.
+    """
 
     build: PointBuild
-    reading: Reading
+    operand: OperandCotangent
     inverse: Inverse
 
     @property
     def points(self) -> dict[str, Expr]:
         """The dimensions of the sink that have one value for a point of the source."""
-        pairs = zip(self.reading.sink.dims, self.inverse.entries, strict=True)
+        pairs = zip(self.operand.sink.dims, self.inverse.entries, strict=True)
         return {d: e for d, e in pairs if not isinstance(e, Slice)}
 
     @property
     def sliced(self) -> dict[str, Slice]:
         """The dimensions of the sink with a range of values."""
-        pairs = zip(self.reading.sink.dims, self.inverse.entries, strict=True)
+        pairs = zip(self.operand.sink.dims, self.inverse.entries, strict=True)
         return {d: e for d, e in pairs if isinstance(e, Slice)}
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The dimensions of the sink that the shape of what is read must not vary with."""
-        return tuple(self.sliced) if self.inverse.exact else self.reading.sink.dims
+        """The dimensions of the sink with which the shape of the term must not vary."""
+        return tuple(self.sliced) if self.inverse.exact else self.operand.sink.dims
 
     def run(self) -> Term:
-        """Read, index, sum; what was made longer for the sum is cut."""
+        """Read, index, sum; axes that were padded for the sum are cut to the tensor's shape."""
         term, facts = self.total(), self.build.facts
-        wanted = self.reading.shape[len(self.reading.shape) - term.type.ndim :]
-        pairs = zip(term.shape, wanted, strict=True)
-        kept = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
-        if tuple(kept) == term.shape:
+        target = self.operand.shape[len(self.operand.shape) - term.type.ndim :]
+        pairs = zip(term.shape, target, strict=True)
+        extents = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
+        if tuple(extents) == term.shape:
             return term
-        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in kept)
+        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in extents)
         return self.build.calculus.op(SpatialIndex(entries=cut), term)
 
     def total(self) -> Term:
         """The sum over the readers."""
-        alike = self.alike() if self.inverse.exact else None
-        if alike is not None:  # whichever position: no need to look for it
-            reading = replace(self.reading, entries=(), dims=(), term=alike)
-            return replace(self, reading=reading).total()
-        sink = self.sink_build()
-        held = sink.calculus.held(self.reading.term)
-        by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
+        broadcast = self.broadcast_operand() if self.inverse.exact else None
+        if broadcast is not None:  # the same at all positions: no need to search for the point
+            operand = replace(self.operand, entries=(), dims=(), term=broadcast)
+            return replace(self, operand=operand).total()
+        sink = self.sink_builder()
+        summand = sink.calculus.held(self.operand.term)
+        by = dict(zip(self.operand.sink.dims, self.inverse.entries, strict=True))
         if self.inverse.exact:
-            whole = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
-            if whole is not None:
-                node = sink.growing.nodes[edge_of(held).source]
-                return self.counted(whole, node.domain.dims)
-        term, ranging = self.taken(held)
+            contraction = as_contraction(
+                self.build, sink, summand, by, len(self.slices()), self.select
+            )
+            if contraction is not None:
+                node = sink.builder.nodes[edge_of(summand).source]
+                return self.times_readers(contraction, node.domain.dims)
+        term, ranging = self.select(summand)
         if ranging:
             term = self.build.calculus.sum(term, range(len(ranging)))
-        return self.counted(term, ranging)
+        return self.times_readers(term, ranging)
 
-    def alike(self) -> Term | None:
-        """The cotangent without the axes of slices, if it is the same at all their positions."""
-        count, term, sink = len(self.slices()), self.reading.term, self.sink_build()
+    def broadcast_operand(self) -> Term | None:
+        """The cotangent without the axes of slices, if it is broadcast along all of them."""
+        count, term, sink = len(self.slices()), self.operand.term, self.sink_builder()
         if not count:
             return None
         if term.handle is None and term.number is not None:
             return sink.calculus.number(term.number, term.type.dtype, term.shape[count:])
-        node = sink.growing.nodes[edge_of(term).source]
-        here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
-        if not isinstance(node.op, BroadcastTo) or not here:
+        node = sink.builder.nodes[edge_of(term).source]
+        at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+        if not isinstance(node.op, BroadcastTo) or not at_own_point:
             return None
         operand = sink.read(node.inputs[0])
         first = range(max(0, count - (term.type.ndim - operand.type.ndim)))
@@ -146,22 +155,22 @@ class _Sending:
             return None
         return sink.calculus.op(Squeeze(axes=tuple(first)), operand) if first else operand
 
-    def taken(self, term: Term) -> tuple[Term, tuple[str, ...]]:
-        """What each reader has for the point at hand, and the dimensions that are its first axes.
+    def select(self, term: Term) -> tuple[Term, tuple[str, ...]]:
+        """Each reader's cotangent for the point at hand, and the dimensions of its first axes.
 
-        The first axes of `term` are those of the slices of the read.
+        The first axes of the argument are those of the slices of the read.
         """
-        term = self.read(self.even(term))
+        term = self.read(self.uniform(term))
         edge = edge_of(term)
-        dims = self.build.growing.nodes[edge.source].domain.dims
+        dims = self.build.builder.nodes[edge.source].domain.dims
         pairs = zip(dims, edge.entries, strict=True)
         ranging = tuple(d for d, e in pairs if isinstance(e, Slice))
         if self.slices() or not self.inverse.exact:
-            term = self.picked(term, ranging)
+            term = self.index_slices(term, ranging)
         return term, ranging
 
-    def counted(self, term: Term, dims: tuple[str, ...]) -> Term:
-        """The term as often as there are readers that differ in none of these dimensions."""
+    def times_readers(self, term: Term, dims: tuple[str, ...]) -> Term:
+        """The term times the number of readers that differ only in other dimensions than these."""
         times = product(extent(e) for d, e in self.sliced.items() if d not in dims)
         if times == ONE:
             return term
@@ -169,78 +178,78 @@ class _Sending:
         return c.mul(c.index(times, term.type.dtype), term)
 
     def slices(self) -> list[tuple[Slice, str]]:
-        """The slices of the read, with the dimensions that they cut."""
-        pairs = zip(self.reading.entries, self.reading.dims, strict=True)
+        """The slices of the read, each with its dimension of the tensor."""
+        pairs = zip(self.operand.entries, self.operand.dims, strict=True)
         return [(e, d) for e, d in pairs if isinstance(e, Slice)]
 
-    def sink_build(self) -> PointBuild:
-        """Makes nodes where the operand is read."""
-        return replace(self.build, domain=self.reading.sink)
+    def sink_builder(self) -> PointBuild:
+        """The builder of nodes at the points of the readers."""
+        return replace(self.build, domain=self.operand.sink)
 
-    def even(self, term: Term) -> Term:
-        """The term as a node at the readers' points, of one shape for all of them."""
-        build = self.sink_build()
+    def uniform(self, term: Term) -> Term:
+        """The term as a node at the readers' points, padded to one shape for all of them."""
+        build = self.sink_builder()
         moving = self.moving
         widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * term.type.ndim
         shape = list(term.shape)
         for axis, have in enumerate(term.shape):
             if any(n in moving for n in symbols(have)):
-                room = self.room(have, axis)
-                widths[axis] = (ZERO, sub(room, have))
-                shape[axis] = room
+                padded = self.uniform_extent(have, axis)
+                widths[axis] = (ZERO, sub(padded, have))
+                shape[axis] = padded
         if shape != list(term.shape):
             type = replace(term.type, shape=tuple(shape), weak=False)
             pad = Pad(widths=tuple(widths))
             term = build.node(pad, (edge_of(term),), build.domain, (type,))[0]
         if not self.inverse.exact:
-            return build.everywhere(term)
+            return build.zero_extended(term)
         edge = edge_of(term)
-        node = build.growing.nodes[edge.source]
-        here = tuple(Sym(d) for d in node.domain.dims)
+        node = build.builder.nodes[edge.source]
+        own_point = tuple(Sym(d) for d in node.domain.dims)
         named = [n for e, _ in self.slices() for n in symbols(e.lo) if n in self.sliced]
         varies = all(n in node.domain.dims for n in named)
-        return term if edge.entries == here and varies else build.whole(term)
+        return term if edge.entries == own_point and varies else build.at_all_points(term)
 
-    def room(self, have: Expr, axis: int) -> Expr:
-        """How long an axis must be to be as long for all readers."""
-        space, place = self.build.growing.space, axis - len(self.slices())
-        room = space.upper_bound(have, self.reading.sink)
+    def uniform_extent(self, have: Expr, axis: int) -> Expr:
+        """The extent of an axis that is sufficient for all readers."""
+        space, place = self.build.builder.space, axis - len(self.slices())
+        longest = space.upper_bound(have, self.operand.sink)
         if place < 0:
-            return room
-        wanted = self.reading.shape[place]  # also where nobody reads
-        return maximum(room, space.upper_bound(wanted, self.build.domain))
+            return longest
+        needed = self.operand.shape[place]  # also at points without readers
+        return maximum(longest, space.upper_bound(needed, self.build.domain))
 
     def read(self, term: Term) -> Term:
-        """The readers' cotangents."""
+        """The term read at the readers of the point at hand."""
         edge = edge_of(term)
-        node = self.build.growing.nodes[edge.source]
-        by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
+        node = self.build.builder.nodes[edge.source]
+        by = dict(zip(self.operand.sink.dims, self.inverse.entries, strict=True))
         entries = tuple(by[d] for d in node.domain.dims)
         return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries))
 
-    def there(self, e: Expr) -> Expr:
-        """What an expression of the readers is at the source; see `_marked`."""
-        return substitute(e, self.points | {d: Sym(_marked(d)) for d in self.sliced})
+    def at_source(self, e: Expr) -> Expr:
+        """An expression over the sink's dimensions at the readers of a point; see `_reader_dim`."""
+        return substitute(e, self.points | {d: Sym(_reader_dim(d)) for d in self.sliced})
 
     def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
-        """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""
-        low = self.there(entry.lo)
-        moving = [d for d in self.sliced if _marked(d) in symbols(low)]
+        """`(dim, a, offset)` if the slice starts at `a * dim + offset`, with one dimension."""
+        low = self.at_source(entry.lo)
+        moving = [d for d in self.sliced if _reader_dim(d) in symbols(low)]
         if len(moving) != 1 or not isinstance(low, (IndexSum, Sym)) or not self.inverse.exact:
             return None
         terms = low.terms if isinstance(low, IndexSum) else ((1, low),)
-        dim = Sym(_marked(moving[0]))
+        dim = Sym(_reader_dim(moving[0]))
         factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
             return None
-        rest = sub(low, mul(Const(factor), dim))
+        offset = sub(low, mul(Const(factor), dim))
         steps = factor * self.sliced[moving[0]].step
-        if dim.name in symbols(rest) or steps % entry.step:
+        if dim.name in symbols(offset) or steps % entry.step:
             return None
-        return moving[0], factor, rest
+        return moving[0], factor, offset
 
-    def picked(self, term: Term, lead: tuple[str, ...]) -> Term:
-        """The element of the slices, for each reader, that is the point at hand.
+    def index_slices(self, term: Term, lead: tuple[str, ...]) -> Term:
+        """For each reader the element of its slices that is the point at hand.
 
         The first axes of `term` are those of the dimensions `lead`.
         """
@@ -254,10 +263,10 @@ class _Sending:
             if not self.inverse.exact:
                 searched.append((axis, entry, dim))
             elif not any(n in self.sliced for n in symbols(entry.lo)):
-                parts[len(lead) + k] = floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step)
+                parts[len(lead) + k] = floordiv(sub(Sym(dim), self.at_source(entry.lo)), entry.step)
                 continue
             elif shift is None:
-                along.append((axis, self.place(entry, dim, lead)))
+                along.append((axis, self.position(entry, dim, lead)))
             else:
                 others = [k for k, d in enumerate(lead) if d != shift[0]]
                 along.append((axis, c.expand(self.positions(entry, dim, shift), others)))
@@ -265,17 +274,17 @@ class _Sending:
         if any(isinstance(p, Expr) for p in parts):
             term = c.op(SpatialIndex(entries=tuple(parts)), term)
         for axis, positions in along:
-            index = self.wide(positions, term.type.ndim)
+            index = self.with_trailing_axes(positions, term.type.ndim)
             term = c.op(TakeAlong(axis=axis, sure=True), term, index)
-        term = self.found(term, lead, searched)
+        term = self.search(term, lead, searched)
         gone = [a for a, _ in along]
         gone = [a - sum(s < a for s, _, _ in searched) for a in gone]
         return c.op(Squeeze(axes=tuple(gone)), term) if gone else term
 
-    def found(self, term: Term, lead: tuple[str, ...], axes: list[tuple[int, Slice, str]]) -> Term:
-        """The term without these axes: of the slices there, what is read of the point at hand.
+    def search(self, term: Term, lead: tuple[str, ...], axes: list[tuple[int, Slice, str]]) -> Term:
+        """The term without these axes of slices, by a masked sum over positions.
 
-        If the readers that are gone through are more than those of the point, 0 for the others.
+        If the inverse is not exact, candidates that do not read the point count as 0.
         """
         c, rank = self.build.calculus, term.type.ndim
         ranging = self.ranging(lead)
@@ -283,51 +292,53 @@ class _Sending:
         for axis, entry, dim in axes:
             place = ranging.times(entry.step, c.op(Arange(stop=term.shape[axis])))
             place = c.expand(place, [k for k in range(rank) if k != axis])
-            first = self.wide(ranging.value(self.there(entry.lo)), rank)
+            first = self.with_trailing_axes(ranging.value(self.at_source(entry.lo)), rank)
             tests.append(c.op(Equal(), c.op(Add(), first, place), ranging.value(Sym(dim))))
-        pairs = zip(self.reading.entries, self.reading.dims, strict=True)
+        pairs = zip(self.operand.entries, self.operand.dims, strict=True)
         for point, dim in pairs if not self.inverse.exact else ():
             if not isinstance(point, Slice):
-                same = compare("==", self.there(point), Sym(dim))
-                if not self.always(same):
-                    tests.append(self.wide(ranging.value(same), rank))
+                same = compare("==", self.at_source(point), Sym(dim))
+                if not self.holds_for_all(same):
+                    tests.append(self.with_trailing_axes(ranging.value(same), rank))
         if not tests:
             return term
         term = c.masked(ranging.joined(And(), tests), term)
         return c.sum(term, [axis for axis, _, _ in axes])
 
-    def always(self, condition: Expr) -> bool:
-        """Whether a condition holds for all readers that are gone through."""
-        if any(_marked(d) in symbols(condition) for d in self.sliced):
+    def holds_for_all(self, condition: Expr) -> bool:
+        """Whether a condition holds for all candidates."""
+        if any(_reader_dim(d) in symbols(condition) for d in self.sliced):
             return condition == TRUE
-        return self.build.growing.space.implies(self.build.domain, condition)
+        return self.build.builder.space.implies(self.build.domain, condition)
 
-    def wide(self, x: Term, ndim: int) -> Term:
-        """A term that has the first axes only, with as many as wanted."""
+    def with_trailing_axes(self, x: Term, ndim: int) -> Term:
+        """A term that has the first axes only, expanded to `ndim` axes."""
         return self.build.calculus.expand(x, range(x.type.ndim, ndim)) if x.type.ndim else x
 
-    def place(self, entry: Slice, dim: str, lead: tuple[str, ...]) -> Term:
-        """For each reader the place of the point at hand, wherever its slice begins."""
-        return self.ranging(lead).value(floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step))
+    def position(self, entry: Slice, dim: str, lead: tuple[str, ...]) -> Term:
+        """For each reader the position of the point at hand in its slice."""
+        return self.ranging(lead).value(
+            floordiv(sub(Sym(dim), self.at_source(entry.lo)), entry.step)
+        )
 
-    def ranging(self, lead: tuple[str, ...]) -> Ranging:
-        """Makes terms with an axis for each of these dimensions of the readers."""
-        over = {_marked(d): self.sliced[d] for d in lead}
-        return Ranging(calculus=self.build.calculus, over=over)
+    def ranging(self, lead: tuple[str, ...]) -> IndexTensors:
+        """Index expressions as tensors with an axis for each of these dimensions of the readers."""
+        over = {_reader_dim(d): self.sliced[d] for d in lead}
+        return IndexTensors(calculus=self.build.calculus, over=over)
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
-        """For each reader the place of the point at hand in what it reads."""
-        moving, factor, rest = shift
+        """For each reader the position of the point at hand in a slice with a `shift`."""
+        moving, factor, offset = shift
         over = self.sliced[moving]
-        low = add(mul(Const(factor), over.lo), rest)
+        low = add(mul(Const(factor), over.lo), offset)
         first = floordiv(sub(Sym(dim), low), entry.step)
         step = -(factor * over.step // entry.step)
-        count = self.build.growing.space.reduce(extent(over), self.build.domain)
+        count = self.build.builder.space.reduce(extent(over), self.build.domain)
         stop = add(first, mul(Const(step), count))
         return self.build.calculus.op(Arange(start=first, stop=stop, step=step))
 
 
-def _marked(dim: str) -> str:
+def _reader_dim(dim: str) -> str:
     """The name of a dimension of the readers that range over it.
 
     Dimensions of the source may have the same name.

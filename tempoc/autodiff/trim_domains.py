@@ -1,7 +1,7 @@
-"""New nodes of a finished graph are computed only where something reads them.
+"""Demand analysis for new nodes: trim their domains to the points that are read.
 
-Derivatives are made at all points of what they are derivatives of; of the last step of a training
-loop, for example, nobody wants them.
+Cotangents are first defined at all points of their tensors, though, for example, those of the last
+step of a training loop are not used.
 """
 
 from __future__ import annotations
@@ -18,110 +18,110 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, Expr, Sym, conjunction
 
 SWEEPS = 4
-"""How often demand is carried around a cycle; nodes keep all their points if it still grows."""
+"""The most iterations over a cycle; its nodes keep all their points if demand still grows."""
 
 
-def tighten(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
-    """Make the domains of the `new` nodes what their readers read."""
-    _CotangentDemand(nodes=nodes, space=space, asked=dict.fromkeys(new, FALSE)).run(new)
+def trim_to_demand(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
+    """Trim the domains of the `new` nodes to what their readers read."""
+    _CotangentDemand(nodes=nodes, space=space, demand=dict.fromkeys(new, FALSE)).run(new)
 
 
 @dataclass(slots=True, kw_only=True)
 class _CotangentDemand:
-    """`asked`: the points wanted so far of each new node."""
+    """`demand`: the condition of the points of each new node that are read so far."""
 
     nodes: dict[str, Node]
     space: Space
-    asked: dict[str, Expr]
+    demand: dict[str, Expr]
 
     def run(self, new: Sequence[str]) -> None:
-        """Readers before what they read, cycle by cycle."""
+        """Consumers before producers, by strongly connected components."""
         for node in self.nodes.values():
-            if node.name not in self.asked:
-                self.read_by(node, node.domain)
+            if node.name not in self.demand:
+                self.add_reads(node, node.domain)
 
         def operands(name: str) -> list[str]:
-            return [e.source for e in self.nodes[name].inputs if e.source in self.asked]
+            return [e.source for e in self.nodes[name].inputs if e.source in self.demand]
 
         for group in reversed(components(list(new), operands)):
-            self.settle(group)
+            self.fix_domains(group)
 
-    def settle(self, group: tuple[str, ...]) -> None:
-        """Decide about the nodes of a cycle, or one node."""
+    def fix_domains(self, group: tuple[str, ...]) -> None:
+        """Trim the nodes of a component."""
         alone = len(group) == 1 and all(e.source != group[0] for e in self.nodes[group[0]].inputs)
-        if not alone and not self.closed(group):
+        if not alone and not self.reaches_fixpoint(group):
             for name in group:
-                self.asked[name] = self.nodes[name].domain.where
+                self.demand[name] = self.nodes[name].domain.where
         for name in group:
-            self.fix(name)
+            self.restrict(name)
         for name in group:
-            self.read_by(self.nodes[name], self.nodes[name].domain)
+            self.add_reads(self.nodes[name], self.nodes[name].domain)
 
-    def closed(self, group: tuple[str, ...]) -> bool:
-        """Carry demand around a cycle; whether it stopped growing."""
+    def reaches_fixpoint(self, group: tuple[str, ...]) -> bool:
+        """Propagate demand in a cycle; whether it stopped growing within `SWEEPS` rounds."""
         for _ in range(SWEEPS):
-            grown = [self.read_by(self.nodes[n], self.wanted(n)) for n in group]
+            grown = [self.add_reads(self.nodes[n], self.demanded(n)) for n in group]
             if not any(grown):
                 return True
         return False
 
-    def wanted(self, name: str) -> Domain:
-        """The points of a node that are asked for."""
-        return Domain(self.nodes[name].domain.dims, self.asked[name])
+    def demanded(self, name: str) -> Domain:
+        """The demanded domain of a node."""
+        return Domain(self.nodes[name].domain.dims, self.demand[name])
 
-    def fix(self, name: str) -> None:
-        """Give a node its domain; a merge loses the branches that are not taken there."""
-        node = replace(self.nodes[name], domain=self.wanted(name))
+    def restrict(self, name: str) -> None:
+        """Give a node its demanded domain; a merge loses the branches that are not taken there."""
+        node = replace(self.nodes[name], domain=self.demanded(name))
         if isinstance(node.op, Merge):
-            used = [k for k, e in enumerate(node.inputs) if not self.never(node.domain, e)]
+            used = [k for k, e in enumerate(node.inputs) if not self.is_never_taken(node.domain, e)]
             if used:
                 targets = tuple(node.op.targets[k] for k in used)
                 inputs = tuple(node.inputs[k] for k in used)
                 node = replace(node, op=Merge(targets=targets), inputs=inputs)
         self.nodes[name] = node
 
-    def never(self, domain: Domain, edge: Edge) -> bool:
-        """Whether a branch is taken nowhere."""
+    def is_never_taken(self, domain: Domain, edge: Edge) -> bool:
+        """Whether a branch is never taken."""
         both = conjunction(domain.where, edge.guard)
         return self.space.symbolic.is_empty(Domain(domain.dims, both))
 
-    def read_by(self, node: Node, domain: Domain) -> bool:
-        """Ask for what a node reads at these points; whether anything was new."""
+    def add_reads(self, node: Node, domain: Domain) -> bool:
+        """Add the demand of a node in this domain for its operands; whether any has grown."""
         new = False
         for edge in node.inputs:
-            if edge.source in self.asked and domain.where != FALSE:
-                new = self.ask(domain, edge) or new
+            if edge.source in self.demand and domain.where != FALSE:
+                new = self.add_read(domain, edge) or new
         return new
 
-    def ask(self, domain: Domain, edge: Edge) -> bool:
-        """Ask for what an edge reads; whether that was new."""
-        there, source = self.space.symbolic, self.nodes[edge.source].domain
-        known = self.asked[edge.source]
+    def add_read(self, domain: Domain, edge: Edge) -> bool:
+        """Add the points that an edge reads to the demand; whether it has grown."""
+        symbolic, source = self.space.symbolic, self.nodes[edge.source].domain
+        known = self.demand[edge.source]
         if known == source.where:
             return False
         sink = Domain(domain.dims, conjunction(domain.where, edge.guard))
-        found = self.image(sink, edge, source)
-        if not there.universe.has_lengths(found, source.dims):
-            found = source.where
-        if found == FALSE or there.implies(Domain(source.dims, found), known):
+        points = self.image(sink, edge, source)
+        if not symbolic.universe.has_lengths(points, source.dims):
+            points = source.where
+        if points == FALSE or symbolic.implies(Domain(source.dims, points), known):
             return False
         if known != FALSE:
-            both = there.union(Domain(source.dims, known), Domain(source.dims, found))
-            found = both.where
-        if there.implies(source, found):
-            found = source.where
-        self.asked[edge.source] = found
+            both = symbolic.union(Domain(source.dims, known), Domain(source.dims, points))
+            points = both.where
+        if symbolic.implies(source, points):
+            points = source.where
+        self.demand[edge.source] = points
         return True
 
     def image(self, sink: Domain, edge: Edge, source: Domain) -> Expr:
         """The points of the source that are read."""
-        there = self.space.symbolic
-        if there.is_empty(sink):
+        symbolic = self.space.symbolic
+        if symbolic.is_empty(sink):
             return FALSE
         pairs = zip(source.dims, edge.entries, strict=True)
-        if moves_elsewhere(there.universe, sink, edge.entries, source):
+        if moves_elsewhere(symbolic.universe, sink, edge.entries, source):
             return source.where
         if all(e == Sym(d) for d, e in pairs):
-            return there.project(sink, source.dims).where
-        points = there.access_map(sink, edge.entries, source).range()
-        return there.domain(points, source.dims).where
+            return symbolic.project(sink, source.dims).where
+        points = symbolic.access_map(sink, edge.entries, source).range()
+        return symbolic.domain(points, source.dims).where

@@ -1,4 +1,4 @@
-"""Passes: graph to graph, the meaning kept.
+"""Passes: graph to graph, preserving semantics.
 
 In: a verified graph. Out: a graph with the same outputs, smaller, simpler, or with its nodes
 grouped into kernels. A pass is a frozen dataclass whose fields are its options; its docstring shows

@@ -1,4 +1,4 @@
-"""What passes are given besides the graph."""
+"""The context of a pass: everything that it gets besides the graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempoc.symbolic.domain import Universe
 
 
 class Starred(NamedTuple):
-    """What `vectorize` made of a graph, and what it said; to do it again gives the same."""
+    """A memoized run of `vectorize`: the resulting graph and its remarks."""
 
     graph: Graph
     remarks: tuple[Remark, ...]
@@ -21,10 +21,10 @@ class Starred(NamedTuple):
 
 @dataclass(slots=True)
 class PassContext:
-    """The polyhedral space of the graph at hand, and a place for remarks.
+    """The polyhedral space of the current graph, and a collector of remarks.
 
-    ``told`` are values of bounds for which the program is compiled; it must be right for others.
-    ``asked``: whether a pass has looked at them.
+    ``told`` are values of bounds to optimize for; the program must be correct for all others, too.
+    ``asked``: whether a pass has read them, so that its result depends on them.
     """
 
     space: Space
@@ -35,16 +35,16 @@ class PassContext:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Values of bounds for which the program is compiled."""
+        """Values of bounds to optimize for; a pass that reads them depends on them."""
         self.asked = True
         return self.told
 
     def copy(self) -> PassContext:
-        """The same for another run, as it is here."""
-        said = Remarks(found=[*self.remarks.found])
-        return replace(self, remarks=said, starred=[*self.starred])
+        """An independent copy: remarks added to it do not appear in this one."""
+        remarks = Remarks(found=[*self.remarks.found])
+        return replace(self, remarks=remarks, starred=[*self.starred])
 
     def declare(self, universe: Universe) -> None:
-        """From here on the graph has these dimensions and bounds."""
+        """Use these dimensions and bounds from now on."""
         if universe != self.space.universe:
             self.space = Space(universe)

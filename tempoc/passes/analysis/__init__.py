@@ -1,6 +1,6 @@
-"""Questions that several passes ask of a graph.
+"""Analyses of graphs that several passes share; none of them changes a graph.
 
-Nothing here changes a graph: costs, demand, dependences between points, sizes, what varies.
+Costs, demand, dependences with direction vectors, size estimates, invariance.
 
 May import, of its package: nothing
 """

@@ -1,4 +1,4 @@
-"""What a value costs: which operators do work, how large a result is, and what it is made from."""
+"""Costs of nodes: which operators do real work, sizes of results, and operation counts."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _WORK = (
     MatMul, Einsum, Conv, Reduction, Scan, AssociativeScan, Fold, ScatterAdd, Draw, ExternJax,
     ArgMax, Sort, ArgSort, TopK,
 )  # fmt: skip
-_LARGE = 1000
-"""What an extent that is not known counts as."""
-_MOST = 10**60
+_UNKNOWN_EXTENT = 1000
+"""The extent that is assumed where it is not constant."""
 
 
 def is_cheap(op: Op) -> bool:
-    """Whether making the value is as cheap as passing it on."""
+    """Whether recomputing the value is as cheap as reading it from memory."""
     return isinstance(op, Literal | IndexValue | Full | Arange | Eye)
 
 
 def is_work(op: Op) -> bool:
-    """Whether an operator does more than to pass over its operands once, or to move them."""
+    """Whether an operator does more than one elementwise pass or a move of its operands."""
     return isinstance(op, _WORK)
 
 
 def size(node: Node) -> int:
     """The number of elements of a node's results."""
-    return sum(_count(t.shape) for t in node.types)
+    return sum(_elements(t.shape) for t in node.types)
 
 
 def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
-    """About how many operations on numbers a graph takes with these bounds, points of ranges full.
+    """An estimate of the arithmetic operations of a graph for these bounds.
 
-    Each element of a result is one, of a product of tensors two for each of the sum.
+    One for each element of a result; two for each term of a contraction. Extents are taken at the
+    last point of each dimension.
     """
     at = {**bounds, **{d.name: bounds[d.bound] - 1 for d in graph.universe.dims}}
     total = 0
@@ -65,7 +65,7 @@ def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
 
 
 def _of_point(op: Op, shapes: list[list[int]]) -> int:
-    """The operations at one point, for shapes of results, then of operands."""
+    """The operations at one point; ``shapes`` are those of the results, then of the operands."""
     sizes = [prod(shape) for shape in shapes]
     match op:
         case MatMul():
@@ -74,34 +74,38 @@ def _of_point(op: Op, shapes: list[list[int]]) -> int:
             terms = [t.strip() for t in spec.split("->")[0].split(",")]
             if "." in spec:
                 return 2 * max(sizes)
-            pairs = (zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True))
-            return 2 * prod(dict(pair for found in pairs for pair in found).values())
+            operand_extents = (
+                zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True)
+            )
+            return 2 * prod(dict(pair for operand in operand_extents for pair in operand).values())
         case Conv():
             return 2 * sizes[0] * prod(shapes[2][1:])
         case _:
             return max(sizes) if is_work(op) else sizes[0] if sizes else 0
 
 
-def made_from(graph: Graph, names: Container[str]) -> dict[str, int]:
-    """From how many elements each of some nodes is made, without work, by way of the others.
+def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
+    """For each of some nodes the elements that it has to read to be recomputed, through the others.
 
-    ``-broadcast_to(x)`` of a scalar is made from one element, however large it is.
+    ``-broadcast_to(x)`` of a scalar needs one element, however large it is. Nodes that do work
+    count with their own size.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in topological(graph):
         node = graph.nodes[name]
         if name not in names or not is_computed(node) or isinstance(node.op, Merge):
             continue
         if is_work(node.op):
-            found[name] = size(node)
+            counts[name] = size(node)
             continue
         operands = zip(node.inputs, operand_types(graph, node), strict=True)
-        parts = {
-            e.source: min(found.get(e.source, _LARGE**9), _count(t.shape)) for e, t in operands
+        operand_counts = {
+            e.source: min(counts.get(e.source, _UNKNOWN_EXTENT**9), _elements(t.shape))
+            for e, t in operands
         }
-        found[name] = min(size(node), sum(parts.values()))
-    return found
+        counts[name] = min(size(node), sum(operand_counts.values()))
+    return counts
 
 
-def _count(shape: tuple[Expr, ...]) -> int:
-    return prod(e.value if isinstance(e, Const) else _LARGE for e in shape)
+def _elements(shape: tuple[Expr, ...]) -> int:
+    return prod(e.value if isinstance(e, Const) else _UNKNOWN_EXTENT for e in shape)

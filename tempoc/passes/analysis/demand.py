@@ -1,9 +1,9 @@
-"""Which points of each node somebody asks for, as a box: a first and a last one for each dimension.
+"""Demand analysis: which points of each node are read, as a box of a range for each dimension.
 
-Outputs ask for what they read; what is seen outside happens at all of its points. A node that is
-asked for asks for what it reads there. Around a recurrence that is repeated until nothing changes;
-an end that keeps moving is given up, and is then that of the domain: so the boxes are never too
-small. Ends are affine expressions over bounds that are known when the program starts.
+A backward data-flow analysis. Outputs demand what they read, effects are demanded at all of their
+points, and a demanded node demands its operands there, up to a fixpoint. A limit of a box that
+keeps moving is widened to that of the domain, so a box is never too small. Limits are affine
+expressions over bounds that are known when the program starts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.ops.tensor.source import Param
-from tempoc.passes.analysis.variance import is_outward
-from tempoc.passes.analysis.worklist import Waiting
+from tempoc.passes.analysis.variance import is_external
+from tempoc.passes.analysis.worklist import Worklist
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
@@ -36,97 +36,97 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.walk import is_affine, symbols
 
-PATIENCE = 3
-"""How often an end may move before it is given up."""
+WIDENING_LIMIT = 3
+"""How often a limit may move before it is widened to that of the domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimRange:
-    """The first and the last point along a dimension; ``None`` is that of the domain."""
+    """The first and the last point along a dimension; ``None`` stands for that of the domain."""
 
     low: Expr | None = None
     high: Expr | None = None
 
 
-WHOLE = DimRange()
+UNBOUNDED = DimRange()
 Box = Mapping[str, DimRange]
 
 
-def wanted(graph: Graph, space: Space, whole: Container[str] = ()) -> dict[str, Box]:
-    """For each node that is asked for the box of points; all of them for the nodes in ``whole``."""
-    waiting = Waiting(topological(graph)[::-1])
-    search = _BoxSearch(graph=graph, space=space, whole=whole, waiting=waiting)
+def demanded_boxes(graph: Graph, space: Space, full: Container[str] = ()) -> dict[str, Box]:
+    """The box of each node that is read at all; for the nodes in ``full`` it is their domain."""
+    worklist = Worklist(topological(graph)[::-1])
+    search = _BoxSearch(graph=graph, space=space, full=full, worklist=worklist)
     for output in graph.outputs:
         edge = Edge(source=output.source, out=output.out, entries=output.entries)
-        search.ask(Domain(()), {}, edge)
+        search.add_read(Domain(()), {}, edge)
     for node in graph.nodes.values():
-        if is_outward(node) or isinstance(node.op, Param):
-            search.join(node, dict.fromkeys(node.domain.dims, WHOLE))
+        if is_external(node) or isinstance(node.op, Param):
+            search.widen(node, dict.fromkeys(node.domain.dims, UNBOUNDED))
     search.run()
-    return search.found
+    return search.boxes
 
 
-def part(domain: Domain, box: Box) -> Domain:
+def restrict_to_box(domain: Domain, box: Box) -> Domain:
     """The points of a domain inside of a box."""
-    found = [domain.where]
+    conditions = [domain.where]
     for dim in domain.dims:
-        ends = box.get(dim, WHOLE)
+        ends = box.get(dim, UNBOUNDED)
         if ends.low is not None:
-            found.append(compare(">=", Sym(dim), ends.low))
+            conditions.append(compare(">=", Sym(dim), ends.low))
         if ends.high is not None:
-            found.append(compare("<", Sym(dim), add(ends.high, ONE)))
-    return Domain(domain.dims, conjunction(*found))
+            conditions.append(compare("<", Sym(dim), add(ends.high, ONE)))
+    return Domain(domain.dims, conjunction(*conditions))
 
 
 @dataclass(slots=True, kw_only=True)
 class _BoxSearch:
-    """Boxes that grow; ``moved`` counts how often each end did."""
+    """Growing boxes; ``moves`` counts how often each limit (node, dimension, upper) has moved."""
 
     graph: Graph
     space: Space
-    whole: Container[str]
-    waiting: Waiting
-    found: dict[str, Box] = field(default_factory=dict)
-    moved: dict[tuple[str, str, bool], int] = field(default_factory=dict)
+    full: Container[str]
+    worklist: Worklist
+    boxes: dict[str, Box] = field(default_factory=dict)
+    moves: dict[tuple[str, str, bool], int] = field(default_factory=dict)
     limits: dict[tuple[Domain, Expr, bool], Expr | None] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Pass on what is asked for until nothing changes."""
-        while (name := self.waiting.take()) is not None:
+        """Propagate demand to a fixpoint."""
+        while (name := self.worklist.take()) is not None:
             node = self.graph.nodes[name]
             for edge in node.inputs:
-                self.ask(node.domain, self.found[name], edge)
+                self.add_read(node.domain, self.boxes[name], edge)
 
-    def ask(self, sink: Domain, box: Box, edge: Edge) -> None:
-        """What a read needs of its source, at the points of its reader that are asked for."""
+    def add_read(self, sink: Domain, box: Box, edge: Edge) -> None:
+        """Add what a reader in ``sink``, itself demanded in ``box``, reads of its source."""
         source = self.graph.nodes[edge.source]
-        known = self.found.get(source.name)
-        if known is not None and all(ends == WHOLE for ends in known.values()):
+        known = self.boxes.get(source.name)
+        if known is not None and all(ends == UNBOUNDED for ends in known.values()):
             return
-        if source.name in self.whole or not source.domain.dims:
-            self.join(source, dict.fromkeys(source.domain.dims, WHOLE))
+        if source.name in self.full or not source.domain.dims:
+            self.widen(source, dict.fromkeys(source.domain.dims, UNBOUNDED))
             return
         if edge.guard == TRUE and sink == source.domain and edge.entries == identity(sink):
-            self.join(source, box)
+            self.widen(source, box)
             return
-        inside = part(Domain(sink.dims, conjunction(sink.where, edge.guard)), box)
+        inside = restrict_to_box(Domain(sink.dims, conjunction(sink.where, edge.guard)), box)
         if self.space.is_empty(inside):
             return
         pairs = zip(source.domain.dims, edge.entries, strict=True)
-        self.join(source, {d: self.ends(source, d, e, inside) for d, e in pairs})
+        self.widen(source, {d: self.ends(source, d, e, inside) for d, e in pairs})
 
     def ends(self, source: Node, dim: str, entry: Entry, sink: Domain) -> DimRange:
-        """The box of what an entry reads along a dimension."""
-        if self.is_whole(dim, entry, sink):
-            return WHOLE
+        """The range that an entry reads along a dimension."""
+        if self.reads_full_range(dim, entry, sink):
+            return UNBOUNDED
         first, last = (entry.lo, sub(entry.hi, ONE)) if isinstance(entry, Slice) else (entry, entry)
         return DimRange(
             low=self.limit(source.domain, dim, first, sink, greatest=False),
             high=self.limit(source.domain, dim, last, sink, greatest=True),
         )
 
-    def is_whole(self, dim: str, entry: Entry, sink: Domain) -> bool:
-        """Whether an entry plainly reads all points: a test for speed, not needed otherwise."""
+    def reads_full_range(self, dim: str, entry: Entry, sink: Domain) -> bool:
+        """Whether an entry obviously reads all points: a shortcut for speed only."""
         bound = self.graph.universe.dim(dim).bound
         if isinstance(entry, Slice):
             return entry == Slice(ZERO, Sym(bound))
@@ -138,48 +138,48 @@ class _BoxSearch:
     def limit(
         self, source: Domain, dim: str, e: Expr, sink: Domain, *, greatest: bool
     ) -> Expr | None:
-        """The least or greatest value, if that cuts something off the source."""
-        found, own = self.extreme(sink, e, greatest), self.extreme(source, Sym(dim), greatest)
-        if found is None or own is None or found == own:
+        """The least or greatest value, unless the source has no points beyond it."""
+        value, own = self.extreme(sink, e, greatest), self.extreme(source, Sym(dim), greatest)
+        if value is None or own is None or value == own:
             return None
-        all_there = compare(">=", found, own) if greatest else compare("<=", found, own)
-        return None if self.space.implies(Domain(()), all_there) else found
+        covers_source = compare(">=", value, own) if greatest else compare("<=", value, own)
+        return None if self.space.implies(Domain(()), covers_source) else value
 
     def extreme(self, domain: Domain, e: Expr, greatest: bool) -> Expr | None:
-        """The least or greatest value over a domain, if it is plain and known at the start."""
+        """The least or greatest value over a domain, if it is affine and known at program start."""
         key = domain, e, greatest
         if key not in self.limits:
             limit = self.space.upper_bound if greatest else self.space.lower_bound
-            found = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
-            if found is not None and (
-                isinstance(found, IndexMin | IndexMax)
-                or not is_affine(found)
-                or any(n in self.graph.universe.lengths for n in symbols(found))
+            value = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
+            if value is not None and (
+                isinstance(value, IndexMin | IndexMax)
+                or not is_affine(value)
+                or any(n in self.graph.universe.lengths for n in symbols(value))
             ):
-                found = None
-            self.limits[key] = found
+                value = None
+            self.limits[key] = value
         return self.limits[key]
 
-    def join(self, node: Node, box: Box) -> None:
-        """Add a box to what is asked for of a node."""
-        known = self.found.get(node.name)
+    def widen(self, node: Node, box: Box) -> None:
+        """Join a box with the node's box; puts the node on the worklist if that grows."""
+        known = self.boxes.get(node.name)
         if known is None:
-            self.found[node.name] = box
-            self.waiting.add(node.name)
+            self.boxes[node.name] = box
+            self.worklist.add(node.name)
             return
         joined = {}
         for dim in node.domain.dims:
-            ends, more = known[dim], box.get(dim, WHOLE)
+            old, new = known[dim], box.get(dim, UNBOUNDED)
             joined[dim] = DimRange(
-                low=self.outer((node.name, dim, False), ends.low, more.low),
-                high=self.outer((node.name, dim, True), ends.high, more.high),
+                low=self.outer((node.name, dim, False), old.low, new.low),
+                high=self.outer((node.name, dim, True), old.high, new.high),
             )
         if joined != known:
-            self.found[node.name] = joined
-            self.waiting.add(node.name)
+            self.boxes[node.name] = joined
+            self.worklist.add(node.name)
 
     def outer(self, end: tuple[str, str, bool], a: Expr | None, b: Expr | None) -> Expr | None:
-        """The outer one of two ends; none where nobody knows which, or it moved too often."""
+        """The outer one of two limits; ``None`` if they are incomparable, or it moved too often."""
         if a is None or b is None:
             return None
         _, _, greatest = end
@@ -188,6 +188,6 @@ class _BoxSearch:
             if x == y or self.space.implies(Domain(()), order):
                 if x == a:
                     return a
-                self.moved[end] = self.moved.get(end, 0) + 1
-                return b if self.moved[end] < PATIENCE else None
+                self.moves[end] = self.moves.get(end, 0) + 1
+                return b if self.moves[end] < WIDENING_LIMIT else None
         return None

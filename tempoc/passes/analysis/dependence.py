@@ -1,13 +1,13 @@
-"""Whether statements may be merged into groups: does some loop nest still run them all.
+"""Dependences with direction vectors, and whether some loop nest runs a set of statements.
 
-A dependence carries, for each dimension along which both its ends stand (``coordinates``), the
+A dependence has, for each dimension that both ends have a coordinate in (``coordinates``), the
 possible signs of sink minus source. Statements are schedulable if every cycle of dependences can be
-carried: recursively, each strongly connected part needs a dimension along which all its dependences
-point the same way (or stay), at least one of them strictly; that one is carried by a loop over this
-dimension, and what is left must be schedulable inside. This is the loop distribution test of Allen
-and Kennedy (Automatic translation of Fortran programs to vector form, TOPLAS 1987), in either
-direction of each loop. It is sufficient, not necessary: what fails here is not merged, but may well
-have a schedule.
+carried: recursively, each strongly connected component needs a dimension along which all its
+dependences have the same sign (or 0), at least one of them strictly; a loop over this dimension
+carries the strict ones, and the remaining ones must be schedulable inside. This is the loop
+distribution test of Allen and Kennedy (Automatic translation of Fortran programs to vector form,
+TOPLAS 1987), in either direction of each loop. It is sufficient, not necessary: statements that
+fail are not fused, but may well have a schedule.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
 
-AtOnce = Mapping[str, tuple[str, ...]]
-Vectors = tuple[tuple[str, ...], tuple[str, ...]]
-_Found = tuple[tuple[tuple[str, Signs], ...], bool]
+VectorDims = Mapping[str, tuple[str, ...]]
+EndVectorDims = tuple[tuple[str, ...], tuple[str, ...]]
+_DirectionVector = tuple[tuple[tuple[str, Signs], ...], bool]
 _DimNames = tuple[tuple[str, ...], tuple[str, ...]]
 
 ANY: Signs = frozenset((-1, 0, 1))
@@ -43,10 +43,10 @@ STAYS: Signs = frozenset((0,))
 class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
-    A dimension of which either computes all points at once is none of the common ones; ``apart``
-    says that they are not in one kernel: that a point may need other points along such a dimension
-    than its own, or what all points have put into a store just now among what was there before, or
-    that the runner must see what the source found.
+    A dimension that either end has vectorized is not common. ``apart``: both ends cannot be in one
+    kernel, since a point needs other points along a vectorized dimension than its own, or reads
+    what its own step writes together with what earlier steps wrote, or the runner must observe the
+    source's result.
     """
 
     sink: str
@@ -54,8 +54,8 @@ class Dependence:
     signs: tuple[tuple[str, Signs], ...]
     apart: bool = False
 
-    def dependence(self, space: Space, vectors: AtOnce) -> Dependence:
-        """Itself, whatever is computed at once."""
+    def dependence(self, space: Space, vectors: VectorDims) -> Dependence:
+        """Itself, whatever is vectorized."""
         return self
 
     @property
@@ -65,88 +65,95 @@ class Dependence:
 
     @property
     def stays(self) -> bool:
-        """Whether they always are."""
+        """Whether sink and source are always at the same point of all common dimensions."""
         return all(s == STAYS for _, s in self.signs)
 
     def moving(self) -> tuple[Dependence, ...]:
-        """The parts of the dependence that move, one for each dimension that may move first."""
-        found = []
-        before: tuple[tuple[str, Signs], ...] = ()
+        """The parts of the dependence with a nonzero sign, one for each first nonzero dimension."""
+        parts = []
+        outer_signs: tuple[tuple[str, Signs], ...] = ()
         for k, (dim, signs) in enumerate(self.signs):
             for sign in (-1, 1):
                 if sign in signs:
-                    rest = self.signs[k + 1 :]
-                    part = (*before, (dim, frozenset((sign,))), *rest)
-                    found.append(replace(self, signs=part))
+                    inner_signs = self.signs[k + 1 :]
+                    part = (*outer_signs, (dim, frozenset((sign,))), *inner_signs)
+                    parts.append(replace(self, signs=part))
             if 0 not in signs:
                 break
-            before = (*before, (dim, STAYS))
-        return tuple(found)
+            outer_signs = (*outer_signs, (dim, STAYS))
+        return tuple(parts)
 
 
 def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     """All dependences between computed nodes; merges are passed through to their branches.
 
-    What takes turns depends on what has its turn before.
+    An effect depends on the effects that come before it in its queue.
     """
     return Reads.of(graph, space).dependences(at_once(graph))
 
 
 def at_once(graph: Graph) -> dict[str, tuple[str, ...]]:
-    """The dimensions that each node computes at once."""
+    """The vectorized dimensions of each node."""
     return {name: node.vector for name, node in graph.nodes.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """What depends on what among some nodes, for all choices of what is computed at once."""
+    """The dependences among some nodes, as functions of the dimensions that nodes vectorize."""
 
     space: Space
     nodes: Mapping[str, Node]
-    ways: Sequence[_AlignedRead | Dependence]
+    reads: Sequence[_AlignedRead | Dependence]
 
     @classmethod
     def of(cls, graph: Graph, space: Space) -> Reads:
         """All computed nodes of a graph."""
         nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
-        ways = [
+        aligned = [
             _AlignedRead(
-                sink.name, name, way, name == edge.source and edge.entries == identity(way.writer)
+                sink.name,
+                name,
+                passage,
+                name == edge.source and edge.entries == identity(passage.writer),
             )
             for sink in nodes.values()
             for edge in sink.inputs
-            for name, way in _passages(graph, sink, edge)
+            for name, passage in _passages(graph, sink, edge)
         ]
-        return cls(space=space, nodes=nodes, ways=[*_turns(graph), *ways, *_waiting(graph, space)])
+        return cls(
+            space=space,
+            nodes=nodes,
+            reads=[*_effect_dependences(graph), *aligned, *_run_length_dependences(graph, space)],
+        )
 
-    def dependences(self, vectors: AtOnce) -> tuple[Dependence, ...]:
-        """All dependences where nodes compute these dimensions at once."""
-        ways = (w.dependence(self.space, vectors) for w in self.ways)
-        return tuple(dict.fromkeys(need for need in ways if need is not None))
+    def dependences(self, vectors: VectorDims) -> tuple[Dependence, ...]:
+        """All dependences if nodes vectorize these dimensions."""
+        instances = (w.dependence(self.space, vectors) for w in self.reads)
+        return tuple(dict.fromkeys(need for need in instances if need is not None))
 
-    def loops(self, vectors: AtOnce) -> dict[str, tuple[str, ...]]:
-        """The dimensions along which loops bring each node to its points."""
-        found = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
-        return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in found.items()}
+    def loops(self, vectors: VectorDims) -> dict[str, tuple[str, ...]]:
+        """The dimensions of the loops around each node: those that it does not vectorize."""
+        dims_of = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
+        return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in dims_of.items()}
 
     def parts(self) -> list[Reads]:
-        """What is in cycles, each part by itself, in the order in which it is mentioned."""
+        """The strongly connected components that have dependences, in the order of these."""
         sources: dict[str, list[str]] = {name: [] for name in self.nodes}
-        for w in self.ways:
+        for w in self.reads:
             sources[w.sink].append(w.source)
-        found = components(list(self.nodes), sources.__getitem__)
-        place = {name: k for k, names in enumerate(found) for name in names}
-        ways: dict[int, list[_AlignedRead | Dependence]] = {}
-        for w in self.ways:
-            if place.get(w.source) == place[w.sink]:
-                ways.setdefault(place[w.sink], []).append(w)
-        nodes = {k: {name: self.nodes[name] for name in found[k]} for k in ways}
-        return [Reads(space=self.space, nodes=nodes[k], ways=own) for k, own in ways.items()]
+        parts = components(list(self.nodes), sources.__getitem__)
+        part_of = {name: k for k, names in enumerate(parts) for name in names}
+        reads: dict[int, list[_AlignedRead | Dependence]] = {}
+        for w in self.reads:
+            if part_of.get(w.source) == part_of[w.sink]:
+                reads.setdefault(part_of[w.sink], []).append(w)
+        nodes = {k: {name: self.nodes[name] for name in parts[k]} for k in reads}
+        return [Reads(space=self.space, nodes=nodes[k], reads=own) for k, own in reads.items()]
 
 
 @dataclass(slots=True)
 class _AlignedRead:
-    """A read, and what it means by the dimensions that reader and writer compute at once.
+    """A read, and its dependence for each choice of vectorized dimensions (memoized).
 
     ``plain``: what is read at a point is what the writer computes at this very point.
     """
@@ -155,81 +162,88 @@ class _AlignedRead:
     source: str
     passage: Passage
     plain: bool
-    known: dict[Vectors, Dependence | None] = field(default_factory=dict)
+    known: dict[EndVectorDims, Dependence | None] = field(default_factory=dict)
 
-    def dependence(self, space: Space, vectors: AtOnce) -> Dependence | None:
-        """The dependence where nodes compute these at once; `None` if nothing is read."""
+    def dependence(self, space: Space, vectors: VectorDims) -> Dependence | None:
+        """The dependence if nodes vectorize these dimensions; `None` if nothing is read."""
         ends = vectors[self.sink], vectors[self.source]
         if ends not in self.known:
-            self.known[ends] = self._find(space, ends)
+            self.known[ends] = self._compute(space, ends)
         return self.known[ends]
 
-    def _find(self, space: Space, vectors: Vectors) -> Dependence | None:
+    def _compute(self, space: Space, vectors: EndVectorDims) -> Dependence | None:
         ends = (self.passage.reader.dims, vectors[0]), (self.passage.writer.dims, vectors[1])
-        found = None
+        result = None
         if self.plain:
-            found = space.known.once(("here", ends), lambda: _here(space, *ends))
-        found = found or _signs(space, self.passage, vectors)
-        if found is None:
+            result = space.known.once(("here", ends), lambda: _same_point_signs(space, *ends))
+        result = result or _signs(space, self.passage, vectors)
+        if result is None:
             return None
-        signs, apart = found
+        signs, apart = result
         return Dependence(sink=self.sink, source=self.source, signs=signs, apart=apart)
 
 
-def _here(space: Space, reader: _DimNames, writer: _DimNames) -> _Found | None:
-    """The signs between a point and itself; `None` if that is not plain to see."""
-    along = _along(space, loops(*reader), loops(*writer))
+def _same_point_signs(
+    space: Space, reader: _DimNames, writer: _DimNames
+) -> _DirectionVector | None:
+    """The signs between a point and itself; `None` if coordinates differ syntactically."""
+    along = _common_coordinates(space, loops(*reader), loops(*writer))
     same = all(e == other for e, other in along.values())
     return (tuple((d, STAYS) for d in along), False) if same else None
 
 
-def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
-    """Nodes that must know whether a run ends, with those that look."""
+def _run_length_dependences(graph: Graph, space: Space) -> Iterator[Dependence]:
+    """Dependences of nodes that need a data-dependent length on the `Until` that decides it."""
     universe = graph.universe
     stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
-    targets = _targets(graph, space) if stops else {}
+    targets = _merge_writes(graph, space) if stops else {}
     for node in graph.nodes.values() if stops else ():
-        more = (*mentioned(node), *targets.get(node.name, ()))
-        mentions = tuple(e for e in more if any(n in universe.lengths for n in symbols(e)))
+        written = (*mentioned(node), *targets.get(node.name, ()))
+        mentions = tuple(e for e in written if any(n in universe.lengths for n in symbols(e)))
         if not is_computed(node) or not (node.inputs or mentions):
             continue
         for stop in stops:
             assert isinstance(stop.op, Until)
             reads = tuple(e.entries for e in node.inputs)
             task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
-            signs = _waits(space, task, stop.domain) if may_wait(universe, task) else None
+            signs = (
+                _run_length_signs(space, task, stop.domain) if may_wait(universe, task) else None
+            )
             if signs is not None:
                 yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
 
 
-def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], ...] | None:
-    """The signs from what ends a bound to what waits for that; `None` if nothing does."""
+def _run_length_signs(
+    space: Space, task: Waits, stop: Domain
+) -> tuple[tuple[str, Signs], ...] | None:
+    """The signs between a node that needs a length and its `Until`; `None` if there is no pair."""
 
-    def find() -> tuple[tuple[str, Signs], ...] | None:
+    def compute() -> tuple[tuple[str, Signs], ...] | None:
         needs = waits(space.symbolic, task, stop)
         dims = task.domain.dims, stop.dims
-        found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
-        return None if found is None else tuple(found.items())
+        signs = distance.sides(space.symbolic, needs, dims, _common_coordinates(space, *dims))
+        return None if signs is None else tuple(signs.items())
 
-    return space.known.once(("waits", task, stop), find)
+    return space.known.once(("waits", task, stop), compute)
 
 
-def _targets(graph: Graph, space: Space) -> dict[str, list[Expr]]:
-    """Where each node writes into merges, and under which condition, if it does not always hold."""
-    found: dict[str, list[Expr]] = {}
+def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Expr]]:
+    """The index expressions and conditions with which each node writes into merges."""
+    writes: dict[str, list[Expr]] = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
                 source = graph.nodes[edge.source]
                 where = space.simplify(written_where(node, k, graph), source.domain)
-                found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
-    return found
+                writes.setdefault(edge.source, []).extend((*node.op.targets[k], where))
+    return writes
 
 
-def _turns(graph: Graph) -> Iterable[Dependence]:
-    queued = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
-    for sink, mine in queued:
-        for source, other in queued:
+def _effect_dependences(graph: Graph) -> Iterable[Dependence]:
+    """Dependences between effects of one queue, in the order of the program."""
+    effects = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    for sink, mine in effects:
+        for source, other in effects:
             if mine.queue != other.queue:
                 continue
             dims, first = sink.domain.dims, other.number < mine.number
@@ -242,7 +256,7 @@ def _turns(graph: Graph) -> Iterable[Dependence]:
 
 
 def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Passage]]:
-    """The nodes that compute what an edge reads, each with the way from it to the sink."""
+    """The nodes that compute what an edge reads, each with the accesses from it to the sink."""
     source = graph.nodes[edge.source]
     if is_computed(source):
         yield source.name, _passage(sink, edge, source.domain, source)
@@ -272,46 +286,48 @@ def _passage(
     )
 
 
-def _signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
-    """The signs along all dimensions along which both ends stand somewhere, and whether `apart`.
+def _signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _DirectionVector | None:
+    """The signs along all common dimensions, and whether `apart`; `None` if there is no pair.
 
-    `vectors` are the dimensions that reader and writer compute at once. None: no pair.
+    `vectors` are the dimensions that reader and writer vectorize.
     """
     key = ("signs", passage, vectors)
     return space.known.once(key, lambda: _find_signs(space, passage, vectors))
 
 
-def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
+def _find_signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _DirectionVector | None:
     ends = passage.reader.dims, passage.writer.dims
     reader, writer = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
-    along = _along(space, reader, writer)
+    along = _common_coordinates(space, reader, writer)
     at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
-        return None if _is_apart(space, passage) else (tuple((d, STAYS) for d in along), False)
-    found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
-    if found is None:
+        return None if _never_meet(space, passage) else (tuple((d, STAYS) for d in along), False)
+    signs_by_dim = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
+    if signs_by_dim is None:
         return None
-    signs = tuple((d, found[d]) for d in along)
-    apart = any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
-    return signs, apart or _is_respelled(passage, at_once)
+    signs = tuple((d, signs_by_dim[d]) for d in along)
+    apart = any(signs_by_dim[d] != STAYS for d in at_once) or (
+        bool(at_once) and _reads_own_and_other_steps(signs)
+    )
+    return signs, apart or _is_indexed_differently(passage, at_once)
 
 
-def _is_respelled(passage: Passage, at_once: Sequence[str]) -> bool:
-    """Whether an index along such a dimension is written in one way and read in another.
+def _is_indexed_differently(passage: Passage, at_once: Sequence[str]) -> bool:
+    """Whether an index along a vectorized dimension is written and read as different expressions.
 
-    Both may be the same, as ``x[0]`` where ``t == 0`` is ``x[t]``: a kernel does not see that.
+    Both may be equal, as ``x[0]`` where ``t == 0`` is ``x[t]``: a kernel does not see that.
     """
     pairs = zip(passage.read, passage.written, strict=True)
     return any(a != b and any(d in (*symbols(a), *symbols(b)) for d in at_once) for a, b in pairs)
 
 
-def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:
-    """Whether a reader sees what its own step writes among what other steps have written."""
+def _reads_own_and_other_steps(signs: tuple[tuple[str, Signs], ...]) -> bool:
+    """Whether a reader sees what its own step writes together with what other steps wrote."""
     return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
 
 
-def _is_apart(space: Space, passage: Passage) -> bool:
+def _never_meet(space: Space, passage: Passage) -> bool:
     """Whether reader and writer, each at the points of the tensor, have no point in common."""
     ends = passage.reader, passage.tensor, passage.writer
     where = conjunction(*(end.where for end in ends))
@@ -320,20 +336,20 @@ def _is_apart(space: Space, passage: Passage) -> bool:
 
 
 def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
-    """The dimensions over which something loops that computes those of ``vector`` at once."""
+    """The dimensions of ``dims`` that are loops, if those of ``vector`` are vectorized."""
     return tuple(d for d in dims if d not in vector)
 
 
-def _along(
+def _common_coordinates(
     space: Space, reader: tuple[str, ...], writer: tuple[str, ...]
 ) -> dict[str, tuple[Expr, Expr]]:
-    """The dimensions along which both ends stand somewhere, with their coordinates."""
+    """The dimensions in which both ends have a coordinate, with both coordinates."""
 
-    def found() -> dict[str, tuple[Expr, Expr]]:
-        here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
-        return {d: (e, there[d]) for d, e in here.items() if d in there}
+    def compute() -> dict[str, tuple[Expr, Expr]]:
+        sink, source = (coordinates(space.universe, dims) for dims in (reader, writer))
+        return {d: (e, source[d]) for d, e in sink.items() if d in source}
 
-    return space.known.once(("along", reader, writer), found)
+    return space.known.once(("along", reader, writer), compute)
 
 
 # ---------------------------------------------------------------- the test
@@ -345,12 +361,12 @@ def is_schedulable(
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...] = (),
 ) -> bool:
-    """Whether statements of these dimensions have a loop nest, inside loops ``carried`` already."""
+    """Whether some loop nest runs statements with these loops, inside the loops ``carried``."""
     return not stuck(names, needs, dims, carried)
 
 
 def held_up(graph: Graph, space: Space) -> tuple[str, ...]:
-    """Computed nodes in a cycle that no loop carries; empty if there is none."""
+    """Computed nodes of a dependence cycle that no loop carries; empty if there is none."""
     reads, vectors = Reads.of(graph, space), at_once(graph)
     return stuck(list(reads.nodes), reads.dependences(vectors), reads.loops(vectors))
 
@@ -361,41 +377,46 @@ def stuck(
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
-    """Statements in a cycle that no loop carries, the innermost such cycle found; empty if none."""
-    known = {*names}
-    inside = [d for d in needs if d.sink in known and d.source in known]
+    """Statements of a cycle that no loop carries, the smallest that is left; empty if none."""
+    members = {*names}
+    inside = [d for d in needs if d.sink in members and d.source in members]
     sources: dict[str, dict[str, None]] = {name: {} for name in names}
     for d in inside:
         sources[d.sink][d.source] = None
     parts = components(names, sources.__getitem__)
-    place = {name: k for k, part in enumerate(parts) for name in part}
+    part_of = {name: k for k, part in enumerate(parts) for name in part}
     cycles: dict[int, list[Dependence]] = {}
     for d in inside:
-        if place[d.sink] == place[d.source]:
-            cycles.setdefault(place[d.sink], []).append(d)
-    found = (_stuck_part(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
-    return next((names for names in found if names), ())
+        if part_of[d.sink] == part_of[d.source]:
+            cycles.setdefault(part_of[d.sink], []).append(d)
+    stuck_parts = (
+        _unschedulable_in_component(parts[k], cycle, dims, carried) for k, cycle in cycles.items()
+    )
+    return next((names for names in stuck_parts if names), ())
 
 
-def _stuck_part(
+def _unschedulable_in_component(
     part: tuple[str, ...],
     cycle: Sequence[Dependence],
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """What is stuck of a strongly connected part: nothing if a loop carries it, and what is left.
+    """The statements of a strongly connected component that have no loop nest.
 
-    The least of what stays stuck inside the loops that can be had.
+    Empty if a loop carries the component and its remaining cycles. Otherwise the fewest that
+    remain over all loops that can be outermost.
     """
     least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
-        found = [dict(d.signs).get(dim, ANY) for d in cycle]
+        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
         for forward in (1, -1):
-            strict = [s == {forward} for s in found]
-            if any(strict) and all(-forward not in s for s in found):
-                rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
-                inner = stuck(part, rest, dims, (*carried, dim))
+            strict = [s == {forward} for s in signs]
+            if any(strict) and all(-forward not in s for s in signs):
+                remaining = [
+                    d for d, is_carried in zip(cycle, strict, strict=True) if not is_carried
+                ]
+                inner = stuck(part, remaining, dims, (*carried, dim))
                 if not inner:
                     return ()
                 least = min(least, inner, key=len)

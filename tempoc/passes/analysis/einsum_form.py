@@ -1,7 +1,7 @@
-"""Contractions with a letter for each axis: read off nodes, changed, and made nodes again.
+"""Einsum notation of ``MatMul`` and ``Einsum`` nodes, and the operator for a notation.
 
-A spelling has a term of letters for each operand and one for the result, as ``einsum`` takes them.
-Letters that the result lacks are summed. Axes of extent 1 broadcast.
+A ``Spelling`` has a term of letters for each operand and one for the result, as ``einsum`` takes
+them. Letters that the result lacks are summed. Axes of extent 1 broadcast.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Spelling:
 
 
 def spelling(op: Op, ranks: Sequence[int]) -> Spelling:
-    """What a ``MatMul`` or an ``Einsum`` does to operands of these ranks."""
+    """The letters of a ``MatMul`` or an ``Einsum`` for operands of these ranks."""
     if isinstance(op, Einsum):
         terms, result = op.letters(tuple(ranks))
         return Spelling(tuple(terms), result)
@@ -62,8 +62,8 @@ _MATRICES: dict[tuple[str, ...], bool] = {
 """Spellings that are products of matrices and vectors, and whether operands change places."""
 
 
-def _turned(letters: Spelling) -> bool:
-    """Whether the result has the second operand's axes first: a product comes the other way."""
+def _is_swapped(letters: Spelling) -> bool:
+    """Whether the result has the second operand's own axes first, so that operands should swap."""
     if len(letters.terms) != 2:
         return False
     first, second = letters.terms
@@ -73,7 +73,7 @@ def _turned(letters: Spelling) -> bool:
 
 def contraction(letters: Spelling, edges: Sequence[Edge]) -> tuple[Op, tuple[Edge, ...]]:
     """The operator for a spelling, and the operands in its order: a ``MatMul`` where one does."""
-    if _turned(letters):
+    if _is_swapped(letters):
         letters, edges = Spelling(letters.terms[::-1], letters.result), edges[::-1]
     plain = letters.renamed()
     swapped = _MATRICES.get((*plain.terms, plain.result))

@@ -1,12 +1,13 @@
-"""Which tensors are kept whole along a dimension, because of when their readers run.
+"""Which tensors must be stored at full extent along a dimension, because of when consumers run.
 
-Walking along a dimension takes several rounds where something needs the end of a round before: of
+A *round* is one loop over a dimension. A node that needs the last point of another node's loop runs
+in a later round: in
 
     r[t] by a loop, g = sum(r[t:T]), loss = mean(g[0:T])
 
-``r`` is of round 0, ``g`` of round 1 and ``loss`` of round 2. So is what walks the other way: after
-a loop forwards comes one backwards. What a later round reads again is kept whole; what only its own
-round reads, at its own point or a few points away, need not be.
+``r`` runs in round 0, ``g`` in round 1 and ``loss`` in round 2. A loop in the opposite direction is
+a later round, too. What a later round reads is stored at all points; a tensor consumed only in
+its own round, at a constant distance, can live in a ring buffer.
 """
 
 from __future__ import annotations
@@ -27,48 +28,50 @@ from tempoc.symbolic.walk import extent, substitute
 
 
 def kept_whole(graph: Graph, dim: str, *, ranges: bool = True) -> set[str]:
-    """The nodes, merges among them, whose values are kept at all points of a dimension.
+    """The nodes, merges included, whose values are stored at all points of a dimension.
 
-    Besides what is given, these are tensors of which later rounds read, and those of which somebody
-    reads slices of no fixed length, except to add them up, which a loop can do on the way. Without
-    ``ranges`` such slices do not count.
+    These are inputs and params, tensors with a consumer in a later round, and tensors read by
+    slices of unlimited length. A slice that is only summed does not count, since a loop can
+    accumulate the sum; with ``ranges=False`` no slice counts.
     """
-    found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
-    found |= {o.source for o in graph.outputs if _is_long(_along(graph, o.source, o.entries, dim))}
-    known = {
-        n.name: [[*_ways(graph, n, e, dim)] for e in n.inputs]
+    full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
+    full |= {
+        o.source for o in graph.outputs if _is_unlimited(_entry_of(graph, o.source, o.entries, dim))
+    }
+    paths_of = {
+        n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs]
         for n in graph.nodes.values()
         if is_computed(n)
     }
-    rounds = _rounds({name: [w for each in ways for w in each] for name, ways in known.items()})
+    rounds = _loop_rounds({n: [w for each in paths for w in each] for n, paths in paths_of.items()})
     for node in graph.nodes.values():
         if is_computed(node):
-            ways = known[node.name]
-            here = rounds[node.name].number
+            paths = paths_of[node.name]
+            number = rounds[node.name].number
             adds = dim not in node.domain.dims and is_small_sum(graph, node)
-            if adds:  # in the loop that makes the last of what is added
-                here = max((rounds[w.writer].number for each in ways for w in each), default=0)
-            for edge, writers in zip(node.inputs, ways, strict=True):
-                entry = _along(graph, edge.source, edge.entries, dim)
-                later = any(here > rounds[w.writer].number for w in writers)
-                if entry is not None and (later or (ranges and _is_long(entry) and not adds)):
-                    found.add(edge.source)
-    return found
+            if adds:  # accumulated in the loop that computes the last summand
+                number = max((rounds[w.writer].number for each in paths for w in each), default=0)
+            for edge, writers in zip(node.inputs, paths, strict=True):
+                entry = _entry_of(graph, edge.source, edge.entries, dim)
+                later = any(number > rounds[w.writer].number for w in writers)
+                if entry is not None and (later or (ranges and _is_unlimited(entry) and not adds)):
+                    full.add(edge.source)
+    return full
 
 
-class _Round(NamedTuple):
-    """When something runs, counted from 0, and which way: forwards, backwards or as one likes."""
+class _LoopRound(NamedTuple):
+    """The number of a loop, from 0, and its direction: 1 forward, -1 backward, 0 undecided."""
 
     number: int = 0
-    way: int = 0
+    direction: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadPath:
-    """How a node gets what another one computes: from which point, and how far away.
+    """A read of what ``writer`` computes.
 
-    ``ends``: not until that has been at its last point. ``step``: how much further along it is,
-    where that is a number.
+    ``ends``: the read has to wait for the last point of the writer's loop. ``step``: the point that
+    is read minus the point of the reader, where that is constant; else 0.
     """
 
     writer: str
@@ -76,64 +79,66 @@ class _ReadPath:
     step: int = 0
 
 
-def _along(graph: Graph, source: str, entries: tuple[Entry, ...], dim: str) -> Entry | None:
+def _entry_of(graph: Graph, source: str, entries: tuple[Entry, ...], dim: str) -> Entry | None:
     """The entry of an access for one dimension."""
     dims = graph.nodes[source].domain.dims
     return entries[dims.index(dim)] if dim in dims else None
 
 
-def _is_long(entry: Entry | None) -> bool:
-    """Whether a slice has no fixed limit."""
+def _is_unlimited(entry: Entry | None) -> bool:
+    """Whether a slice has no constant maximal length."""
     return isinstance(entry, Slice) and interval(extent(entry))[1] is None
 
 
 # ---------------------------------------------------------------- rounds
 
 
-def _rounds(ways: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _Round]:
-    """In which round each computed node runs, at one point of all other dimensions."""
-    found: dict[str, _Round] = {}
-    for part in components(list(ways), lambda n: [w.writer for w in ways[n]]):
+def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _LoopRound]:
+    """The round of each computed node, at one point of all other dimensions."""
+    rounds: dict[str, _LoopRound] = {}
+    for part in components(list(paths), lambda n: [w.writer for w in paths[n]]):
         members = {*part}
-        inside = [w.step for n in part for w in ways[n] if w.writer in members]
+        inside = [w.step for n in part for w in paths[n] if w.writer in members]
         own = {1 if s < 0 else -1 for s in inside if s}
-        given = [w for n in part for w in ways[n] if w.writer not in members]
-        here = _after(given, found, own.pop() if len(own) == 1 else 0)
-        found |= dict.fromkeys(part, here)
-    return found
+        outside = [w for n in part for w in paths[n] if w.writer not in members]
+        earliest = _earliest_round(outside, rounds, own.pop() if len(own) == 1 else 0)
+        rounds |= dict.fromkeys(part, earliest)
+    return rounds
 
 
-def _after(given: Sequence[_ReadPath], found: Mapping[str, _Round], way: int) -> _Round:
-    """The first round in which all is there that is needed; it goes that way, if any."""
-    rounds = [_Round(found[w.writer].number + 1) if w.ends else found[w.writer] for w in given]
-    last = max((r.number for r in rounds), default=0)
-    found_ways = {r.way for r in rounds if r.number == last and r.way}
-    if way:
-        return _Round(last + bool(found_ways - {way}), way)
-    if len(found_ways) > 1:
-        return _Round(last + 1)
-    return _Round(last, found_ways.pop() if found_ways else 0)
+def _earliest_round(
+    reads: Sequence[_ReadPath], rounds: Mapping[str, _LoopRound], direction: int
+) -> _LoopRound:
+    """The first round in which all operands are available; ``direction`` 0 means any."""
+    ready = [_LoopRound(rounds[w.writer].number + 1) if w.ends else rounds[w.writer] for w in reads]
+    last = max((r.number for r in ready), default=0)
+    directions = {r.direction for r in ready if r.number == last and r.direction}
+    if direction:
+        return _LoopRound(last + bool(directions - {direction}), direction)
+    if len(directions) > 1:
+        return _LoopRound(last + 1)
+    return _LoopRound(last, directions.pop() if directions else 0)
 
 
-def _ways(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_ReadPath]:
-    """What computes an operand, through merges, at the node's point of all other dimensions."""
+def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_ReadPath]:
+    """The writers of an operand, through merges, at the node's point of all other dimensions."""
     source = graph.nodes[edge.source]
-    entry = _along(graph, edge.source, edge.entries, dim)
-    if not _stays(source, edge.entries, dim):
+    entry = _entry_of(graph, edge.source, edge.entries, dim)
+    if not _is_at_own_point(source, edge.entries, dim):
         return
-    if (row := _row(graph, node, source, dim)) is not None:
-        yield _ReadPath(source.name, ends=_is_far(row, dim))
+    if (row := _scan_row(graph, node, source, dim)) is not None:
+        yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
     elif is_computed(source):
-        yield _way(source, entry, Sym(dim), dim)
+        yield _read_path(source, entry, Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
-            if _stays(source, target, dim):
-                written = _along(graph, edge.source, target, dim)
-                yield _way(graph.nodes[branch.source], entry, written, dim)
+            if _is_at_own_point(source, target, dim):
+                written = _entry_of(graph, edge.source, target, dim)
+                yield _read_path(graph.nodes[branch.source], entry, written, dim)
 
 
-def _row(graph: Graph, node: Node, source: Node, dim: str) -> Expr | None:
-    """Which row a node takes of an array with one for each point of a dimension (of a scan)."""
+def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> Expr | None:
+    """The row that a node takes of a scan's result, which has a row for each point of ``dim``."""
     array = is_computed(source) and dim not in source.domain.dims
     if not array or not isinstance(node.op, SpatialIndex):
         return None
@@ -142,27 +147,29 @@ def _row(graph: Graph, node: Node, source: Node, dim: str) -> Expr | None:
     return row if shape == (Sym(graph.universe.dim(dim).bound),) else None
 
 
-def _stays(source: Node, entries: tuple[Entry, ...], dim: str) -> bool:
+def _is_at_own_point(source: Node, entries: tuple[Entry, ...], dim: str) -> bool:
     """Whether an access is at its own point of all dimensions but one."""
     pairs = zip(identity(source.domain), entries, strict=True)
     return all(own == e or own == Sym(dim) or isinstance(e, Slice) for own, e in pairs)
 
 
-def _way(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _ReadPath:
-    """The way from a writer to a read of what it writes."""
+def _read_path(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _ReadPath:
+    """The read of an element that a writer stores at ``written``."""
     if dim not in writer.domain.dims or read is None:
         return _ReadPath(writer.name, ends=False)
     if isinstance(read, Slice):
-        return _ReadPath(writer.name, ends=_is_long(read) and _is_far(read.hi, dim))
+        return _ReadPath(
+            writer.name, ends=_is_unlimited(read) and _is_unlimited_from_start(read.hi, dim)
+        )
     if read == written:
         return _ReadPath(writer.name, ends=False)
     if isinstance(written, Expr):
         step = sub(read, written)
         if isinstance(step, Const):
             return _ReadPath(writer.name, ends=False, step=step.value)
-    return _ReadPath(writer.name, ends=_is_far(read, dim))
+    return _ReadPath(writer.name, ends=_is_unlimited_from_start(read, dim))
 
 
-def _is_far(place: Expr, dim: str) -> bool:
-    """Whether a place has no fixed limit even for a reader at the beginning of the dimension."""
+def _is_unlimited_from_start(place: Expr, dim: str) -> bool:
+    """Whether an index is unlimited even for a reader at the first point of the dimension."""
     return interval(substitute(place, {dim: ZERO}))[1] is None

@@ -1,4 +1,4 @@
-"""Which nodes wait for each other along a dimension, and from which points on they do so."""
+"""Recurrences: nodes in loop-carried cycles along a dimension, and where such cycles begin."""
 
 from __future__ import annotations
 
@@ -35,48 +35,50 @@ from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
 def recurrences(graph: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
-    """Nodes that need each other along a dimension while all others stand still, with merges.
+    """The dependence cycles along a dimension with all others fixed; each with its merges.
 
-    Merges are passed through: a reader needs the branches whose points it reads.
+    Merges are passed through: a reader depends on the branches whose points it reads.
     """
     names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
     inner = {n for n in names if not isinstance(graph.nodes[n].op, Merge)}
     sources: dict[str, list[str]] = {name: [] for name in names}
-    through: dict[str, dict[str, None]] = {name: {} for name in names}
+    passed_merges: dict[str, dict[str, None]] = {name: {} for name in names}
     for name in names:
-        for source, merge in _sources(graph, graph.nodes[name], dim, space):
+        for source, merge in _instantaneous_sources(graph, graph.nodes[name], dim, space):
             if name in inner and source in inner:
                 sources[name].append(source)
                 if merge:
-                    through[name][merge] = None
-    found = []
+                    passed_merges[name][merge] = None
+    cycles = []
     for part in components(names, sources.__getitem__):
         if len(part) > 1 or part[0] in sources[part[0]]:
-            merges = {m: None for name in part for m in through[name]}
+            merges = {m: None for name in part for m in passed_merges[name]}
             writes = [m for m in merges if any(e.source in part for e in graph.nodes[m].inputs)]
-            found.append((*part, *writes))
-    return found
+            cycles.append((*part, *writes))
+    return cycles
 
 
-def _sources(graph: Graph, node: Node, dim: str, space: Space) -> Iterator[tuple[str, str]]:
-    """What computes what a node reads at its own points of other dimensions; and the merge."""
+def _instantaneous_sources(
+    graph: Graph, node: Node, dim: str, space: Space
+) -> Iterator[tuple[str, str]]:
+    """The writers of a node's operands at its own point of the other dimensions; and the merge."""
     for edge in node.inputs if not isinstance(node.op, Merge) else ():
         source = graph.nodes[edge.source]
-        if dim not in source.domain.dims or _is_carried(graph, node, edge, dim):
+        if dim not in source.domain.dims or _is_carried_elsewhere(graph, node, edge, dim):
             continue
         if not isinstance(source.op, Merge):
             yield source.name, ""
             continue
         for branch in source.inputs:
-            if not _is_carried(graph, source, branch, dim):
+            if not _is_carried_elsewhere(graph, source, branch, dim):
                 where = conjunction(source.domain.where, branch.guard)
-                there = Domain(source.domain.dims, where)
-                if not space.access_map(node.domain, edge.entries, there).is_empty():
+                branch_domain = Domain(source.domain.dims, where)
+                if not space.access_map(node.domain, edge.entries, branch_domain).is_empty():
                     yield branch.source, source.name
 
 
-def _is_carried(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
-    """Whether a read always goes to another point of another dimension, whose loop serves it."""
+def _is_carried_elsewhere(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
+    """Whether another dimension's loop carries a read: it is always at another point there."""
     for other, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
         moves = other != dim and other in reader.domain.dims and entry != Sym(other)
         if moves and isinstance(entry, Expr):
@@ -86,25 +88,25 @@ def _is_carried(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
     return False
 
 
-def around(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -> tuple[str, ...]:
-    """The cycle with what has to run in one loop with it, in node order.
+def loop_members(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -> tuple[str, ...]:
+    """The cycle with the nodes that have to run in the same loop, in node order.
 
-    That is what reads it at the loop's own index, and what it reads so and nobody keeps whole; as
-    far as it can be divided.
+    These are, transitively, consumers at the loop's own index, and operands read there that nobody
+    reads by a slice; of both only those in ``able`` (which can be split).
     """
-    whole = slices_of(graph, dim)
-    found = dict.fromkeys(cycle)
+    sliced = sliced_sources(graph, dim)
+    members = dict.fromkeys(cycle)
     while True:
-        more: dict[str, None] = {}
+        added: dict[str, None] = {}
         for node in graph.nodes.values():
             own = [e.source for e in node.inputs if _at_own_index(graph, e, dim)]
-            if node.name in found:
-                more |= dict.fromkeys(s for s in own if s in able and s not in whole)
-            elif node.name in able and any(s in found for s in own):
-                more[node.name] = None
-        if all(name in found for name in more):
-            return tuple(name for name in graph.nodes if name in found)
-        found |= more
+            if node.name in members:
+                added |= dict.fromkeys(s for s in own if s in able and s not in sliced)
+            elif node.name in able and any(s in members for s in own):
+                added[node.name] = None
+        if all(name in members for name in added):
+            return tuple(name for name in graph.nodes if name in members)
+        members |= added
 
 
 def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
@@ -112,10 +114,10 @@ def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
     return (dim, Sym(dim)) in pairs
 
 
-def divisible(graph: Graph) -> set[str]:
-    """Of which nodes two may do what one does: nobody outside sees it, nothing is given by it.
+def splittable_nodes(graph: Graph) -> set[str]:
+    """The nodes that may be split in two: no effects, params, defaults or vectorized nodes.
 
-    What each group makes for itself anyway (``fusion/sink.py``) need not be divided.
+    Cheap nodes, which each group rematerializes anyway (``fusion/sink.py``), need no split.
     """
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param)]
     given = {e.source for n in params for e in n.inputs}
@@ -138,23 +140,23 @@ def divisible(graph: Graph) -> set[str]:
 
 
 def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tuple[Expr, ...]:
-    """From where on other branches of merges are taken; on either side are two points or more.
+    """The points at which merges of these nodes switch branches, in the order of the guards.
 
-    Expressions over bounds, in the order of the guards.
+    Expressions over bounds, with at least two points of the dimension on either side.
     """
-    found: dict[Expr, None] = {}
+    points: dict[Expr, None] = {}
     for name in names:
         node = graph.nodes[name]
         for edge in node.inputs if isinstance(node.op, Merge) else ():
             for comparison in _comparisons(edge.guard):
-                found |= dict.fromkeys(_changes(graph, comparison, dim))
+                points |= dict.fromkeys(_switch_points(graph, comparison, dim))
     last = sub(Sym(graph.universe.dim(dim).bound), ONE)
-    nowhere = Domain(())
+    no_dims = Domain(())
     return tuple(
         at
-        for at in found
-        if not space.implies(nowhere, compare("<=", at, ONE))
-        and not space.implies(nowhere, compare(">=", at, last))
+        for at in points
+        if not space.implies(no_dims, compare("<=", at, ONE))
+        and not space.implies(no_dims, compare(">=", at, last))
     )
 
 
@@ -169,32 +171,32 @@ def _comparisons(condition: Expr) -> Iterator[Relation]:
             yield condition
 
 
-def _changes(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
+def _switch_points(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
     """The points along a dimension at which a comparison becomes true or false."""
     gap = sub(test.left, test.right)
     if not is_affine(gap) or dim not in symbols(gap):
         return
-    rest = substitute(gap, {dim: ZERO})
-    scale = sub(substitute(gap, {dim: ONE}), rest)
-    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(rest)):
+    offset = substitute(gap, {dim: ZERO})
+    scale = sub(substitute(gap, {dim: ONE}), offset)
+    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(offset)):
         return
-    if gap != add(mul(scale, Sym(dim)), rest):
+    if gap != add(mul(scale, Sym(dim)), offset):
         return
-    zero = rest if scale == Const(-1) else mul(Const(-1), rest)  # where both sides are equal
+    root = offset if scale == Const(-1) else mul(Const(-1), offset)  # where both sides are equal
     rising = scale == ONE
     if test.op in ("==", "!=") or (test.op in ("<", ">=")) == rising:
-        yield zero
+        yield root
     if test.op in ("==", "!=") or (test.op in (">", "<=")) == rising:
-        yield add(zero, ONE)
+        yield add(root, ONE)
 
 
-def slices_of(graph: Graph, dim: str) -> set[str]:
-    """What somebody reads along a dimension as a whole."""
+def sliced_sources(graph: Graph, dim: str) -> set[str]:
+    """The nodes that are read by a slice along a dimension."""
     reads = [(o.source, o.entries) for o in graph.outputs]
     reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    found: set[str] = set()
+    sliced: set[str] = set()
     for source, entries in reads:
         at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
         if isinstance(at.get(dim), Slice):
-            found.add(source)
-    return found
+            sliced.add(source)
+    return sliced

@@ -1,4 +1,4 @@
-"""In which order, and which way, loops over some dimensions may run: as the cycles in them do."""
+"""The order and direction of loops that compute a node's operands, from dependence cycles."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class DirectedLoop:
 
 
 class Cycles:
-    """The cycles among nodes, for questions about one node after the other.
+    """The dependence cycles among nodes, memoized for queries about many nodes.
 
-    What ``sums`` need comes after the loops, and does not count.
+    Dependences of ``sums`` do not count: these are computed after the loops.
     """
 
     def __init__(self, needs: Sequence[Dependence], sums: Container[str]) -> None:
@@ -35,25 +35,26 @@ class Cycles:
         self._inside: dict[tuple[str, ...], list[list[Dependence]]] = {}
 
     def loops(self, node: Node, dims: Sequence[str]) -> tuple[DirectedLoop, ...]:
-        """Loops over all of some dimensions, outermost first, as those that make what a node needs.
+        """Loops over some dimensions, outermost first, that the cycles before a node can run in.
 
-        Where these differ the later ones count: those that need what the others make. Loops over
-        the node's own dimensions are around them. Without a reason against it the order is that of
-        ``dims``, all forward.
+        They are inside the loops over the node's own dimensions. If cycles disagree, the last ones
+        in dependence order win. By default the order is that of ``dims``, all forward.
         """
         nests = [
             tuple(DirectedLoop(d, w) for d, w in zip(order, ways, strict=True))
             for order in permutations(dims)
             for ways in choices((True, False), repeat=len(order))
         ]
-        needed = _reached(node.name, self.sources)
+        needed = _transitive_sources(node.name, self.sources)
         for cycle in reversed(self.inside(node.domain.dims)):
             if cycle[0].sink in needed:
-                nests = [nest for nest in nests if all(_runs(d, nest) for d in cycle)] or nests
+                nests = [
+                    nest for nest in nests if all(_is_respected(d, nest) for d in cycle)
+                ] or nests
         return nests[0]
 
     def inside(self, dims: tuple[str, ...]) -> list[list[Dependence]]:
-        """The cycles at one point of some dimensions; what others need comes first."""
+        """The cycles at one point of some dimensions, producers first."""
         if dims not in self._inside:
             self._inside[dims] = self._cycles(dims)
         return self._inside[dims]
@@ -69,33 +70,33 @@ class Cycles:
             sources.setdefault(d.sink, []).append(d.source)
             sources.setdefault(d.source, [])
         parts = components(list(sources), sources.__getitem__)
-        home = {name: k for k, names in enumerate(parts) for name in names}
-        found: list[list[Dependence]] = [[] for _ in parts]
+        component_of = {name: k for k, names in enumerate(parts) for name in names}
+        cycles: list[list[Dependence]] = [[] for _ in parts]
         for d in inner:
-            if home[d.source] == home[d.sink]:
-                found[home[d.sink]].append(d)
-        return [cycle for cycle in found if cycle]
+            if component_of[d.source] == component_of[d.sink]:
+                cycles[component_of[d.sink]].append(d)
+        return [cycle for cycle in cycles if cycle]
 
 
-def _reached(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
-    found = {start: None}
-    waiting = [start]
-    while waiting:
-        for name in sources.get(waiting.pop(), ()):
-            if name not in found:
-                found[name] = None
-                waiting.append(name)
-    return found
+def _transitive_sources(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
+    reached = {start: None}
+    worklist = [start]
+    while worklist:
+        for name in sources.get(worklist.pop(), ()):
+            if name not in reached:
+                reached[name] = None
+                worklist.append(name)
+    return reached
 
 
-def _runs(need: Dependence, nest: Sequence[DirectedLoop]) -> bool:
-    """Whether loops reach the source of a dependence no later than its sink."""
+def _is_respected(need: Dependence, nest: Sequence[DirectedLoop]) -> bool:
+    """Whether a loop nest reaches the source of a dependence no later than its sink."""
     signs = dict(need.signs)
     for loop in nest:
-        found = signs.get(loop.dim, ANY)
-        way = 1 if loop.forward else -1
-        if -way in found:
+        along = signs.get(loop.dim, ANY)
+        direction = 1 if loop.forward else -1
+        if -direction in along:
             return False
-        if found == {way}:
+        if along == {direction}:
             return True
     return True

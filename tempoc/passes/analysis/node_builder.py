@@ -1,4 +1,4 @@
-"""Nodes that a pass makes in the place of another one: types inferred, names free, spans kept."""
+"""Builds the nodes that replace one node: infers types, picks fresh names, keeps spans."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tempoc.symbolic.domain import Domain
 
 @dataclass(slots=True)
 class NodeBuilder:
-    """Makes the parts of a node, operands first; ``nodes`` has them, in order.
+    """Builds parts of the node ``whole``, operands first; ``nodes`` holds them in order.
 
-    They compute all points of ``stars`` at once.
+    They vectorize the dimensions ``stars``.
     """
 
     graph: Graph
@@ -36,39 +36,39 @@ class NodeBuilder:
         domain: Domain | None = None,
         like: Node | None = None,
     ) -> Node:
-        """One more node, at the points of the whole unless a domain is given.
+        """Add a node, in the domain of ``whole`` unless another one is given.
 
-        It comes from the same place of the source, or from that of a node that it is ``like``.
-        ``OperandError`` if the operator does not take these operands.
+        Its source spans are those of ``whole``, or of the node ``like``. Raises ``OperandError`` if
+        the operator does not take these operands.
         """
         domain = self.whole.domain if domain is None else domain
         stars = tuple(d for d in self.stars if d in domain.dims)
         name = self.free(part)
         operands = tuple(self.type(e) for e in inputs)
         types = op.infer(operands, DomainFacts(self.space, domain))
-        made = replace(
+        node = replace(
             self.whole, name=name, op=op, domain=domain, inputs=tuple(inputs), types=types,
             vector=stars, spans=(like or self.whole).spans,
         )  # fmt: skip
-        self.nodes[name] = made
-        return made
+        self.nodes[name] = node
+        return node
 
     def type(self, edge: Edge) -> TensorType:
-        """The type of an operand, be its source old or new."""
+        """The type of a read of an old or new node."""
         if edge.source in self.nodes:
             nodes = {edge.source: self.nodes[edge.source]}
             return operand_type(replace(self.graph, nodes=nodes), edge)
         return operand_type(self.graph, edge)
 
     def free(self, part: str) -> str:
-        """A name for a part that no other node has."""
+        """A fresh name for a part."""
         name, number = f"{self.whole.name}.{part}", 2
         while name in self.graph.nodes or name in self.nodes:
             name, number = f"{self.whole.name}.{part}{number}", number + 1
         return name
 
     def last(self, node: Node) -> bool:
-        """Let a part take the place of the whole; false, if it is of another type."""
+        """Let a part replace ``whole``; false, and nothing done, if types or domains differ."""
         if node.types != self.whole.types or node.domain != self.whole.domain:
             return False
         del self.nodes[node.name]

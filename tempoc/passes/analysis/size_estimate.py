@@ -1,8 +1,8 @@
-"""How large tensors are, where bounds are known only when the program runs.
+"""Estimated sizes of tensors whose bounds are known only at run time.
 
-An estimate takes for a bound its value, also one that the compilation is told; else the most that
-the program's assumptions allow (``assume T <= 2048``), else ``NOMINAL``, or less if it depends on
-several that are not known.
+The estimate for a bound is its value, if the program or the command line gives one; else its
+maximum under the program's assumptions (``assume T <= 2048``); else ``NOMINAL``, or less where a
+size depends on several unknown bounds.
 """
 
 from __future__ import annotations
@@ -28,83 +28,83 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
 NOMINAL = 4096
-"""What a bound is taken for that nothing is known about, where it is the only one."""
-MORE = 16
-"""By how much each further one makes a tensor larger: few are long in all directions."""
+"""The estimate for an unknown bound, if it is the only one."""
+GROWTH_PER_BOUND = 16
+"""The factor by which each further unknown bound enlarges a tensor: few are long in all axes."""
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 def usual(universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING) -> dict[str, int]:
-    """A value for each bound, and for each dimension its last point.
+    """The estimate of each bound, and the last point of each dimension.
 
-    ``count``: of how many bounds the size depends of which nothing is known. ``told`` are known.
+    ``count`` is the number of unknown bounds that the size depends on; ``told`` are given values.
     """
-    each = round((NOMINAL * MORE ** (count - 1)) ** (1 / count)) if count else NOMINAL
-    found = {b.name: each for b in universe.bounds} | _known(universe, each) | dict(told)
+    each = round((NOMINAL * GROWTH_PER_BOUND ** (count - 1)) ** (1 / count)) if count else NOMINAL
+    sizes = {b.name: each for b in universe.bounds} | _assumed_maxima(universe, each) | dict(told)
     for b in universe.bounds:
         if b.value is not None:
-            found[b.name] = max(1, evaluate(b.value, found))
-    return found | {d.name: found[d.bound] - 1 for d in universe.dims}
+            sizes[b.name] = max(1, evaluate(b.value, sizes))
+    return sizes | {d.name: sizes[d.bound] - 1 for d in universe.dims}
 
 
-def _known(universe: Universe, each: int) -> dict[str, int]:
-    """The most that facts allow for bounds."""
-    found: dict[str, int] = {}
+def _assumed_maxima(universe: Universe, each: int) -> dict[str, int]:
+    """The maxima of bounds under the assumptions."""
+    maxima: dict[str, int] = {}
     for _ in universe.bounds:  # a fact about two bounds may need another about one of them
         limits: dict[str, int] = {}
-        at = {b.name: each for b in universe.bounds} | found
+        at = {b.name: each for b in universe.bounds} | maxima
         for name, most in _limits(universe.assumptions, at):
             limits[name] = max(1, min(most, limits.get(name, most)))
-        found |= limits
-    return found
+        maxima |= limits
+    return maxima
 
 
 def unknown(
     universe: Universe, names: Iterable[str], told: Mapping[str, int] = NOTHING
 ) -> tuple[str, ...]:
-    """The bounds, from which those of these names follow, of which nothing is known."""
+    """The unknown bounds on which these bounds and dimensions depend."""
     dims = {d.name: d.bound for d in universe.dims}
     values = {b.name: b.value for b in universe.bounds}
-    found: dict[str, None] = {}
-    waiting = [dims.get(n, n) for n in names]
-    while waiting:
-        name = waiting.pop()
+    free_bounds: dict[str, None] = {}
+    worklist = [dims.get(n, n) for n in names]
+    while worklist:
+        name = worklist.pop()
         value = values[name]
         if value is not None:
-            waiting += symbols(value)
-        elif name not in told and name not in _known(universe, NOMINAL):
-            found[name] = None
-    return tuple(sorted(found))
+            worklist += symbols(value)
+        elif name not in told and name not in _assumed_maxima(universe, NOMINAL):
+            free_bounds[name] = None
+    return tuple(sorted(free_bounds))
 
 
 def _limits(facts: tuple[Expr, ...], known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """What facts of the form ``T <= ...`` say about a bound, given the most of all others."""
+    """Maxima of bounds by facts of the form ``T <= ...``, given those of all others."""
     for fact in facts:
         if isinstance(fact, Conjunction):
             yield from _limits(fact.args, known)
         if not isinstance(fact, Relation) or fact.op == "!=":
             continue
-        ways = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
+        lower_sides = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
         sides = fact.left, fact.right
-        for way in ways:
-            gap = sub(sides[1 - way], sides[way])  # never negative
+        for lower in lower_sides:
+            gap = sub(sides[1 - lower], sides[lower])  # never negative
             terms, const = (gap.terms, gap.const) if isinstance(gap, IndexSum) else (((1, gap),), 0)
             for scale, term in terms:
                 if scale < 0 and isinstance(term, Sym):
-                    yield term.name, _most(terms, const, known) // -scale
+                    yield term.name, _upper_bound(terms, const, known) // -scale
 
 
-def _most(terms: tuple[tuple[int, Expr], ...], const: int, known: Mapping[str, int]) -> int:
-    """The greatest value of the terms that count positively, with a constant."""
+def _upper_bound(terms: tuple[tuple[int, Expr], ...], const: int, known: Mapping[str, int]) -> int:
+    """The sum of the positive terms and a constant."""
     return const + sum(c * evaluate(x, known) for c, x in terms if c > 0)
 
 
 def bytes_of(type_: TensorType, at: Mapping[str, int]) -> int:
-    """The bytes of a tensor where bounds and dimensions have these values."""
+    """The bytes of a tensor for these values of bounds and dimensions."""
     return max(0, evaluate(product(type_.shape), at)) * numpy_dtype(type_.dtype).itemsize
 
 
 def formula(type_: TensorType, times: Iterable[Expr] = ()) -> str:
-    """The bytes of so many tensors as a person writes them, ``131072*T``."""
+    """The bytes of ``times`` tensors as a readable formula, ``131072*T``."""
     each = Const(numpy_dtype(type_.dtype).itemsize)
     return show(mul(product((*times, *type_.shape)), each))

@@ -1,4 +1,4 @@
-"""Sums over whole dimensions, taken apart: what is added at each point of such a dimension."""
+"""Sums over the full extent of a dimension, and the summand at each of its points."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tempoc.symbolic.expr import ZERO, Const, Slice, Sym
 EXACT = (DType.F32, DType.F64, DType.I32, DType.I64, DType.U32)
 
 SMALL = 16384
-"""The most elements of a sum that is cheap to carry along."""
+"""The most elements of an accumulator that is cheap to carry through a loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summand:
-    """What is added at a point of ``dim``: an operator on accesses that name the dimension."""
+    """The summand at a point of ``dim``: an operator and its operands, read at that point."""
 
     dim: str
     op: Op
@@ -31,7 +31,7 @@ class Summand:
 
 
 def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
-    """Whether a node is a sum over whole dimensions, and small."""
+    """Whether a node sums over the full extent of a dimension, to at most ``limit`` elements."""
     size = 1
     for e in node.types[0].shape if node.types else ():
         if not isinstance(e, Const):
@@ -41,9 +41,9 @@ def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
 
 
 def terms(graph: Graph, node: Node) -> tuple[Summand, ...]:
-    """For each dimension that a node sums over from its first point to its last, the terms.
+    """The summands of a node, for each dimension over whose full extent it sums.
 
-    Only in dtypes that do not lose more when numbers are added one by one.
+    None for dtypes in which adding one by one loses precision (16-bit floats).
     """
     types = operand_types(graph, node)
     if node.types[0].dtype not in EXACT or any(t.dtype != node.types[0].dtype for t in types):
@@ -61,36 +61,37 @@ def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Summand]:
     assert isinstance(node.op, Sum | Mean)
     (edge,) = node.inputs
     axes = axes_of(node.op.axes, rank)
-    for axis, dim in _whole(graph, node, edge):
+    for axis, dim in _full_axes(graph, node, edge):
         if axis in axes:
-            rest = tuple(a - (a > axis) for a in axes if a != axis)
-            op = Sum(axes=rest) if rest else Copy()
-            yield Summand(dim=dim, op=op, inputs=(_at(graph, edge, {dim: dim}),))
+            other_axes = tuple(a - (a > axis) for a in axes if a != axis)
+            op = Sum(axes=other_axes) if other_axes else Copy()
+            yield Summand(dim=dim, op=op, inputs=(_at_points(graph, edge, {dim: dim}),))
 
 
 def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Summand]:
     assert isinstance(node.op, Einsum)
     operands, result = node.op.letters(ranks)
-    places: dict[str, list[tuple[int, str]]] = {}  # for each letter the slices that it stands for
+    # For each letter the slices that it stands for, as (operand, dimension).
+    slices_of: dict[str, list[tuple[int, str]]] = {}
     for slot, edge in enumerate(node.inputs):
-        for axis, dim in _whole(graph, node, edge):
-            places.setdefault(operands[slot][axis], []).append((slot, dim))
-    for letter, found in places.items():
-        everywhere = len(found) == "".join(operands).count(letter)
-        bounds = {graph.universe.dim(dim).bound for _, dim in found}
-        if letter in result or not everywhere or len(bounds) > 1:
+        for axis, dim in _full_axes(graph, node, edge):
+            slices_of.setdefault(operands[slot][axis], []).append((slot, dim))
+    for letter, occurrences in slices_of.items():
+        in_all_operands = len(occurrences) == "".join(operands).count(letter)
+        bounds = {graph.universe.dim(dim).bound for _, dim in occurrences}
+        if letter in result or not in_all_operands or len(bounds) > 1:
             continue
-        dim = found[0][1]
+        dim = occurrences[0][1]
         spec = ",".join(o.replace(letter, "") for o in operands) + f"->{result}"
         inputs = tuple(
-            _at(graph, edge, {d: dim for s, d in found if s == slot})
+            _at_points(graph, edge, {d: dim for s, d in occurrences if s == slot})
             for slot, edge in enumerate(node.inputs)
         )
         yield Summand(dim=dim, op=replace(node.op, spec=spec), inputs=inputs)
 
 
-def _whole(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]]:
-    """The axes of an operand that are whole dimensions, none of them the node's own."""
+def _full_axes(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]]:
+    """The axes of an operand that are full dimensions, none of them in the node's domain."""
     axis = 0
     for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
         if isinstance(entry, Slice):
@@ -100,8 +101,8 @@ def _whole(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]]:
             axis += 1
 
 
-def _at(graph: Graph, edge: Edge, points: dict[str, str]) -> Edge:
-    """The edge with points in the place of slices."""
+def _at_points(graph: Graph, edge: Edge, points: dict[str, str]) -> Edge:
+    """The edge with single points in place of the slices of these dimensions."""
     dims = graph.nodes[edge.source].domain.dims
     pairs = zip(dims, edge.entries, strict=True)
     entries = tuple(Sym(points[d]) if d in points and isinstance(e, Slice) else e for d, e in pairs)

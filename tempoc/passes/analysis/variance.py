@@ -1,14 +1,14 @@
-"""With which dimensions the value of each node may vary.
+"""Invariance analysis: with which dimensions the value of each node may vary.
 
 A node varies with the dimensions that its operator and its types mention, and with those that
-choose what it reads: where the source varies with ``k``, the entry for ``k`` counts, else only if
-it is a slice, which has a length. All nodes start with what they mention alone, and dimensions are
-added until nothing changes (the least solution): so a recurrence does not vary with a dimension
-just because it reads itself. Points of a node that agree in the dimensions found have one value, by
+select what it reads: the entry for a dimension ``k`` of the source counts if the source varies with
+``k``, or if it is a slice, whose length matters. Starting from what each node itself mentions,
+dimensions are added up to the least fixpoint: so a recurrence does not vary with a dimension just
+because it reads itself. Points of a node that agree in these dimensions have the same value, by
 induction along the order of evaluation.
 
-What is given from outside, or seen there, varies with all of its dimensions: data may differ, and a
-call or a line is one for each point. Draws vary with the indices in their keys.
+Inputs and effects vary with all of their dimensions: data may differ, and a call or a printed line
+happens once for each point. Random draws vary with the indices in their keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.worklist import Waiting
+from tempoc.passes.analysis.worklist import Worklist
 from tempoc.sdg.graph.effect_order import turn
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import mentioned, topological, users
@@ -29,27 +29,27 @@ from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import symbols
 
-Dims = Mapping[str, tuple[str, ...]]
+DimsByNode = Mapping[str, tuple[str, ...]]
 
 
-def is_outward(node: Node) -> bool:
-    """Whether what happens at each point comes from outside or is seen there."""
+def is_external(node: Node) -> bool:
+    """Whether a node is an input, an effect or an `Until`: observable at each of its points."""
     return isinstance(node.op, Input | Param | Seed | Until) or turn(node) is not None
 
 
-def values(graph: Graph) -> dict[str, tuple[str, ...]]:
+def varying_dims(graph: Graph) -> dict[str, tuple[str, ...]]:
     """The dimensions with which the value of each node may vary, in declaration order."""
-    return _closed(graph, {n.name: _own(graph, n) for n in graph.nodes.values()})
+    return _propagate(graph, {n.name: _own_dims(graph, n) for n in graph.nodes.values()})
 
 
-def needed(graph: Graph, more: Dims) -> dict[str, tuple[str, ...]]:
-    """The dimensions that each node must keep, those of ``more`` among them.
+def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
+    """The dimensions that each node must keep; ``more`` are required anyway.
 
-    These are the ones with which it varies, those along which somebody reads a slice or writes a
-    branch of a merge, and what is needed in a branch of a ``cond`` alone has those of the ``cond``:
-    it is not computed where the branch is not taken.
+    These are the ones with which it varies and those along which a consumer reads a slice or which
+    a branch of a merge writes. A node that only a branch of a ``cond`` needs keeps the dimensions
+    of the ``cond``: it must not be computed where the branch is not taken.
     """
-    start = {n.name: {*_own(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
+    start = {n.name: {*_own_dims(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
     for source, entries in _reads(graph):
         pairs = zip(graph.nodes[source].domain.dims, entries, strict=True)
         start[source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
@@ -57,91 +57,99 @@ def needed(graph: Graph, more: Dims) -> dict[str, tuple[str, ...]]:
         if isinstance(node.op, Param):
             for edge in node.inputs:
                 start[edge.source] |= {*graph.nodes[edge.source].domain.dims}
-    return _closed(graph, start, fixed=True)
+    return _propagate(graph, start, fixed=True)
 
 
-def mentions(universe: Universe, entries: Iterable[Entry]) -> set[str]:
-    """The dimensions that expressions name, and those over which lengths in them vary."""
+def mentioned_dims(universe: Universe, entries: Iterable[Entry]) -> set[str]:
+    """The dimensions that expressions name, and those with which lengths in them vary."""
     names = {n for e in entries for n in symbols(e)}
     return {n for n in names if universe.is_dim(n)} | {
         d for b in universe.bounds if b.outer for n in names for d in universe.outer(n)
     }
 
 
-def _own(graph: Graph, node: Node) -> set[str]:
-    """What the node itself varies with, whatever it reads."""
-    if is_outward(node):
+def _own_dims(graph: Graph, node: Node) -> set[str]:
+    """The dimensions with which a node varies by itself, whatever it reads."""
+    if is_external(node):
         return {*node.domain.dims}
     if isinstance(node.op, Merge):
-        found = [e.guard for e in node.inputs]
-        found += [e for t in node.types for e in t.shape]
+        entries = [e.guard for e in node.inputs]
+        entries += [e for t in node.types for e in t.shape]
     else:
-        found = list(mentioned(node))
-    return mentions(graph.universe, found)
+        entries = list(mentioned(node))
+    return mentioned_dims(graph.universe, entries)
 
 
 def _reads(graph: Graph) -> list[tuple[str, tuple[Entry, ...]]]:
-    found = [(o.source, o.entries) for o in graph.outputs]
-    return found + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
+    reads = [(o.source, o.entries) for o in graph.outputs]
+    return reads + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
 
 
-def _closed(
+def _propagate(
     graph: Graph, start: Mapping[str, Iterable[str]], *, fixed: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Dimensions added from sources to readers; ``fixed``: also from merges to their branches."""
-    found = {name: {*dims} for name, dims in start.items()}
+    """The least fixpoint above ``start``: dimensions flow from operands to consumers.
+
+    ``fixed``: also from merges to their branches, and from a ``cond`` to what it guards.
+    """
+    varying = {name: {*dims} for name, dims in start.items()}
     uses = users(graph)
-    served = _served(graph) if fixed else {}
+    guarded_sources = _conditional_operands(graph) if fixed else {}
     dims = {d.name for d in graph.universe.dims}
     order = topological(graph)
-    waiting = Waiting(order)
+    worklist = Worklist(order)
     for name in order:
-        waiting.add(name)
-    while (taken := waiting.take()) is not None:
-        name, node = taken, graph.nodes[taken]
-        found[name] = {*graph.universe.ordered(tuple(found[name] & dims))}
+        worklist.add(name)
+    while (pending := worklist.take()) is not None:
+        name, node = pending, graph.nodes[pending]
+        varying[name] = {*graph.universe.ordered(tuple(varying[name] & dims))}
         for use in uses[name]:
             reader = graph.nodes[use.reader]
-            more = _moving(graph, reader.inputs[use.slot], found[name])
-            if not more <= found[use.reader]:
-                found[use.reader] |= more
-                waiting.add(use.reader)
-        back = _back(node, found[name]) if fixed else []
-        for source, more in (*back, *((s, found[name]) for s in served.get(name, ()))):
-            if not more & dims <= found[source]:
-                found[source] |= more & dims
-                waiting.add(source)
-    return {name: graph.universe.sorted(tuple(dims)) for name, dims in found.items()}
+            more = _selecting_dims(graph, reader.inputs[use.slot], varying[name])
+            if not more <= varying[use.reader]:
+                varying[use.reader] |= more
+                worklist.add(use.reader)
+        branch_dims = _branch_dims(node, varying[name]) if fixed else []
+        for source, more in (
+            *branch_dims,
+            *((s, varying[name]) for s in guarded_sources.get(name, ())),
+        ):
+            if not more & dims <= varying[source]:
+                varying[source] |= more & dims
+                worklist.add(source)
+    return {name: graph.universe.sorted(tuple(dims)) for name, dims in varying.items()}
 
 
-def _moving(graph: Graph, edge: Edge, varying: set[str]) -> set[str]:
-    """The dimensions of a reader that choose which values it gets, and how many."""
+def _selecting_dims(graph: Graph, edge: Edge, varying: set[str]) -> set[str]:
+    """The dimensions of a reader that select which values it reads, and how many."""
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
-    return mentions(graph.universe, (e for d, e in pairs if d in varying or isinstance(e, Slice)))
+    return mentioned_dims(
+        graph.universe, (e for d, e in pairs if d in varying or isinstance(e, Slice))
+    )
 
 
-def _back(node: Node, kept: set[str]) -> list[tuple[str, set[str]]]:
-    """What the dimensions of a merge make its branches keep: those that say where they write."""
+def _branch_dims(node: Node, required: set[str]) -> list[tuple[str, set[str]]]:
+    """For each branch of a merge the dimensions in its targets along ``required`` ones."""
     if not isinstance(node.op, Merge):
         return []
-    found = []
+    branch_dims = []
     for edge, target in zip(node.inputs, node.op.targets, strict=True):
         at = zip(node.domain.dims, target, strict=True)
-        names = {n for dim, e in at if dim in kept for n in symbols(e)}
-        found.append((edge.source, names))
-    return found
+        names = {n for dim, e in at if dim in required for n in symbols(e)}
+        branch_dims.append((edge.source, names))
+    return branch_dims
 
 
-def conditional(graph: Graph) -> set[str]:
-    """What is needed in a branch of a ``cond`` alone."""
+def conditional_nodes(graph: Graph) -> set[str]:
+    """The nodes that only branches of a ``cond`` need."""
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return set()
     return {name for name, conditions in needs(graph).items() if conditions}
 
 
-def _served(graph: Graph) -> dict[str, list[str]]:
-    """For each reader in or at a branch of a ``cond`` what is computed only where that is taken."""
-    names = conditional(graph)
+def _conditional_operands(graph: Graph) -> dict[str, list[str]]:
+    """For each node its operands that are computed only where a branch of a ``cond`` is taken."""
+    names = conditional_nodes(graph)
     return {
         node.name: [e.source for e in node.inputs if e.source in names]
         for node in graph.nodes.values()

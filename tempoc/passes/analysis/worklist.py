@@ -1,4 +1,4 @@
-"""Nodes that wait to be looked at (again), taken in a fixed order: how analyses come to rest."""
+"""A worklist of nodes in a fixed order, for fixpoint iterations."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 
-class Waiting:
-    """Names, each at most once; the one that stands first in the order is taken first.
+class Worklist:
+    """A set of pending names from which the first one in a given order is taken.
 
-    Along that order a fact passes through a graph without cycles in one sweep.
+    With a topological order a fact passes through an acyclic graph in one sweep.
     """
 
     def __init__(self, order: Sequence[str]) -> None:
-        """Nobody waits."""
+        """An empty worklist over these names."""
         self._order = order
         self._places = {name: k for k, name in enumerate(order)}
         self._heap: list[int] = []
         self._inside: set[int] = set()
 
     def add(self, name: str) -> None:
-        """Let a name wait, if it does not yet."""
+        """Add a name, unless it is pending already."""
         place = self._places[name]
         if place not in self._inside:
             self._inside.add(place)
             heappush(self._heap, place)
 
     def take(self) -> str | None:
-        """The next name; ``None`` when nobody waits."""
+        """Remove and return the next name; ``None`` if the worklist is empty."""
         if not self._heap:
             return None
         place = heappop(self._heap)

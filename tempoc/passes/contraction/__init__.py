@@ -1,4 +1,4 @@
-"""The order of products: chains of contractions, and the cheapest way to associate them.
+"""Chains of contractions, and their cheapest order of multiplication.
 
 May import, of its package: analysis, simplify.rules
 """

@@ -1,6 +1,6 @@
-"""Chains: contractions whose operands are contractions that nobody else reads, as one product.
+"""Contraction chains: nested contractions with single consumers, flattened to one product.
 
-What ``(q @ k.T) @ v`` multiplies is ``q``, ``k`` and ``v``; in which order is nobody's promise.
+The factors of ``(q @ k.T) @ v`` are ``q``, ``k`` and ``v``; the program promises no order.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from tempoc.symbolic.expr import ONE, Expr
 ProductTree = int | tuple["ProductTree", "ProductTree"]
 """An order of multiplication: a factor by its number, or the product of two trees."""
 
-_MOST = 6
+_MAX_FACTORS = 6
 _DTYPES = (*WIDE, DType.I32, DType.I64, DType.U32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """A product of factors, read at the root's point; ``letters`` spell it as one contraction.
+    """A product of factors, read at the root's point; ``letters`` is its notation as one einsum.
 
-    ``tree`` is the order in which the graph has it, ``domains`` where each product of it is made.
+    ``tree`` is the order in the graph, ``domains`` the domain of each intermediate product in it,
+    ``extents`` the extent of each letter.
     """
 
     root: Node
@@ -48,21 +49,21 @@ def leaves(tree: ProductTree) -> frozenset[int]:
 
 
 def chains(graph: Graph, uses: Mapping[str, int]) -> list[Chain]:
-    """All chains of three factors and more, each found at the contraction that is read."""
+    """All maximal chains of three and more factors; ``uses`` counts the reads of each node."""
     inner = {
         edge.source
         for node in graph.nodes.values()
         if _is_product(graph, node)
         for edge in node.inputs
-        if _joins(graph, node, edge, uses)
+        if _extends_chain(graph, node, edge, uses)
     }
-    found = []
+    maximal = []
     for node in graph.nodes.values():
         if node.name not in inner and _is_product(graph, node):
             chain = _chain(graph, node, uses)
             if chain is not None and len(chain.factors) > 2:
-                found.append(chain)
-    return found
+                maximal.append(chain)
+    return maximal
 
 
 def _is_product(graph: Graph, node: Node) -> bool:
@@ -77,22 +78,22 @@ def _is_product(graph: Graph, node: Node) -> bool:
     return all(len({*term}) == len(term) for term in letters.terms)
 
 
-def _joins(graph: Graph, node: Node, edge: Edge, uses: Mapping[str, int]) -> bool:
-    """Whether an operand is a product of its own that is made for this node alone, at its point."""
+def _extends_chain(graph: Graph, node: Node, edge: Edge, uses: Mapping[str, int]) -> bool:
+    """Whether an operand is a product that only this node reads, at its own point."""
     source = graph.nodes[edge.source]
-    here = edge.entries == identity(source.domain) and source.name != node.name
-    return here and uses[source.name] == 1 and _is_product(graph, source)
+    at_own_point = edge.entries == identity(source.domain) and source.name != node.name
+    return at_own_point and uses[source.name] == 1 and _is_product(graph, source)
 
 
 def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
-    """The product at a node, taken apart as far as it goes."""
+    """The chain with this root; ``None`` if it has more axes than there are letters."""
     factors: list[Edge] = []
     terms: list[str] = []
     domains: dict[frozenset[int], Domain] = {}
     spare = iter("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-    def take(node: Node, result: str) -> ProductTree:
-        """Take a product apart whose result has these letters."""
+    def flatten(node: Node, result: str) -> ProductTree:
+        """Flatten a product whose result has these letters."""
         own = spelling(node.op, [t.ndim for t in operand_types(graph, node)])
         names = dict(zip(own.result, result, strict=True))
         for letter in "".join(own.terms):
@@ -100,20 +101,20 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
                 names[letter] = next(spare)
         parts: list[ProductTree] = []
         for edge, term in zip(node.inputs, own.terms, strict=True):
-            meant = "".join(names[c] for c in term)
-            if len(factors) + 2 < _MOST and _joins(graph, node, edge, uses):
-                parts.append(take(graph.nodes[edge.source], meant))
+            factor_letters = "".join(names[c] for c in term)
+            if len(factors) + 2 < _MAX_FACTORS and _extends_chain(graph, node, edge, uses):
+                parts.append(flatten(graph.nodes[edge.source], factor_letters))
             else:
                 parts.append(len(factors))
                 factors.append(edge)
-                terms.append(meant)
+                terms.append(factor_letters)
         left, right = parts
         domains[leaves((left, right))] = node.domain
         return left, right
 
-    whole = spelling(root.op, [t.ndim for t in operand_types(graph, root)])
+    root_letters = spelling(root.op, [t.ndim for t in operand_types(graph, root)])
     try:
-        tree = take(root, whole.renamed().result)
+        tree = flatten(root, root_letters.renamed().result)
     except StopIteration:  # more axes than letters
         return None
     extents: dict[str, Expr] = {}
@@ -124,7 +125,7 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
     return Chain(
         root=root,
         factors=tuple(factors),
-        letters=Spelling(tuple(terms), whole.renamed().result),
+        letters=Spelling(tuple(terms), root_letters.renamed().result),
         tree=tree,
         domains=domains,
         extents=extents,

@@ -1,9 +1,9 @@
-"""Orders of multiplication: what each costs as a polynomial, and which is best where.
+"""Orders of multiplication: their costs as polynomials, and which is cheapest where.
 
-The cost of a product is the number of multiplications: the extents of all letters that its two
-operands have, times the points at which it is made. What varies with fewer dimensions than the
-whole is made at fewer points. Polynomials are compared in two ways: at many sizes, to find orders
-that are worth a look, and by proof, before one takes the place of another.
+The cost of a product is its number of multiplications: the extents of all letters of its two
+operands, times the points of its domain. An intermediate product that varies with fewer dimensions
+than the root has fewer points. Costs are compared in two ways: by evaluation at many sizes, to find
+candidates, and by proof, before one order replaces another.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import evaluate, is_affine, substitute
 
 Sizes = Mapping[str, int]
-_GAIN = 1.1
-"""How many times cheaper an order must be to be preferred to the one that is written."""
+_MIN_SPEEDUP = 1.1
+"""How many times cheaper an order must be to be preferred to that of the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What products of a chain cost; ``domains`` says where a product of some factors is made.
+    """The costs of products of a chain; ``domains`` has the domain of each set of factors.
 
-    ``at_point``: all of them at every point of the root, so that it is enough to look at one.
+    ``at_point``: all products have the root's dimensions, so costs are for one point. ``letters``
+    has the result letters of each set of factors.
     """
 
     chain: Chain
@@ -77,8 +78,8 @@ class Costs:
         return without_values(product((*longest, *points)), universe)
 
 
-def result(chain: Chain, parts: frozenset[int]) -> str:
-    """The letters of the product of some factors: those that the rest or the result needs."""
+def product_letters(chain: Chain, parts: frozenset[int]) -> str:
+    """The letters of the product of some factors: those that other factors or the result have."""
     terms = chain.letters.terms
     outside = "".join(t for k, t in enumerate(terms) if k not in parts) + chain.letters.result
     if len(parts) == len(terms):
@@ -90,29 +91,31 @@ def result(chain: Chain, parts: frozenset[int]) -> str:
     return "".join(c for c in inside if c in outside)
 
 
-def results(chain: Chain) -> dict[frozenset[int], str]:
+def letters_by_product(chain: Chain) -> dict[frozenset[int], str]:
     """The letters of each product, and of each factor."""
     count = len(chain.factors)
     single = [frozenset((k,)) for k in range(count)]
-    return {parts: result(chain, parts) for parts in (*single, *subsets(count))}
+    return {parts: product_letters(chain, parts) for parts in (*single, *subsets(count))}
 
 
-def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[ProductTree]:
-    """The cheapest order for each of many sizes."""
+def cheapest_orders(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[ProductTree]:
+    """The cheapest order for each of these sizes."""
     universe = costs.space.universe
-    found: dict[tuple[int, ...], ProductTree] = {}
-    longest = {c: _plain(e, costs) for c, e in costs.chain.extents.items()}
+    orders: dict[tuple[int, ...], ProductTree] = {}
+    longest = {c: _longest(e, costs) for c, e in costs.chain.extents.items()}
     dims = () if costs.at_point else costs.chain.root.domain.dims
     for at in sizes:
         extents = {c: evaluate(e, at) for c, e in longest.items()}
         steps = {d: at[universe.dim(d).bound] for d in dims}
         key = (*extents.values(), *steps.values())
-        if key not in found:
-            found[key] = _best(costs, extents, steps)
-        yield found[key]
+        if key not in orders:
+            orders[key] = _cheapest_order(costs, extents, steps)
+        yield orders[key]
 
 
-def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> ProductTree:
+def _cheapest_order(
+    costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]
+) -> ProductTree:
     """The cheapest order by dynamic programming over sets of factors."""
     count = len(costs.chain.factors)
 
@@ -125,7 +128,7 @@ def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) ->
     }
     for parts in subsets(count):
         options = []
-        for left in _halves(parts):
+        for left in _bipartitions(parts):
             right = parts - left
             letters = {*costs.letters[left], *costs.letters[right]}
             work = reduce(lambda n, c: n * extents[c], sorted(letters), points(parts))
@@ -135,7 +138,7 @@ def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) ->
     return table[frozenset(range(count))][1]
 
 
-def _plain(e: Expr, costs: Costs) -> Expr:
+def _longest(e: Expr, costs: Costs) -> Expr:
     if costs.at_point:
         return e
     return costs.space.upper_bound(e, costs.chain.root.domain)
@@ -143,15 +146,15 @@ def _plain(e: Expr, costs: Costs) -> Expr:
 
 def subsets(count: int) -> Iterator[frozenset[int]]:
     """All sets of two and more factors, smaller ones first."""
-    found = [frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)]
-    return iter(sorted((s for s in found if len(s) > 1), key=lambda s: (len(s), sorted(s))))
+    sets = [frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)]
+    return iter(sorted((s for s in sets if len(s) > 1), key=lambda s: (len(s), sorted(s))))
 
 
-def _halves(parts: frozenset[int]) -> Iterator[frozenset[int]]:
-    """Each way to part a set in two, once: the part that has the first factor."""
-    first, *rest = sorted(parts)
-    for bits in range(1 << len(rest)):
-        left = frozenset((first, *(r for k, r in enumerate(rest) if bits >> k & 1)))
+def _bipartitions(parts: frozenset[int]) -> Iterator[frozenset[int]]:
+    """All partitions of a set in two, each given by the part with the first factor."""
+    first, *others = sorted(parts)
+    for bits in range(1 << len(others)):
+        left = frozenset((first, *(r for k, r in enumerate(others) if bits >> k & 1)))
         if len(left) < len(parts):
             yield left
 
@@ -160,20 +163,20 @@ def _halves(parts: frozenset[int]) -> Iterator[frozenset[int]]:
 
 
 def samples(universe: Universe, domain: Domain) -> list[Sizes]:
-    """Sizes that the program allows: all bounds alike, and some much greater than others."""
+    """Sizes that the assumptions allow: all bounds equal, and some much greater than others."""
     free = [b.name for b in universe.bounds if b.value is None or b.until]
     grid: list[Sequence[int]] = [[n] * len(free) for n in (1, 2, 4, 16, 64, 256, 1024, 4096)]
     if 1 < len(free) < 4:
         grid += combinations((2, 32, 2048), repeat=len(free))
-    found = []
+    sampled = []
     for values in grid:
         sizes = dict(zip(free, values, strict=True))
         for b in universe.bounds:
             if b.name not in sizes and b.value is not None:
                 sizes[b.name] = evaluate(b.value, sizes)
         if all(n >= 1 for n in sizes.values()):
-            found += [at for at in _points(universe, domain, sizes) if _allowed(universe, at)]
-    return found
+            sampled += [at for at in _points(universe, domain, sizes) if _allowed(universe, at)]
+    return sampled
 
 
 def _points(universe: Universe, domain: Domain, sizes: Sizes) -> Iterator[Sizes]:
@@ -189,8 +192,8 @@ def _allowed(universe: Universe, at: Sizes) -> bool:
 
 
 def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
-    """Whether the second cost is plainly less at some sizes."""
-    return evaluate(first, at) > _GAIN * evaluate(second, at)
+    """Whether the second cost is clearly less for these sizes."""
+    return evaluate(first, at) > _MIN_SPEEDUP * evaluate(second, at)
 
 
 # ---------------------------------------------------------------- proofs
@@ -199,8 +202,9 @@ def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
 def never_negative(e: Expr, space: Space, domain: Domain) -> bool:
     """Whether a polynomial is at least 0 at all points of a domain, whatever the bounds.
 
-    Every bound is at least 1, and at least one more than a dimension along it. Written in what they
-    exceed these by, a polynomial without negative coefficients is never negative.
+    Every bound is at least 1, and at least one more than a dimension along it. A polynomial is
+    never negative if substituting each bound by that minimum plus its excess leaves no negative
+    coefficient.
     """
     if is_affine(e):
         return space.implies(domain, compare(">=", e, Const(0)))
@@ -214,7 +218,7 @@ def never_negative(e: Expr, space: Space, domain: Domain) -> bool:
 
 
 def primitive(e: Expr) -> Expr:
-    """A polynomial without the bounds and numbers that all of its terms have for a factor.
+    """A polynomial divided by the bounds that are factors of all of its terms.
 
     It has the same sign, since bounds are positive.
     """
@@ -223,15 +227,15 @@ def primitive(e: Expr) -> Expr:
     factors = [x.factors if isinstance(x, IndexProduct) else (x,) for _, x in e.terms]
     shared: list[Expr] = []
     for f in factors[0]:
-        wanted = shared.count(f) + 1
-        if isinstance(f, Sym) and all(fs.count(f) >= wanted for fs in factors):
+        multiplicity = shared.count(f) + 1
+        if isinstance(f, Sym) and all(fs.count(f) >= multiplicity for fs in factors):
             shared.append(f)
     terms = []
     for (c, _), fs in zip(e.terms, factors, strict=True):
-        left = list(fs)
+        remaining = list(fs)
         for f in shared:
-            left.remove(f)
-        terms.append(mul(Const(c), product(left)))
+            remaining.remove(f)
+        terms.append(mul(Const(c), product(remaining)))
     return add(*terms)
 
 

@@ -1,20 +1,20 @@
-"""Chains of contractions in the order that costs least.
+"""Reassociate chains of contractions to the cheapest order of multiplication.
 
     %m = matmul %A, %B : []  f32[64, 64]             %m = matmul %B, %x : [t] f32[64]
     %y = matmul %m, %x : [t] f32[64]        ->       %y = matmul %A, %m : [t] f32[64]
                                                      (where %A and %B vary with t)
 
 The cost of an order is a polynomial in the bounds and, where extents vary with the point, in the
-dimensions. What does not vary with a dimension is made once for all of its points. One order takes
-the place of another if it provably never costs more. Where each is the better one somewhere, and
-where is a condition on indices, the product becomes a merge of both:
+dimensions. An intermediate product that does not vary with a dimension is computed once for all of
+its points. An order replaces another if it provably never costs more. Where each is cheaper on a
+part of the domain, and that is a condition on indices, the product becomes a merge of both:
 
     %s = einsum{"ij,kj->ik"} %q, %k[0:t+1] : [t] f32[8, t+1]
     %y = matmul %s, %v[0:t+1]              : [t] f32[8, 8]
     ->
     %y = merge %y.0 when t < 8, %y.1 when t >= 8       (%y.0: q first with k, %y.1: k with v)
 
-A product that is made for all points of a dimension must not take more room than its factors.
+An invariant intermediate product must not need more memory than its factors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
 from tempoc.passes.contraction.chain_order import (
     Costs,
     Sizes,
-    bests,
+    cheapest_orders,
     is_better,
+    letters_by_product,
     never_negative,
     positive,
     primitive,
-    result,
-    results,
+    product_letters,
     samples,
     subsets,
 )
@@ -55,7 +55,7 @@ from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassociate:
-    """Looks at each chain of three factors or more."""
+    """Chooses an order for each chain of three or more factors."""
 
     name: ClassVar[str] = "reassociate"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -64,19 +64,19 @@ class Reassociate:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with cheaper orders."""
-        counts = {name: len(found) for name, found in users(graph).items()}
+        counts = {name: len(uses) for name, uses in users(graph).items()}
         for output in graph.outputs:
             counts[output.source] += 1
-        found = chains(graph, counts)
-        cycles = _cycles(graph) if found else frozenset()
-        for chain in found:
-            choice = _chosen(graph, chain, context, chain.root.name in cycles)
+        candidates = chains(graph, counts)
+        cycles = _recurrence_nodes(graph) if candidates else frozenset()
+        for chain in candidates:
+            choice = _choose(graph, chain, context, chain.root.name in cycles)
             if choice is not None:
                 graph = choice.applied(graph, context)
-        return drop_dead(graph) if found else graph
+        return drop_dead(graph) if candidates else graph
 
 
-def _cycles(graph: Graph) -> frozenset[str]:
+def _recurrence_nodes(graph: Graph) -> frozenset[str]:
     """The nodes of recurrences."""
     sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
     parts = components(list(graph.nodes), sources.__getitem__)
@@ -85,7 +85,7 @@ def _cycles(graph: Graph) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
-    """An order for a chain, where ``guard`` holds if there is one; else that of the source."""
+    """A new order for a chain; with a ``guard`` only where that holds, else the old order."""
 
     chain: Chain
     tree: ProductTree
@@ -93,13 +93,13 @@ class _Choice:
     guard: Expr | None = None
 
     def applied(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with the product in this order."""
+        """The graph with the product computed in this order."""
         root = self.chain.root
         nodes = dict(graph.nodes)
-        maker = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
+        builder = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
         if self.guard is None:
-            made = maker.make(self.tree, self.domains, root.domain, root.name, context)
-            nodes[root.name] = replace(made, types=root.types)
+            node = builder.make(self.tree, self.domains, root.domain, root.name, context)
+            nodes[root.name] = replace(node, types=root.types)
             return replace(graph, nodes=_ordered(nodes, graph, root.name))
         inputs: list[Edge] = []
         for tree, domains, guard in (
@@ -110,7 +110,7 @@ class _Choice:
             simple = context.space.simplify(where, Domain(root.domain.dims))
             domain = Domain(root.domain.dims, simple)
             name = fresh(nodes, f"{root.name}.{len(inputs)}")
-            nodes[name] = maker.make(tree, domains, domain, name, context)
+            nodes[name] = builder.make(tree, domains, domain, name, context)
             entries = identity(root.domain)
             inputs.append(Edge(source=name, entries=entries, guard=guard))
         merge = Merge(targets=(identity(root.domain),) * 2)
@@ -130,7 +130,7 @@ def _is_written(graph: Graph, name: str) -> bool:
 
 
 def _ordered(nodes: dict[str, Node], before: Graph, root: str) -> dict[str, Node]:
-    """The nodes with those that are new in front of the one that they were made for."""
+    """The nodes in order, new ones before the root that they were built for."""
     new = [name for name in nodes if name not in before.nodes]
     ordered: dict[str, Node] = {}
     for name in before.nodes:
@@ -142,7 +142,7 @@ def _ordered(nodes: dict[str, Node], before: Graph, root: str) -> dict[str, Node
 
 @dataclass(slots=True, kw_only=True)
 class _OrderNodes:
-    """Makes the nodes of an order."""
+    """Builds the nodes of an order."""
 
     graph: Graph
     nodes: dict[str, Node]
@@ -152,11 +152,11 @@ class _OrderNodes:
         self,
         tree: ProductTree,
         domains: Mapping[frozenset[int], Domain],
-        whole: Domain,
+        target: Domain,
         name: str,
         context: PassContext,
     ) -> Node:
-        """The product of a tree, called ``name``, at the points of ``whole``."""
+        """The product of a tree, called ``name``, in the domain ``target``."""
         assert not isinstance(tree, int)
         root = self.chain.root
         parts = leaves(tree)
@@ -166,78 +166,78 @@ class _OrderNodes:
                 edges.append(self.chain.factors[part])
                 continue
             domain = domains[leaves(part)]
-            if domain.dims == whole.dims:
-                domain = whole
-            made = self.make(part, domains, domain, root.name, context)
+            if domain.dims == target.dims:
+                domain = target
+            inner_node = self.make(part, domains, domain, root.name, context)
             inner = fresh(self.nodes, f"{root.name}.product")
-            self.nodes[inner] = replace(made, name=inner)
+            self.nodes[inner] = replace(inner_node, name=inner)
             edges.append(Edge(source=inner, entries=identity(domain)))
-        terms = tuple(result(self.chain, leaves(part)) for part in tree)
-        op, ordered = contraction(Spelling(terms, result(self.chain, parts)), edges)
+        terms = tuple(product_letters(self.chain, leaves(part)) for part in tree)
+        op, ordered = contraction(Spelling(terms, product_letters(self.chain, parts)), edges)
         types = tuple(operand_type(self.graph, e) for e in ordered)
         return replace(
             root,
             name=name,
             op=op,
-            domain=whole,
+            domain=target,
             inputs=ordered,
-            types=op.infer(types, DomainFacts(context.space, whole)),
-            vector=tuple(d for d in root.vector if d in whole.dims),
+            types=op.infer(types, DomainFacts(context.space, target)),
+            vector=tuple(d for d in root.vector if d in target.dims),
         )
 
 
 # ---------------------------------------------------------------- which order
 
 
-def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) -> _Choice | None:
-    """The order that is worth taking, if one is; remarks on what was found."""
+def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) -> _Choice | None:
+    """The order to take, if one is cheaper than that of the program; adds remarks."""
     space, root = context.space, chain.root
-    domains = _domains(graph, chain, context)
+    domains = _product_domains(graph, chain, context)
     every = (*domains.values(), *chain.domains.values())
     costs = Costs(
         chain=chain,
         space=space,
         domains=domains,
         at_point=all(d.dims == root.domain.dims for d in every),
-        letters=results(chain),
+        letters=letters_by_product(chain),
     )
     written = costs.of(chain.tree, chain.domains)
-    if (running := _running(graph, chain, chain.tree)) is not None:
+    if (incremental := _incremental_product(graph, chain, chain.tree)) is not None:
         span = root.spans[0] if root.spans else None
-        message = f"{_text(graph, chain, running)} stays: each step may add to that of the last"
+        message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
         return None
     better: dict[ProductTree, list[Sizes]] = {}
-    looked = samples(space.universe, root.domain)
+    sampled = samples(space.universe, root.domain)
     cost: dict[ProductTree, Expr] = {}
-    for sizes, tree in zip(looked, bests(costs, looked), strict=True):
+    for sizes, tree in zip(sampled, cheapest_orders(costs, sampled), strict=True):
         if tree not in cost:
             cost[tree] = costs.of(tree, domains)
         if is_better(written, cost[tree], sizes):
             better.setdefault(tree, []).append(sizes)
     for tree in sorted(better, key=lambda tree: -len(better[tree])):
-        if _is_roomy(costs, tree, better[tree]):
+        if _fits_factors(costs, tree, better[tree]):
             return _if_better(graph, costs, tree, written, context, in_cycle)
     return None
 
 
-def _running(graph: Graph, chain: Chain, tree: ProductTree) -> ProductTree | None:
-    """A product inside an order that sums over all steps so far, so that it may be kept up."""
+def _incremental_product(graph: Graph, chain: Chain, tree: ProductTree) -> ProductTree | None:
+    """An intermediate product over all steps so far, which may be updated incrementally."""
     if isinstance(tree, int):
         return None
     for part in tree:
-        inside = _running(graph, chain, part)
+        inside = _incremental_product(graph, chain, part)
         if inside is not None:
             return inside
     edges = [chain.factors[k] for k in sorted(leaves(tree))]
-    if tree == chain.tree or not all(_only_ranges(graph, e) for e in edges):
+    if tree == chain.tree or not all(_varies_by_ranges_only(graph, e) for e in edges):
         return None
     moving = [n for e in edges for x in e.entries if isinstance(x, Slice) for n in symbols(x)]
     return tree if any(n in chain.root.domain.dims for n in moving) else None
 
 
-def _only_ranges(graph: Graph, edge: Edge) -> bool:
-    """Whether a read varies with the point by where ranges end alone."""
+def _varies_by_ranges_only(graph: Graph, edge: Edge) -> bool:
+    """Whether a read varies with the point only by the ends of ranges."""
     dims = graph.universe
     points = [e for e in edge.entries if not isinstance(e, Slice)]
     return not any(dims.is_dim(n) for e in points for n in symbols(e))
@@ -251,64 +251,66 @@ def _if_better(
     context: PassContext,
     in_cycle: bool,
 ) -> _Choice | None:
-    """An order where it costs less than the one that is written: everywhere, or by a guard."""
+    """A cheaper order: everywhere, or under a guard where it costs less."""
     chain, space = costs.chain, context.space
     root = chain.root
     cost = costs.of(tree, costs.domains)
     texts = _text(graph, chain, tree), _text(graph, chain, chain.tree)
     where = "at each point" if costs.at_point else "in all"
-    weighed = f"{show(cost)} instead of {show(written)} multiplications {where}"
+    comparison = f"{show(cost)} instead of {show(written)} multiplications {where}"
     span = root.spans[0] if root.spans else None
 
-    def say(message: str) -> None:
+    def remark(message: str) -> None:
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
 
     gain = written - cost
     guard = positive(primitive(gain))
     if guard == TRUE or never_negative(gain, space, root.domain):
-        say(f"{texts[0]} in place of {texts[1]}: {weighed}")
+        remark(f"{texts[0]} in place of {texts[1]}: {comparison}")
         return _Choice(chain=chain, tree=tree, domains=costs.domains)
     if not is_affine(guard) or any(n in space.universe.lengths for n in symbols(guard)):
-        say(f"{texts[0]} may cost less than {texts[1]}, but where is no condition on indices")
+        remark(f"{texts[0]} may cost less than {texts[1]}, but where is no condition on indices")
         return None
     guard = space.simplify(guard, root.domain)
     if in_cycle:
-        say(f"{texts[0]} costs less where {show(guard)}, but a recurrence is not split")
+        remark(f"{texts[0]} costs less where {show(guard)}, but a recurrence is not split")
         return None
-    say(f"{texts[0]} where {show(guard)}, else {texts[1]}: {weighed}")
+    remark(f"{texts[0]} where {show(guard)}, else {texts[1]}: {comparison}")
     return _Choice(chain=chain, tree=tree, domains=costs.domains, guard=guard)
 
 
-def _domains(graph: Graph, chain: Chain, context: PassContext) -> Mapping[frozenset[int], Domain]:
-    """For each product of factors the points at which it is made: no more than it varies with."""
+def _product_domains(
+    graph: Graph, chain: Chain, context: PassContext
+) -> Mapping[frozenset[int], Domain]:
+    """For each set of factors the domain of its product: only dimensions that it varies with."""
     root, space = chain.root.domain, context.space
     shapes = [operand_type(graph, e).shape for e in chain.factors]
     varies = []
     for edge, shape in zip(chain.factors, shapes, strict=True):
         named = [n for entry in edge.entries for n in symbols(entry)]
         varies.append((*named, *(n for e in shape for n in symbols(e))))
-    fewer: dict[tuple[str, ...], Domain] = {}
+    projected: dict[tuple[str, ...], Domain] = {}
     outside: dict[tuple[tuple[str, ...], int], bool] = {}
-    found = {}
+    domains = {}
     for parts in subsets(len(chain.factors)):
         dims = space.universe.ordered(tuple(n for k in sorted(parts) for n in varies[k]))
-        found[parts] = root
+        domains[parts] = root
         if dims == root.dims or any(d not in root.dims for d in dims):
             continue
-        if dims not in fewer:
-            fewer[dims] = space.project(root, dims)
+        if dims not in projected:
+            projected[dims] = space.project(root, dims)
         for k in parts:
             if (dims, k) not in outside:
                 edge = chain.factors[k]
                 source = graph.nodes[edge.source].domain
-                outside[dims, k] = bool(space.outside(fewer[dims], edge.entries, source))
+                outside[dims, k] = bool(space.outside(projected[dims], edge.entries, source))
         if not any(outside[dims, k] for k in parts):
-            found[parts] = fewer[dims]
-    return found
+            domains[parts] = projected[dims]
+    return domains
 
 
-def _is_roomy(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
-    """Whether no product that is made at fewer points than the root is larger than its factors."""
+def _fits_factors(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
+    """Whether no invariant intermediate product is larger than its factors, for these sizes."""
     chain = costs.chain
     if isinstance(tree, int) or costs.at_point:
         return True
@@ -317,13 +319,13 @@ def _is_roomy(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
             continue
         parts = leaves(part)
         if costs.domains[parts].dims != chain.root.domain.dims:
-            room = _elements(costs, result(chain, parts))
+            elements = _elements(costs, product_letters(chain, parts))
             terms = [chain.letters.terms[k] for k in sorted(parts)]
-            given = [_elements(costs, term) for term in terms]
+            factor_elements = [_elements(costs, term) for term in terms]
             for at in where:
-                if evaluate(room, at) > sum(evaluate(e, at) for e in given):
+                if evaluate(elements, at) > sum(evaluate(e, at) for e in factor_elements):
                     return False
-        if not _is_roomy(costs, part, where):
+        if not _fits_factors(costs, part, where):
             return False
     return True
 

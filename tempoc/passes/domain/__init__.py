@@ -1,4 +1,4 @@
-"""Passes that change where nodes are computed: index-set splitting, invariants, trimmed domains.
+"""Passes that change iteration domains: index-set splitting, invariant code motion, trimming.
 
 May import, of its package: analysis, simplify, vectorization
 """

@@ -1,4 +1,4 @@
-"""A place along a dimension, and what lies on either side of it."""
+"""A cut point along a dimension, and the conditions that say which side of it is accessed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIDES: tuple[CutSide, CutSide] = ("early", "late")
 
 
 class NodePart(NamedTuple):
-    """A part of a node."""
+    """The part of a node on one side of the cut."""
 
     node: str
     side: CutSide
@@ -22,32 +22,32 @@ class NodePart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A place along a dimension: ``dim < at`` is early, ``dim >= at`` is late."""
+    """A cut point along a dimension: ``dim < at`` is early, ``dim >= at`` is late."""
 
     dim: str
     at: Expr
 
     def on(self, side: CutSide, e: Expr | None = None) -> Expr:
-        """That a point along the dimension is on a side."""
+        """The condition that a point along the dimension is on a side."""
         return compare("<" if side == "early" else ">=", e or Sym(self.dim), self.at)
 
-    def beside(self, side: CutSide) -> Expr:
-        """The point of a side that is next to the other one."""
+    def boundary(self, side: CutSide) -> Expr:
+        """The boundary point of a side: the one next to the other side."""
         return sub(self.at, ONE) if side == "early" else self.at
 
-    def is_beside(self, side: CutSide) -> Expr:
-        """That a point along the dimension is that one."""
-        return compare("==", Sym(self.dim), self.beside(side))
+    def is_boundary(self, side: CutSide) -> Expr:
+        """The condition that a point along the dimension is the boundary point of a side."""
+        return compare("==", Sym(self.dim), self.boundary(side))
 
     def touches(self, side: CutSide, entry: Entry) -> Expr:
-        """That an access reads something of a side."""
+        """The condition that an access reads something of a side."""
         if not isinstance(entry, Slice):
             return self.on(side, entry)
         last = entry.lo if side == "early" else sub(entry.hi, ONE)
         return conjunction(compare("<", entry.lo, entry.hi), self.on(side, last))
 
-    def stays_beside(self, side: CutSide, entry: Entry) -> Expr:
-        """That an access which touches a side reads only the point next to the other one."""
+    def reads_only_boundary(self, side: CutSide, entry: Entry) -> Expr:
+        """The condition that an access reads at most the boundary point of a side."""
         low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, ONE))
         if side == "early":
             return compare(">=", low, sub(self.at, ONE))
@@ -56,10 +56,10 @@ class Cut:
 
 def part_of(domain: Domain, cut: Cut, side: CutSide, space: Space) -> Domain:
     """The points of a domain on a side."""
-    return narrowed(domain, cut.on(side), space)
+    return restricted(domain, cut.on(side), space)
 
 
-def narrowed(domain: Domain, condition: Expr, space: Space) -> Domain:
+def restricted(domain: Domain, condition: Expr, space: Space) -> Domain:
     """The points of a domain at which a condition holds."""
     where = conjunction(domain.where, condition)
     return Domain(domain.dims, space.simplify(where, Domain(domain.dims)))

@@ -1,13 +1,13 @@
-"""Tensors that are one and the same value, whatever the equation at hand says.
+"""Nodes with equal values at equal points, though their equations or domains differ.
 
     %a = matmul %w, %x : [b]           f32[3]        %a = matmul %w, %x : [b]    f32[3]
     %c = matmul %w, %x : [b | T >= 2]  f32[3]        %q = copy %a       : [b, t] f32[3]
     %d = copy %c       : [b, t | t != 0] f32[3]  ->
     %q = merge{targets=((b, 0), (b, t))} %a when t == 0, %d when t != 0 : [b, t] f32[3]
 
-Work that is done at some of the points at which another node does the same is read from there. A
-merge all of whose branches move one value, or its own at other points (``c[t] = c[t-1]``), is a
-copy of that value.
+A node whose domain is contained in that of a node with the same operator and operands is replaced
+by that node. A merge all of whose branches copy one value, or the merge's own value at other points
+(``c[t] = c[t-1]``), is a copy of that value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.cost import is_work
-from tempoc.passes.analysis.variance import is_outward
+from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
@@ -27,56 +27,56 @@ from tempoc.symbolic.expr import TRUE, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 
-def read_from_wider(graph: Graph, space: Space) -> Graph:
-    """Who reads a node at some points of another that computes the same reads the other."""
-    alike: dict[object, list[Node]] = {}
-    held = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
+def merge_contained_work(graph: Graph, space: Space) -> Graph:
+    """Replace each node by one that computes the same at all of its points and more."""
+    same_value: dict[object, list[Node]] = {}
+    written = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
     for node in graph.nodes.values():
-        if is_computed(node) and not is_outward(node) and is_work(node.op):
+        if is_computed(node) and not is_external(node) and is_work(node.op):
             reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
-            alike.setdefault(key, []).append(node)
-    classes = [nodes for nodes in alike.values() if len({n.domain for n in nodes}) > 1]
+            same_value.setdefault(key, []).append(node)
+    classes = [nodes for nodes in same_value.values() if len({n.domain for n in nodes}) > 1]
     conditions = needs(graph) if classes else {}
-    to: dict[tuple[str, int], tuple[str, int]] = {}
+    replacements: dict[tuple[str, int], tuple[str, int]] = {}
     for nodes in classes:
         free = [n for n in nodes if not conditions[n.name]]
-        for node in (n for n in free if n.name not in held):
+        for node in (n for n in free if n.name not in written):
             for wide in free:
                 if (
                     wide.domain != node.domain
-                    and (wide.name, 0) not in to
+                    and (wide.name, 0) not in replacements
                     and space.contains(wide.domain, node.domain)
                 ):
-                    to |= {(node.name, k): (wide.name, k) for k in range(len(node.types))}
+                    replacements |= {(node.name, k): (wide.name, k) for k in range(len(node.types))}
                     break
-    return redirect(graph, to) if to else graph
+    return redirect(graph, replacements) if replacements else graph
 
 
 def forward_equal_branches(graph: Graph) -> Graph:
-    """Merges of which each branch moves one and the same value become copies of it."""
+    """Replace merges whose branches all copy the same value by a copy of it."""
     nodes = dict(graph.nodes)
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
-            edge = _only_value(graph, node)
+            edge = _common_value(graph, node)
             if edge is not None:
                 nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
     return graph if nodes == dict(graph.nodes) else replace(graph, nodes=nodes)
 
 
-def _only_value(graph: Graph, merge: Node) -> Edge | None:
-    """The read that gives the merge's value at each of its points, if there is just one."""
-    found: dict[tuple[object, ...], Edge] = {}
+def _common_value(graph: Graph, merge: Node) -> Edge | None:
+    """The one read that gives the merge's value at each of its points, if there is one."""
+    values: dict[tuple[object, ...], Edge] = {}
     own = []
     for branch in merge.inputs:
-        edge = _original(graph, merge, branch)
+        edge = _through_copies(graph, merge, branch)
         if edge.source == merge.name:
             own.append(edge)
         else:
-            found[edge.source, edge.out, edge.entries] = edge
-    if len(found) != 1:
+            values[edge.source, edge.out, edge.entries] = edge
+    if len(values) != 1:
         return None
-    (edge,) = found.values()
+    (edge,) = values.values()
     if any(isinstance(e, Slice) for e in edge.entries):
         return None
     if operand_type(graph, edge) != merge.types[0]:
@@ -89,11 +89,11 @@ def _only_value(graph: Graph, merge: Node) -> Edge | None:
     return replace(edge, guard=TRUE)
 
 
-def _original(graph: Graph, merge: Node, edge: Edge) -> Edge:
-    """The read behind copies."""
-    passed = {merge.name}
-    while edge.source not in passed:
-        passed.add(edge.source)
+def _through_copies(graph: Graph, merge: Node, edge: Edge) -> Edge:
+    """The read of the original, through copies."""
+    visited = {merge.name}
+    while edge.source not in visited:
+        visited.add(edge.source)
         copy = graph.nodes[edge.source]
         if not isinstance(copy.op, Copy) or operand_type(graph, copy.inputs[0]) != copy.types[0]:
             break

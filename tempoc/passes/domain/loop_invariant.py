@@ -1,14 +1,15 @@
-"""What does not vary with a dimension is computed once for all of its points.
+"""Loop-invariant code motion: drop the dimensions with which a node's value does not vary.
 
     %m = matmul %w, %x : [b, t] f32[3]     %m = matmul %w, %x : [b]    f32[3]
     %s = mul %m, %z    : [b, t] f32[3]  -> %s = mul %m[b], %z : [b, t] f32[3]
 
-The new domain is the projection of the old one, so what stood at no point stays uncomputed, and
-every read of the reduced node has a point to read. Where somebody needs a value at each point (an
-output, a slice, a branch of a merge) and making it is work, that is done once and copied there.
+The new domain is the projection of the old one, so an empty domain stays empty, and every read of
+the reduced node has a point to read. Where a consumer needs the value at each point (an output, a
+slice, a branch of a merge) and computing it is work, that is done once and copied to all points.
 
-What costs nothing but memory (a table from an index, a broadcast) is reduced for readers that are
-reduced too, and for no others: kept, it would be larger than what it is made from.
+Nodes that cost nothing but memory (a table from an index, a broadcast) are reduced only for readers
+that are reduced too; for others they are rematerialized, since a buffer of the result would be
+larger than one of the operands.
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.passes.analysis.cost import is_work, made_from, size
-from tempoc.passes.analysis.variance import Dims, conditional, mentions, needed, values
+from tempoc.passes.analysis.cost import input_elements, is_work, size
+from tempoc.passes.analysis.variance import (
+    DimsByNode,
+    conditional_nodes,
+    mentioned_dims,
+    required_dims,
+    varying_dims,
+)
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
@@ -28,100 +35,105 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
 E = TypeVar("E")
-Reduced = dict[str, tuple[str, ...]]
+DroppedDims = dict[str, tuple[str, ...]]
 
 
-def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, Reduced]:
-    """The graph with what is invariant computed once; by node the dimensions that it lost."""
-    varying = values(graph)
+def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, DroppedDims]:
+    """The graph with invariant nodes reduced, and by node the dimensions that it lost."""
+    varying = varying_dims(graph)
     if all({*n.domain.dims} <= {*varying[n.name]} for n in graph.nodes.values()):
         return graph, {}
-    graph = _copied_where_needed(graph, varying)
-    graph, kept = _regrown(graph, _kept(graph, space))
+    graph = _separate_work_from_copies(graph, varying)
+    graph, required = _rematerialized(graph, _required(graph, space))
     lost = {
-        name: tuple(d for d in node.domain.dims if d not in kept[name])
+        name: tuple(d for d in node.domain.dims if d not in required[name])
         for name, node in graph.nodes.items()
     }
     lost = {name: dims for name, dims in lost.items() if dims}
-    return (_reduced(graph, kept, space) if lost else graph), lost
+    return (_reduced(graph, required, space) if lost else graph), lost
 
 
-def held_by_branches(graph: Graph) -> Reduced:
-    """What does not vary with some dimensions, but has a ``cond`` that does; by node."""
-    names = conditional(graph)
-    varying = values(graph) if names else {}
-    found = {
+def invariant_but_conditional(graph: Graph) -> DroppedDims:
+    """By node the dimensions that it keeps only because a ``cond`` around it varies with them."""
+    names = conditional_nodes(graph)
+    varying = varying_dims(graph) if names else {}
+    invariant_dims = {
         name: tuple(d for d in graph.nodes[name].domain.dims if d not in varying[name])
         for name in graph.nodes
         if name in names
     }
-    return {name: dims for name, dims in found.items() if dims}
+    return {name: dims for name, dims in invariant_dims.items() if dims}
 
 
 # ---------------------------------------------------------------- which dimensions stay
 
 
-def _kept(graph: Graph, space: Space) -> Dims:
-    """The dimensions that each node keeps."""
-    more: dict[str, tuple[str, ...]] = {}
+def _required(graph: Graph, space: Space) -> DimsByNode:
+    """The dimensions that each node must keep, a fixpoint with ``_undecided_projections``."""
+    forced: dict[str, tuple[str, ...]] = {}
     while True:
-        kept = needed(graph, more)
-        again = {n: d for n, d in _unstated(graph, kept, space) if n not in more}
-        if not again:
+        required = required_dims(graph, forced)
+        added = {n: d for n, d in _undecided_projections(graph, required, space) if n not in forced}
+        if not added:
             break
-        more |= again
-    return kept
+        forced |= added
+    return required
 
 
-def _unstated(graph: Graph, kept: Dims, space: Space) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Nodes whose projection would depend on a length that is only known later."""
+def _undecided_projections(
+    graph: Graph, required: DimsByNode, space: Space
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Nodes whose projection would depend on a data-dependent length, with their dimensions."""
     lengths = graph.universe.lengths
     for node in graph.nodes.values() if lengths else ():
-        if kept[node.name] != node.domain.dims:
-            where = space.project(node.domain, kept[node.name]).where
+        if required[node.name] != node.domain.dims:
+            where = space.project(node.domain, required[node.name]).where
             if any(n in lengths for n in symbols(where)):
                 yield node.name, node.domain.dims
 
 
-def _regrown(graph: Graph, kept: Dims) -> tuple[Graph, Dims]:
-    """What is only larger than what it is made from is made again by those who can name the point.
+def _rematerialized(graph: Graph, required: DimsByNode) -> tuple[Graph, DimsByNode]:
+    """Keep cheap expansions at all points for the readers that can name the point they read.
 
-    Readers that are reduced themselves get one of their own.
+    Readers that are reduced themselves get a reduced copy (``.once``). Returns the graph and the
+    dimensions that its nodes keep.
     """
-    nodes, found = dict(graph.nodes), dict(kept)
-    for name in _only_large(graph, kept):
+    nodes, dims_of = dict(graph.nodes), dict(required)
+    for name in _cheap_expansions(graph, required):
         node = nodes[name]
         reads = [(r, k) for r in nodes.values() for k, e in enumerate(r.inputs) if e.source == name]
-        few = [(r, k) for r, k in reads if not _has(graph, r.inputs[k], found[r.name])]
-        if len(few) == len(reads):
+        reduced_readers = [
+            (r, k) for r, k in reads if not _can_name_point(graph, r.inputs[k], dims_of[r.name])
+        ]
+        if len(reduced_readers) == len(reads):
             continue
-        found[name] = node.domain.dims
-        if few:
+        dims_of[name] = node.domain.dims
+        if reduced_readers:
             once = _free(f"{name}.once", nodes)
-            found[once] = kept[name]
-            for reader, slot in few:
+            dims_of[once] = required[name]
+            for reader, slot in reduced_readers:
                 own = nodes[reader.name]
                 edge = replace(own.inputs[slot], source=once)
                 inputs = (*own.inputs[:slot], edge, *own.inputs[slot + 1 :])
                 nodes[reader.name] = replace(own, inputs=inputs)
-            nodes = _before(nodes, name, replace(node, name=once))
-    return replace(graph, nodes=nodes), found
+            nodes = _insert_before(nodes, name, replace(node, name=once))
+    return replace(graph, nodes=nodes), dims_of
 
 
-def _before(nodes: dict[str, Node], name: str, node: Node) -> dict[str, Node]:
-    """The nodes with one more, before that of a name."""
-    found: dict[str, Node] = {}
+def _insert_before(nodes: dict[str, Node], name: str, node: Node) -> dict[str, Node]:
+    """The nodes with a new one before the node ``name``."""
+    ordered: dict[str, Node] = {}
     for other, old in nodes.items():
         if other == name:
-            found[node.name] = node
-        found[other] = old
-    return found
+            ordered[node.name] = node
+        ordered[other] = old
+    return ordered
 
 
-def _only_large(graph: Graph, kept: Dims) -> list[str]:
-    """What loses dimensions, but is quickly made, and from less than it has; readers first."""
-    lost = {n: node for n, node in graph.nodes.items() if kept[n] != node.domain.dims}
-    sources = made_from(graph, lost)
+def _cheap_expansions(graph: Graph, required: DimsByNode) -> list[str]:
+    """Nodes that lose dimensions, do no work and are larger than their operands; readers first."""
+    lost = {n: node for n, node in graph.nodes.items() if required[n] != node.domain.dims}
+    sources = input_elements(graph, lost)
     return [
         name
         for name, node in ((n, lost[n]) for n in topological(graph)[::-1] if n in lost)
@@ -129,22 +141,22 @@ def _only_large(graph: Graph, kept: Dims) -> list[str]:
     ]
 
 
-def _has(graph: Graph, edge: Edge, dims: tuple[str, ...]) -> bool:
+def _can_name_point(graph: Graph, edge: Edge, dims: tuple[str, ...]) -> bool:
     """Whether a reader of these dimensions can name the point of its source that it reads."""
-    return mentions(graph.universe, edge.entries) <= {*dims}
+    return mentioned_dims(graph.universe, edge.entries) <= {*dims}
 
 
 # ---------------------------------------------------------------- rewriting
 
 
-def _copied_where_needed(graph: Graph, varying: Dims) -> Graph:
-    """The graph in which work is apart from the points at which its result is wanted."""
-    kept = needed(graph, {})
-    branches = conditional(graph)
+def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
+    """Split nodes that do work but must keep dimensions into the work and a copy of its result."""
+    required = required_dims(graph, {})
+    branches = conditional_nodes(graph)
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
-        held = kept[name] != varying[name] and name not in branches
-        if held and is_computed(node) and len(node.types) == 1 and is_work(node.op):
+        needs_copy = required[name] != varying[name] and name not in branches
+        if needs_copy and is_computed(node) and len(node.types) == 1 and is_work(node.op):
             once = _free(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
             edge = Edge(source=once, entries=identity(node.domain))
@@ -160,30 +172,30 @@ def _free(name: str, taken: Mapping[str, Node]) -> str:
     return free
 
 
-def _reduced(graph: Graph, kept: Dims, space: Space) -> Graph:
+def _reduced(graph: Graph, required: DimsByNode, space: Space) -> Graph:
     """The graph with domains, accesses and targets of these dimensions."""
     nodes = {}
     for name, node in graph.nodes.items():
-        dims = kept[name]
+        dims = required[name]
         domain = node.domain if dims == node.domain.dims else space.project(node.domain, dims)
         op = node.op
         if isinstance(op, Merge) and dims != node.domain.dims:
-            op = replace(op, targets=tuple(_at(node.domain, t, dims) for t in op.targets))
-        inputs = tuple(_edge(graph, e, kept) for e in node.inputs)
+            op = replace(op, targets=tuple(_entries_of(node.domain, t, dims) for t in op.targets))
+        inputs = tuple(_edge(graph, e, required) for e in node.inputs)
         vector = tuple(d for d in node.vector if d in dims)
         nodes[name] = replace(node, op=op, domain=domain, inputs=inputs, vector=vector)
     outputs = tuple(
-        replace(o, entries=_at(graph.nodes[o.source].domain, o.entries, kept[o.source]))
+        replace(o, entries=_entries_of(graph.nodes[o.source].domain, o.entries, required[o.source]))
         for o in graph.outputs
     )
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _edge(graph: Graph, edge: Edge, kept: Dims) -> Edge:
-    entries = _at(graph.nodes[edge.source].domain, edge.entries, kept[edge.source])
+def _edge(graph: Graph, edge: Edge, required: DimsByNode) -> Edge:
+    entries = _entries_of(graph.nodes[edge.source].domain, edge.entries, required[edge.source])
     return edge if entries == edge.entries else replace(edge, entries=entries)
 
 
-def _at(domain: Domain, entries: tuple[E, ...], dims: tuple[str, ...]) -> tuple[E, ...]:
-    """The entries of some dimensions."""
+def _entries_of(domain: Domain, entries: tuple[E, ...], dims: tuple[str, ...]) -> tuple[E, ...]:
+    """The entries for these dimensions."""
     return tuple(e for d, e in zip(domain.dims, entries, strict=True) if d in dims)

@@ -1,4 +1,4 @@
-"""A loop that only some of its points need, cut in two where the need begins or ends.
+"""Index-set splitting of loops: cut where a loop-carried dependence begins or ends.
 
     %tok.1 = copy %best[t-1] : [t | t >= P] i32
     %tok = merge %given when t < P, %tok.1 when t >= P : [t] i32
@@ -6,13 +6,13 @@
 
     ->   %x.early = ... : [t | t < P]              %x.late = ... : [t | t >= P]
 
-Points before ``P`` wait for nobody: they can be computed all at once
-(``vectorization/vectorize.py``), and only the rest is a loop. A dimension is cut where the branches
-of a merge in a cycle change, if then on one side some node that computes something is in no cycle
-any more.
+Points before ``P`` depend on no other points: they can be vectorized
+(``vectorization/vectorize.py``), and only the remaining ones are a loop. A dimension is cut where a
+merge in a dependence cycle switches branches, if some node with real work is then in no cycle on
+one side.
 
-Whatever the cut, the meaning stays: each point is computed by one part, and a part reads what the
-node read. Parts may be empty. Code doubles, so that nothing is cut without that gain.
+Any cut preserves semantics: each point is computed by one part, and a part reads what the node
+read. Parts may be empty. Code size doubles, so nothing is cut without that benefit.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import held_up
-from tempoc.passes.analysis.loop_carried import around, divisible, recurrences, thresholds
+from tempoc.passes.analysis.loop_carried import (
+    loop_members,
+    recurrences,
+    splittable_nodes,
+    thresholds,
+)
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
-from tempoc.passes.domain.index_set_split import Divided, divided
+from tempoc.passes.domain.index_set_split import SplitResult, split_nodes
 from tempoc.passes.vectorization.memory_guard import frugal
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
@@ -56,16 +61,16 @@ class SplitLoops:
             return graph
         for dim in graph.universe.dims:
             for _ in range(_ROUNDS):
-                found = next(_gains(graph, dim.name, context.space), None)
-                if found is None:
+                gain = next(_profitable_cuts(graph, dim.name, context.space), None)
+                if gain is None:
                     break
-                _say(graph, found, context)
-                graph = drop_dead(found.graph)
+                _remark(graph, gain, context)
+                graph = drop_dead(gain.graph)
         return graph
 
 
-class _Gain(NamedTuple):
-    """A cut, the graph with it, and which of its nodes one side computes at once."""
+class _ProfitableCut(NamedTuple):
+    """A cut, the graph with it, and which nodes one side can then vectorize."""
 
     cut: Cut
     side: CutSide
@@ -73,40 +78,50 @@ class _Gain(NamedTuple):
     freed: tuple[str, ...]
 
 
-def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
-    """The cuts along a dimension that pay."""
+def _profitable_cuts(graph: Graph, dim: str, space: Space) -> Iterator[_ProfitableCut]:
+    """The cuts along a dimension after which one side can vectorize a node with real work."""
     proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
     if not thresholds(graph, dim, graph.nodes, proofs):
         return
-    able = divisible(graph)
+    splittable = splittable_nodes(graph)
     for cycle in recurrences(graph, dim, space):
-        around_it: tuple[str, ...] = ()
+        loop: tuple[str, ...] = ()
         for at in thresholds(graph, dim, cycle, proofs):
             cut = Cut(dim=dim, at=at)
-            around_it = around_it or around(graph, dim, cycle, able)
+            loop = loop or loop_members(graph, dim, cycle, splittable)
             for side in SIDES:
-                half = _half(graph, around_it, cut, side, space, able)
-                left = {n for part in recurrences(half, dim, space) for n in part}
-                hopes = [half.nodes[n] for n in cycle if n in half.nodes and n not in left]
-                hopes = [n for n in hopes if _crosses(graph.nodes[n.name], cut, space)]
-                if any(_computes(n) for n in hopes):
-                    free = _free(half, dim, space, able)
-                    made = divided(graph, [n for n in around_it if n in able], cut, space)
-                    stars = _paying(made, free, side, dim, space)
-                    freed = [n for n in hopes if made.names.get(NodePart(n.name, side)) in stars]
+                one_side = _one_side(graph, loop, cut, side, space, splittable)
+                still_cyclic = {n for part in recurrences(one_side, dim, space) for n in part}
+                candidates = [
+                    one_side.nodes[n]
+                    for n in cycle
+                    if n in one_side.nodes and n not in still_cyclic
+                ]
+                candidates = [n for n in candidates if _crosses(graph.nodes[n.name], cut, space)]
+                if any(_computes(n) for n in candidates):
+                    vectorizable = _vectorizable(one_side, dim, space, splittable)
+                    division = split_nodes(graph, [n for n in loop if n in splittable], cut, space)
+                    vectorized = _worth_vectorizing(division, vectorizable, side, dim, space)
+                    freed = [
+                        n
+                        for n in candidates
+                        if division.names.get(NodePart(n.name, side)) in vectorized
+                    ]
                     if any(_computes(n) for n in freed):
                         names = tuple(n.name for n in freed if _computes(n))
-                        yield _Gain(cut, side, made.graph, names)
+                        yield _ProfitableCut(cut, side, division.graph, names)
 
 
-def _paying(made: Divided, free: Sequence[str], side: CutSide, dim: str, space: Space) -> set[str]:
-    """Which parts of a side are computed at once in the graph that was made."""
-    names = [made.names.get(NodePart(name, side), name) for name in free]
-    return {*frugal(made.graph, dim, [n for n in names if n in made.graph.nodes], space)}
+def _worth_vectorizing(
+    division: SplitResult, free: Sequence[str], side: CutSide, dim: str, space: Space
+) -> set[str]:
+    """The parts of a side that are vectorized in the split graph, within the memory guard."""
+    names = [division.names.get(NodePart(name, side), name) for name in free]
+    return {*frugal(division.graph, dim, [n for n in names if n in division.graph.nodes], space)}
 
 
 def _crosses(node: Node, cut: Cut, space: Space) -> bool:
-    """Whether a node has points on either side."""
+    """Whether a node has points on both sides."""
     domain = node.domain
     return not any(
         space.is_empty(Domain(domain.dims, conjunction(domain.where, cut.on(side))))
@@ -115,7 +130,7 @@ def _crosses(node: Node, cut: Cut, space: Space) -> bool:
 
 
 def _computes(node: Node) -> bool:
-    """Whether a node does more than to pass on what others have."""
+    """Whether a node computes something, rather than moving values or recomputing cheap ones."""
     passes_on = isinstance(node.op, Copy | Merge | SpatialIndex) or is_cheap(node.op)
     return not passes_on
 
@@ -123,10 +138,10 @@ def _computes(node: Node) -> bool:
 # ---------------------------------------------------------------- one side alone
 
 
-def _half(
+def _one_side(
     graph: Graph, names: Sequence[str], cut: Cut, side: CutSide, space: Space, able: set[str]
 ) -> Graph:
-    """What nodes compute on one side, as if all else was there already."""
+    """The subgraph of these nodes on one side, as if everything else was computed already."""
     halves = {
         domain: Domain(domain.dims, conjunction(domain.where, cut.on(side)))
         for domain in dict.fromkeys(graph.nodes[name].domain for name in names)
@@ -138,15 +153,15 @@ def _half(
         if not space.is_empty(domain):
             nodes[name] = replace(node, domain=domain)
     for name, node in nodes.items():
-        kept = [
+        slots = [
             slot
             for slot, edge in enumerate(node.inputs)
             if edge.source in nodes and _is_taken(node.domain, edge.guard, space)
         ]
         op = node.op
         if isinstance(op, Merge):
-            op = replace(op, targets=tuple(op.targets[slot] for slot in kept))
-        inputs = tuple(node.inputs[slot] for slot in kept)
+            op = replace(op, targets=tuple(op.targets[slot] for slot in slots))
+        inputs = tuple(node.inputs[slot] for slot in slots)
         nodes[name] = replace(node, op=op, inputs=inputs)
     return replace(graph, nodes=nodes, outputs=())
 
@@ -158,28 +173,28 @@ def _is_taken(domain: Domain, guard: Expr, space: Space) -> bool:
     )
 
 
-def _free(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ...]:
-    """The nodes of which all points along a dimension can be computed at once."""
+def _vectorizable(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ...]:
+    """The nodes that can be vectorized along a dimension: candidates without those in cycles."""
     nodes = [n for n in graph.nodes.values() if is_computed(n)]
-    stars = [n.name for n in nodes if n.name in able]
-    while stars:
-        starred = {n: replace(graph.nodes[n], vector=(dim,)) for n in stars}
-        trial = replace(graph, nodes={**graph.nodes, **starred})
-        found = held_up(trial, space)
-        if not found or not any(s in found for s in stars):
-            return () if found else tuple(stars)
-        stars = [s for s in stars if s not in found]
+    vectorized = [n.name for n in nodes if n.name in able]
+    while vectorized:
+        trial_nodes = {n: replace(graph.nodes[n], vector=(dim,)) for n in vectorized}
+        trial = replace(graph, nodes={**graph.nodes, **trial_nodes})
+        unschedulable = held_up(trial, space)
+        if not unschedulable or not any(s in unschedulable for s in vectorized):
+            return () if unschedulable else tuple(vectorized)
+        vectorized = [s for s in vectorized if s not in unschedulable]
     return ()
 
 
-def _say(graph: Graph, gain: _Gain, context: PassContext) -> None:
-    """Say what was cut, and why."""
-    here, there = (gain.cut.on(s) for s in SIDES)
-    free, rest = (here, there) if gain.side == "early" else (there, here)
+def _remark(graph: Graph, gain: _ProfitableCut, context: PassContext) -> None:
+    """Add a remark on the cut and its benefit."""
+    early, late = (gain.cut.on(s) for s in SIDES)
+    vectorized, looped = (early, late) if gain.side == "early" else (late, early)
     heads = [n for n in gain.freed if "." not in n] or gain.freed
     shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
     message = (
-        f"{show_expr(free)} is computed apart from {show_expr(rest)}: there {shown} "
+        f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there {shown} "
         f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
     )
     spans = graph.nodes[heads[0]].spans

@@ -1,11 +1,12 @@
-"""Points at the ends of domains that nobody asks for go, where that lets nodes come together.
+"""Trim domains to the demanded points, where that gives consumers and producers one domain.
 
     %h = tanh %x       : [t] f32                     %h = tanh %x       : [t | t < T-1] f32
     %y = mul %h, %h    : [t | t < T-1] f32      ->   %y = mul %h, %h    : [t | t < T-1] f32
 
 Nodes of one kernel have one domain. A node that others read at the same point should therefore be
-computed where they are, neither more nor less: what could be shorter is taken in connected parts,
-and a part is shortened unless that separates more reads at one point than it joins.
+computed exactly where they are. Nodes that could be trimmed are taken in connected components, and
+a component is trimmed unless that leaves fewer aligned reads (at one point, between nodes of equal
+domains) than before.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tempoc.ops.control.control import Merge
-from tempoc.passes.analysis.demand import part, wanted
-from tempoc.passes.analysis.variance import is_outward
+from tempoc.passes.analysis.demand import demanded_boxes, restrict_to_box
+from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components
@@ -25,37 +26,39 @@ from tempoc.symbolic.domain import Domain
 Domains = dict[str, Domain]
 
 
-def shorten(graph: Graph, space: Space) -> tuple[Graph, Domains]:
-    """The graph with shorter domains, and these by node."""
-    whole: dict[str, None] = {}
+def trim_domains(graph: Graph, space: Space) -> tuple[Graph, Domains]:
+    """The graph with trimmed domains, and these by node."""
+    full: dict[str, None] = {}
     while True:
-        shorter = _shorter(graph, space, whole)
-        parts = _parts(graph, shorter)
-        more = [n for p in parts if _separates(graph, p, shorter, space) for n in p]
-        if not more:
+        shorter = _trimmed_domains(graph, space, full)
+        parts = _connected_parts(graph, shorter)
+        separating = [n for p in parts if _loses_alignment(graph, p, shorter, space) for n in p]
+        if not separating:
             break
-        whole |= dict.fromkeys(more)
+        full |= dict.fromkeys(separating)
     if not shorter:
         return graph, {}
-    nodes = {name: _shortened(graph, node, shorter, space) for name, node in graph.nodes.items()}
+    nodes = {name: _trimmed(graph, node, shorter, space) for name, node in graph.nodes.items()}
     return replace(graph, nodes=nodes), shorter
 
 
-def _shorter(graph: Graph, space: Space, whole: dict[str, None]) -> Domains:
-    """The domains that could be shorter, in node order."""
-    boxes = wanted(graph, space, whole)
-    found: Domains = {}
+def _trimmed_domains(graph: Graph, space: Space, full: dict[str, None]) -> Domains:
+    """The domains that could be trimmed, in node order; those of ``full`` stay."""
+    boxes = demanded_boxes(graph, space, full)
+    shorter: Domains = {}
     for name, node in graph.nodes.items():
-        if name in whole or is_outward(node) or name not in boxes:
+        if name in full or is_external(node) or name not in boxes:
             continue
-        left = part(node.domain, boxes[name])
-        if left != node.domain and not space.implies(node.domain, left.where):
-            found[name] = Domain(left.dims, space.simplify(left.where, Domain(left.dims)))
-    return found
+        trimmed = restrict_to_box(node.domain, boxes[name])
+        if trimmed != node.domain and not space.implies(node.domain, trimmed.where):
+            shorter[name] = Domain(
+                trimmed.dims, space.simplify(trimmed.where, Domain(trimmed.dims))
+            )
+    return shorter
 
 
-def _parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
-    """What must be decided together: what reads each other, as far as it could be shorter."""
+def _connected_parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
+    """The connected components of the nodes that could be trimmed."""
     linked: dict[str, list[str]] = {name: [] for name in shorter}
     for name in shorter:
         for edge in graph.nodes[name].inputs:
@@ -65,21 +68,21 @@ def _parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
     return components(list(shorter), linked.__getitem__)
 
 
-def _separates(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:
-    """Whether fewer reads at one point would be between nodes of one domain than now."""
+def _loses_alignment(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:
+    """Whether trimming these nodes leaves fewer aligned reads than now."""
 
     def alike(a: Domain, b: Domain) -> bool:
         return a == b or space.equal(a.where, b.where, Domain(a.dims))
 
     gain = 0
-    for reader, source in _at_one_point(graph):
+    for reader, source in _aligned_reads(graph):
         if reader.name in names or source.name in names:
-            there, here = (shorter.get(n.name, n.domain) for n in (source, reader))
-            gain += alike(there, here) - alike(source.domain, reader.domain)
+            source_domain, reader_domain = (shorter.get(n.name, n.domain) for n in (source, reader))
+            gain += alike(source_domain, reader_domain) - alike(source.domain, reader.domain)
     return gain < 0
 
 
-def _at_one_point(graph: Graph) -> Iterator[tuple[Node, Node]]:
+def _aligned_reads(graph: Graph) -> Iterator[tuple[Node, Node]]:
     for node in graph.nodes.values():
         for edge in node.inputs if is_computed(node) else ():
             source = graph.nodes[edge.source]
@@ -88,8 +91,8 @@ def _at_one_point(graph: Graph) -> Iterator[tuple[Node, Node]]:
                 yield node, source
 
 
-def _shortened(graph: Graph, node: Node, shorter: Domains, space: Space) -> Node:
-    """The node at the points that are left; a merge without branches that are nowhere taken."""
+def _trimmed(graph: Graph, node: Node, shorter: Domains, space: Space) -> Node:
+    """The node in its trimmed domain; a merge without branches that are never taken."""
     domain = shorter.get(node.name)
     if domain is None:
         return node

@@ -1,4 +1,4 @@
-"""Islands of nodes that become one kernel.
+"""Fusion: groups of nodes that become one kernel.
 
 May import, of its package: analysis
 """

@@ -1,12 +1,12 @@
-"""Islands of nodes with one domain become groups: one statement, one kernel.
+"""Fuse nodes of one domain into groups: one statement, one kernel each.
 
     %s = matmul %k[0:t+1], %q : [t] f32[t+1]
     %d = div %s, %root        : [t] f32[t+1]     ->   (the same)  group d = %s, %d
 
 Nodes are joined greedily: along reads at the same point, then along reads that include it, then
-side by side. A join must leave everything schedulable (``analysis/dependence.py``), must not close
-a cycle within an instance, and must not turn a loop around that nothing else turns around.
-Constants are copied into each group that uses them first (``sink.py``).
+horizontally. A join must leave everything schedulable (``analysis/dependence.py``), must not close
+a cycle within an instance, and must not reverse a loop that could run forward. Cheap nodes
+(constants) are first copied into each group that uses them (``sink.py``).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tempoc.base.names import COTANGENT
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import PassContext
-from tempoc.passes.fusion.partition import Islands, ordered
-from tempoc.passes.fusion.sink import kept_sources, sink
+from tempoc.passes.fusion.partition import Partition, instance_order
+from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Group
 from tempoc.sdg.graph.query import topological, users
@@ -46,17 +46,17 @@ class Fuse:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with groups."""
-        graph = drop_dead(_one_domain_each(graph, context.space))
-        kept = kept_sources(graph)
+        graph = drop_dead(_canonical_domains(graph, context.space))
+        unsinkable = unsinkable_sources(graph)
         units = [
             n.name
             for n in graph.nodes.values()
-            if is_computed(n) and (n.name in kept or not is_cheap(n.op))
+            if is_computed(n) and (n.name in unsinkable or not is_cheap(n.op))
         ]
-        islands = Islands.alone(graph, units, dependences(graph, context.space))
-        for a, b in self.candidates(islands, together(graph)):
-            islands.join(a, b, self.limit)
-        graph, homes = sink(graph, islands.homes)
+        partition = Partition.alone(graph, units, dependences(graph, context.space))
+        for a, b in self.candidates(partition, together(graph)):
+            partition.join(a, b, self.limit)
+        graph, homes = sink(graph, partition.homes)
         groups = _groups(graph, homes, context.space)
         joined = sum(len(g.members) > 1 for g in groups)
         if joined:
@@ -66,44 +66,44 @@ class Fuse:
         return replace(graph, groups=groups)
 
     def candidates(
-        self, islands: Islands, branches: Mapping[str, str]
+        self, partition: Partition, branches: Mapping[str, str]
     ) -> Iterator[tuple[str, str]]:
-        """Pairs of nodes to bring together: branches with their ``cond``, then best first."""
-        needs = islands.needs
-        yield from ((a, b) for a, b in branches.items() if a in islands.homes)
+        """Pairs of nodes to join: branches with their ``cond``, then in order of benefit."""
+        needs = partition.needs
+        yield from ((a, b) for a, b in branches.items() if a in partition.homes)
         yield from ((d.source, d.sink) for d in needs if d.stays)
         yield from ((d.source, d.sink) for d in needs if d.may_stay and not d.stays)
         if self.horizontal:
-            alike: dict[int, list[str]] = {}
-            for b in islands.units:
-                before = alike.setdefault(islands.kinds[b], [])
-                if islands.untried(b):
-                    yield from ((a, b) for a in before)
-                before.append(b)
+            same_kind: dict[int, list[str]] = {}
+            for b in partition.units:
+                earlier = same_kind.setdefault(partition.kinds[b], [])
+                if partition.untried(b):
+                    yield from ((a, b) for a in earlier)
+                earlier.append(b)
 
 
-def _one_domain_each(graph: Graph, space: Space) -> Graph:
-    """The graph with domains that have the same points spelled in the same way.
+def _canonical_domains(graph: Graph, space: Space) -> Graph:
+    """The graph with one expression for all domains that have the same points.
 
-    That is the first of which all ranges can be read that nodes with these points compute at once;
-    if there is none, each keeps its own.
+    It is the first from which the ranges of all vectorized dimensions can be read off; if there is
+    none, each domain keeps its own expression.
     """
-    alike: dict[Domain, dict[Domain, None]] = {}
+    equal_domains: dict[Domain, dict[Domain, None]] = {}
     vectors: dict[Domain, dict[tuple[str, ...], None]] = {}
     for node in graph.nodes.values():
         own = node.domain
         if own not in vectors:
-            first = next((d for d in alike if _is_same(d, own, space)), own)
-            alike.setdefault(first, {})[own] = None
+            first = next((d for d in equal_domains if _is_same(d, own, space)), own)
+            equal_domains.setdefault(first, {})[own] = None
         vectors.setdefault(own, {}).update({node.vector: None} if node.vector else {})
-    spelled: dict[Domain, Domain] = {}
-    for domains in alike.values():
-        at_once = dict.fromkeys(v for d in domains for v in vectors[d])
-        best = (d for d in domains if all(ranges(d, v, space) is not None for v in at_once))
+    canonical: dict[Domain, Domain] = {}
+    for domains in equal_domains.values():
+        vector_dims = dict.fromkeys(v for d in domains for v in vectors[d])
+        best = (d for d in domains if all(ranges(d, v, space) is not None for v in vector_dims))
         chosen = next(best, None)
-        spelled |= {d: d if chosen is None else chosen for d in domains}
+        canonical |= {d: d if chosen is None else chosen for d in domains}
     nodes = {
-        name: replace(node, domain=own) if (own := spelled[node.domain]) != node.domain else node
+        name: replace(node, domain=own) if (own := canonical[node.domain]) != node.domain else node
         for name, node in graph.nodes.items()
     }
     return replace(graph, nodes=nodes)
@@ -114,22 +114,24 @@ def _is_same(a: Domain, b: Domain, space: Space) -> bool:
 
 
 def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, ...]:
-    """The groups in the order in which they may run, named after the tensors they make."""
+    """The groups in topological order, named after the tensors that they compute."""
     order = topological(graph)
-    found: dict[str, list[str]] = {}
+    members_of: dict[str, list[str]] = {}
     for name in order:
         if is_computed(graph.nodes[name]):
-            found.setdefault(homes[name], []).append(name)
-    inward: dict[str, list[Dependence]] = {n: [] for members in found.values() for n in members}
+            members_of.setdefault(homes[name], []).append(name)
+    inward: dict[str, list[Dependence]] = {
+        n: [] for members in members_of.values() for n in members
+    }
     for d in dependences(graph, space):
         inward[d.sink].append(d)
     readers = _readers(graph)
     taken: set[str] = set()
     groups = []
-    for members in found.values():
-        run = ordered(members, inward)
+    for members in members_of.values():
+        sequence = instance_order(members, inward)
         # Without an order there is none for the program either: scheduling says so, and why.
-        for part in [(m,) for m in members] if run is None else [run]:
+        for part in [(m,) for m in members] if sequence is None else [sequence]:
             name = _name(graph, part, readers, taken)
             taken.add(name)
             groups.append(Group(name=name, members=part))
@@ -137,41 +139,46 @@ def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, .
 
 
 def _readers(graph: Graph) -> dict[str, list[str]]:
-    """For each node who reads it; a result has no reader, which is none of its group either."""
-    found = {name: [use.reader for use in uses] for name, uses in users(graph).items()}
+    """The consumers of each node; an output has the consumer ``""``, which is in no group."""
+    readers = {name: [use.reader for use in uses] for name, uses in users(graph).items()}
     for output in graph.outputs:
-        found[output.source].append("")
-    return found
+        readers[output.source].append("")
+    return readers
 
 
 def _name(
     graph: Graph, members: tuple[str, ...], readers: Mapping[str, Sequence[str]], taken: set[str]
 ) -> str:
-    """The last member that is a tensor of the source, else what names that others read share, or
-    the last of these."""
-    made = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
-    whole = [m for m in made if "." not in m]
+    """A name for a group: its last member that is a tensor of the source; else what the names of
+    members with outside consumers share, or the last of these."""
+    computed = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
+    tensors = [m for m in computed if "." not in m]
     inside = {*members}
-    read = {m for m in made if not inside.issuperset(readers[m])}
-    best = [m for m in whole if m in read] or whole or [m for m in made if m in read] or made
-    name = "" if whole else _shared(best)
-    wish = best[-1] if name in ("", *graph.nodes) else name
-    number, free = 2, wish
+    read = {m for m in computed if not inside.issuperset(readers[m])}
+    best = (
+        [m for m in tensors if m in read]
+        or tensors
+        or [m for m in computed if m in read]
+        or computed
+    )
+    name = "" if tensors else _common_field_name(best)
+    preferred = best[-1] if name in ("", *graph.nodes) else name
+    number, free = 2, preferred
     while free in taken:
-        free, number = f"{wish}.{number}", number + 1
+        free, number = f"{preferred}.{number}", number + 1
     return free
 
 
-def _shared(names: Sequence[str]) -> str:
-    """What names of fields share, ``net.1`` of ``net.w.1`` and ``net.b.1``; nothing if that says
-    too little."""
+def _common_field_name(names: Sequence[str]) -> str:
+    """The common prefix and suffix of field names, ``net.1`` of ``net.w.1`` and ``net.b.1``; empty
+    if there is no prefix."""
     paths = [name.split(".") for name in names]
-    begin = _common(paths)
-    end = _common([path[len(begin) :][::-1] for path in paths])
+    begin = _common_prefix(paths)
+    end = _common_prefix([path[len(begin) :][::-1] for path in paths])
     return ".".join([*begin, *reversed(end)]) if begin and begin[-1] != COTANGENT else ""
 
 
-def _common(paths: Sequence[Sequence[str]]) -> list[str]:
-    """What all begin with."""
+def _common_prefix(paths: Sequence[Sequence[str]]) -> list[str]:
+    """The longest common prefix."""
     steps = zip(*paths, strict=False)
     return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, steps)]

@@ -1,12 +1,12 @@
-"""Statements that become one another: do the loops that carried them before still carry them.
+"""Incremental legality of fusion: whether loop nests still run the statements after each join.
 
-``legality.stuck`` answers for one set of statements; here the set shrinks statement by statement,
-and most of what was found for it stays true. A *level* is what stands inside some loops: for each
-statement all that it needs there, directly or not, and all that needs it (as bits of an integer, so
-that the cycle that a join closes is one conjunction), and the cycles that there are. A cycle is
-carried by a loop along one of its *ways*, inside of which is a level again. A join within a cycle
-changes none of its ways for the worse, so only the one cycle inside that it touches is looked at; a
-join that makes a new cycle asks ``stuck`` about that cycle.
+``analysis/dependence.py`` decides that for one set of statements; here statements are joined one
+by one, and most results stay valid. A *level* describes the statements inside some loops: for each
+one its transitive operands and consumers there (as bits of an integer, so that the cycle that a
+join closes is one conjunction), and the dependence cycles. A cycle is carried by a loop along one
+of its *directions*, and inside that loop is a level again. A join within a cycle keeps its legal
+directions, so only the one inner cycle that it touches is examined; a join that closes a new cycle
+is decided by ``is_schedulable``.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Dependences = Sequence[Dependence]
 
 @dataclass(slots=True, eq=False)
 class _Cycle:
-    """Statements in a cycle and the loops that may carry it, each with what is left inside.
+    """Statements in a cycle and the loops that may carry it, each with the level inside.
 
-    ``ways``: the loops along which no dependence runs backwards, and whether some dependence always
-    runs forwards; ``None`` until somebody asks. ``good``: the way of the last join.
+    ``directions``: the loops along which no dependence runs backward, and whether some dependence
+    is strictly forward; ``None`` until needed. ``good``: the direction that allowed the last join.
     """
 
     members: int
     is_schedulable: bool
-    ways: dict[DimDirection, bool] | None = None
+    directions: dict[DimDirection, bool] | None = None
     inner: dict[DimDirection, _Level] = field(default_factory=dict)
     good: DimDirection | None = None
 
 
 @dataclass(slots=True, eq=False)
 class _Level:
-    """Statements inside loops ``carried``: what they need and what needs them, themselves too."""
+    """Statements inside loops ``carried``, with bits of their transitive operands and consumers."""
 
     carried: tuple[DimDirection, ...]
     needs: dict[str, int]
@@ -46,8 +46,8 @@ class _Level:
     cycles: dict[str, _Cycle]
 
 
-class Nests:
-    """Statements of some dimensions that may be joined as long as loops carry their cycles."""
+class LoopNests:
+    """Statements with their loops, which may be joined as long as loops carry all cycles."""
 
     def __init__(
         self, names: Sequence[str], needs: Iterable[Dependence], dims: Mapping[str, tuple[str, ...]]
@@ -67,13 +67,13 @@ class Nests:
     # -------------------------------------------------------------- questions
 
     def between(self, a: str, b: str) -> list[Dependence]:
-        """The dependences of two statements on each other."""
+        """The dependences between two statements."""
         pair = (a, b)
         near = min((self.touching[a], self.touching[b]), key=len)
         return [d for d in near if d.sink in pair and d.source in pair]
 
     def may_join(self, a: str, b: str) -> bool:
-        """Whether some loop nest still runs all that is in a cycle with them if they are one."""
+        """Whether some loop nest runs the cycle of two statements after their join."""
         return self._holds(self.outer, a, b, self._own(a, b), alone=True)
 
     def is_cyclic(self, a: str, b: str, dim: str) -> bool:
@@ -83,18 +83,18 @@ class Nests:
         return self._reaches(a, b, dim) and self._reaches(b, a, dim)
 
     def _reaches(self, start: str, end: str, dim: str) -> bool:
-        seen, waiting = {start}, [start]
-        while waiting:
-            name = waiting.pop()
+        seen, worklist = {start}, [start]
+        while worklist:
+            name = worklist.pop()
             for d in self.touching[name]:
                 along = all(0 in s or k == dim for k, s in d.signs)
                 if along and d.sink == name and d.source not in seen:
                     seen.add(d.source)
-                    waiting.append(d.source)
+                    worklist.append(d.source)
         return end in seen
 
     def _own(self, a: str, b: str) -> list[Dependence]:
-        """What two statements need of themselves when they are one."""
+        """The dependences of two statements on themselves after their join."""
         across = (part for d in self.between(a, b) for part in d.moving())
         return [*self.own[a], *self.own[b], *across]
 
@@ -104,49 +104,51 @@ class Nests:
     def _holds(
         self, level: _Level, a: str, b: str, own: Dependences, *, alone: bool = False
     ) -> bool:
-        """Whether a level's cycles can be carried when two are one (``alone``: only theirs)."""
-        together = self._cycle(level, a, b)
+        """Whether a level's cycles can be carried after a join (``alone``: only the joined one)."""
+        members = self._cycle(level, a, b)
         others = () if alone else dict.fromkeys(level.cycles.values())
-        if not all(c.is_schedulable or c.members & together for c in others):
+        if not all(c.is_schedulable or c.members & members for c in others):
             return False
-        if together & self.alive == self.bits[a] | self.bits[b] and not own:
+        if members & self.alive == self.bits[a] | self.bits[b] and not own:
             return True
         cycle = level.cycles.get(a)
         if cycle is not None and cycle is level.cycles.get(b):
             return self._carries(level, cycle, a, b, own)
-        names = self._listed(together)
+        names = self._listed(members)
         around = self._inside(names, level.carried, apart=(a, b))
-        needs = [*_joined(around, a, b), *_joined(own, a, b)]
-        left = [n for n in names if n != b]
-        return is_schedulable(left, needs, self.dims, tuple(d for d, _ in level.carried))
+        needs = [*_renamed(around, a, b), *_renamed(own, a, b)]
+        remaining = [n for n in names if n != b]
+        return is_schedulable(remaining, needs, self.dims, tuple(d for d, _ in level.carried))
 
     def _carries(self, level: _Level, cycle: _Cycle, a: str, b: str, own: Dependences) -> bool:
-        """Whether a loop carries a cycle, and what is left inside of it, when two of it are one."""
-        for way, strict in self._ways(level, cycle).items():
-            left = [d for d in own if not _is_strict(d, way)]
-            if not strict and len(left) == len(own):
+        """Whether some loop carries a cycle, and the level inside is legal, after a join in it."""
+        for direction, strict in self._directions(level, cycle).items():
+            remaining = [d for d in own if not _is_strict(d, direction)]
+            if not strict and len(remaining) == len(own):
                 continue
-            if way not in cycle.inner:
-                cycle.inner[way] = self._level(self._listed(cycle.members), (*level.carried, way))
-            if self._holds(cycle.inner[way], a, b, left):
-                cycle.good = way
+            if direction not in cycle.inner:
+                cycle.inner[direction] = self._level(
+                    self._listed(cycle.members), (*level.carried, direction)
+                )
+            if self._holds(cycle.inner[direction], a, b, remaining):
+                cycle.good = direction
                 return True
         return False
 
-    def _ways(self, level: _Level, cycle: _Cycle) -> dict[DimDirection, bool]:
-        if cycle.ways is None:
+    def _directions(self, level: _Level, cycle: _Cycle) -> dict[DimDirection, bool]:
+        if cycle.directions is None:
             names = self._listed(cycle.members)
             needs = [dict(d.signs) for d in self._inside(names, level.carried)]
-            gone = {d for d, _ in level.carried}
-            cycle.ways = {}
+            outer_dims = {d for d, _ in level.carried}
+            cycle.directions = {}
             for dim in self.dims[names[0]]:
-                if dim in gone or not all(dim in self.dims[n] for n in names):
+                if dim in outer_dims or not all(dim in self.dims[n] for n in names):
                     continue
-                found = [signs.get(dim, ANY) for signs in needs]
+                along = [signs.get(dim, ANY) for signs in needs]
                 for forward in (1, -1):
-                    if all(-forward not in s for s in found):
-                        cycle.ways[dim, forward] = any(s == {forward} for s in found)
-        return cycle.ways
+                    if all(-forward not in s for s in along):
+                        cycle.directions[dim, forward] = any(s == {forward} for s in along)
+        return cycle.directions
 
     # -------------------------------------------------------------- joins
 
@@ -157,29 +159,29 @@ class Nests:
             for end in self._ends(d):
                 del end[d]
             if a not in (d.sink, d.source):
-                (moved,) = _joined((d,), a, b)
+                (moved,) = _renamed((d,), a, b)
                 for end in self._ends(moved):
                     end[moved] = None
         del self.touching[b], self.own[b]
-        self.own[a] = dict.fromkeys(_joined(own, a, b))
+        self.own[a] = dict.fromkeys(_renamed(own, a, b))
         self.alive ^= self.bits[b]
         self._merge(self.outer, a, b, own)
 
     def _merge(self, level: _Level, a: str, b: str, own: Dependences) -> None:
-        """A level after a join; what is not known any more is found out when it is asked for."""
-        together = self._cycle(level, a, b)
+        """Update a level after a join; results that became invalid are recomputed on demand."""
+        members = self._cycle(level, a, b)
         self._close(level, a, b)
         cycle, other = (level.cycles.pop(x, None) for x in (a, b))
-        if together & self.alive == self.bits[a] and not own:
+        if members & self.alive == self.bits[a] and not own:
             return
         if cycle is None or cycle is not other:
-            fresh = _Cycle(members=together, is_schedulable=True)
-            level.cycles.update(dict.fromkeys(self._listed(together), fresh))
+            fresh = _Cycle(members=members, is_schedulable=True)
+            level.cycles.update(dict.fromkeys(self._listed(members), fresh))
             return
         level.cycles[a] = cycle
         cycle.is_schedulable = True
-        ways = cycle.ways or {}
-        ways.update({w: True for w in ways if any(_is_strict(d, w) for d in own)})
+        directions = cycle.directions or {}
+        directions.update({w: True for w in directions if any(_is_strict(d, w) for d in own)})
         inner = cycle.inner.pop(cycle.good) if cycle.good else None
         cycle.inner.clear()
         if inner is not None and cycle.good:
@@ -187,7 +189,7 @@ class Nests:
             cycle.inner[cycle.good] = inner
 
     def _close(self, level: _Level, a: str, b: str) -> None:
-        """Let two be one in the closure: who needs either needs what either needs."""
+        """Update the transitive closure after a join."""
         needs, needed = level.needs, level.needed
         down, up = needs[a] | needs[b], needed[a] | needed[b]
         above, below = needed[a] ^ needed[b], needs[a] ^ needs[b]  # the others know already
@@ -201,7 +203,7 @@ class Nests:
     # -------------------------------------------------------------- levels
 
     def _level(self, names: Sequence[str], carried: tuple[DimDirection, ...]) -> _Level:
-        """What stands inside some loops, from scratch."""
+        """The level of statements inside some loops, from scratch."""
         sources: dict[str, dict[str, None]] = {name: {} for name in names}
         inside = self._inside(names, carried)
         for d in inside:
@@ -228,12 +230,12 @@ class Nests:
             cycles={
                 name: cycle
                 for k, own in cycles.items()
-                for cycle in (self._found(parts[k], own, carried),)
+                for cycle in (self._cycle_of(parts[k], own, carried),)
                 for name in parts[k]
             },
         )
 
-    def _found(
+    def _cycle_of(
         self, part: Sequence[str], needs: Dependences, carried: tuple[DimDirection, ...]
     ) -> _Cycle:
         loops = tuple(d for d, _ in carried)
@@ -243,42 +245,44 @@ class Nests:
     def _inside(
         self, names: Sequence[str], carried: tuple[DimDirection, ...], apart: tuple[str, ...] = ()
     ) -> list[Dependence]:
-        """The dependences among some statements that no loop carries, but those among ``apart``."""
-        known = {*names}
-        found = [
+        """The dependences among statements that no loop carries, without those among ``apart``."""
+        members = {*names}
+        dependences = [
             d
             for name in names
             for d in self.touching[name]
-            if d.sink == name and d.source in known
+            if d.sink == name and d.source in members
             if not (apart and d.sink in apart and d.source in apart)
         ]
-        found += [d for name in names if name not in apart for d in self.own[name]]
-        return [d for d in found if not any(_is_strict(d, way) for way in carried)]
+        dependences += [d for name in names if name not in apart for d in self.own[name]]
+        return [
+            d for d in dependences if not any(_is_strict(d, direction) for direction in carried)
+        ]
 
     def _cycle(self, level: _Level, a: str, b: str) -> int:
-        """What is in a cycle with two if they are one, themselves included."""
+        """The members of the cycle that a join of two statements closes, themselves included."""
         needs, needed = level.needs, level.needed
         return (needs[a] | needs[b]) & (needed[a] | needed[b])
 
     def _listed(self, members: int) -> list[str]:
-        """The statements that there still are."""
-        found: list[str] = []
+        """The names of those members that still exist."""
+        names: list[str] = []
         members &= self.alive
         while members:
             last = members & -members
-            found.append(self.names[last.bit_length() - 1])
+            names.append(self.names[last.bit_length() - 1])
             members ^= last
-        return found
+        return names
 
 
-def _is_strict(d: Dependence, way: DimDirection) -> bool:
+def _is_strict(d: Dependence, direction: DimDirection) -> bool:
     """Whether a loop always carries a dependence."""
-    dim, forward = way
+    dim, forward = direction
     return any(k == dim and s == {forward} for k, s in d.signs)
 
 
-def _joined(needs: Iterable[Dependence], a: str, b: str) -> Iterator[Dependence]:
-    """Dependences with the second statement as part of the first."""
+def _renamed(needs: Iterable[Dependence], a: str, b: str) -> Iterator[Dependence]:
+    """Dependences after the second statement has become part of the first."""
     for d in needs:
         sink, source = (a if end == b else end for end in (d.sink, d.source))
         moved = (d.sink, d.source) != (sink, source)

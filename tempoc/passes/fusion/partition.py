@@ -1,4 +1,4 @@
-"""A partition of nodes into islands that may grow, as long as every join is legal."""
+"""A partition of nodes into groups that grow by legal joins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loops
-from tempoc.passes.fusion.loop_nests import Nests
+from tempoc.passes.fusion.loop_nests import LoopNests
 from tempoc.sdg.graph.effect_order import turn
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import components, reachable
@@ -16,12 +16,12 @@ from tempoc.symbolic.coordinates import coordinates
 
 
 @dataclass(slots=True, kw_only=True)
-class Islands:
-    """The units (computed nodes), what they need, and for each unit the island that it is on.
+class Partition:
+    """The units (computed nodes), their dependences, and for each unit its group (``homes``).
 
-    An island is called after its first unit. Only units of one ``kind`` come together: of equal
-    domain and purpose, computed at once along the same dimensions. ``nests`` has the dependences
-    between islands; inside an island only what is not at one point.
+    A group is named after its first unit. Only units of one kind (``kinds``) can join: of equal
+    domain, purpose and vectorized dimensions. ``nests`` has the dependences between groups, and
+    inside a group those that are not at one point. ``inward`` has the dependences of each unit.
     """
 
     units: tuple[str, ...]
@@ -32,11 +32,11 @@ class Islands:
     homes: dict[str, str]
     members: dict[str, list[str]]
     refused: set[tuple[str, str]]
-    nests: Nests
+    nests: LoopNests
 
     @classmethod
-    def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
-        """Each unit on an island of its own; dependences on other nodes do not count."""
+    def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Partition:
+        """Each unit in a group of its own; dependences on other nodes do not count."""
         known = {*units}
         nodes = {u: graph.nodes[u] for u in units}
         needs = tuple(d for d in needs if d.sink in known and d.source in known)
@@ -59,11 +59,11 @@ class Islands:
             homes={u: u for u in units},
             members={u: [u] for u in units},
             refused=set(),
-            nests=Nests(units, needs, {u: stands[d] for u, d in dims.items()}),
+            nests=LoopNests(units, needs, {u: stands[d] for u, d in dims.items()}),
         )
 
     def join(self, a: str, b: str, limit: int = 0) -> bool:
-        """Bring the islands of two units together if that is legal; whether they are together."""
+        """Join the groups of two units if that is legal; whether they are one group now."""
         first, second = self.homes[a], self.homes[b]
         if first == second:
             return True
@@ -84,7 +84,7 @@ class Islands:
         return True
 
     def untried(self, unit: str) -> bool:
-        """Whether a unit may come together with one before it that it was not refused already."""
+        """Whether some join of a unit with one before it was not refused already."""
         home, place = self.homes[unit], self.place[unit]
         return any(
             self.kinds[other] == self.kinds[unit]
@@ -96,23 +96,23 @@ class Islands:
         )
 
     def has_order(self, first: str, second: str) -> bool:
-        """Whether one instance of two islands can run its members in some order."""
+        """Whether one instance of the union of two groups can run its members in some order."""
         across = [d for d in self.nests.between(first, second) if d.may_stay]
         if any(d.apart for d in across):
             return False
         if len({d.sink for d in across}) < 2:
             return True
-        return ordered(self.members[first] + self.members[second], self.inward) is not None
+        return instance_order(self.members[first] + self.members[second], self.inward) is not None
 
     def is_legal(self, first: str, second: str) -> bool:
-        """Whether two islands may become one."""
+        """Whether two groups may become one."""
         return self.keeps_direction(first, second) and self.nests.may_join(first, second)
 
     def keeps_direction(self, first: str, second: str) -> bool:
-        """Whether a join makes no loop run backwards that could run forwards before.
+        """Whether a join reverses no loop that could run forward before.
 
-        A read of later points between islands that are in no cycle along that dimension would force
-        the joint loop to run backwards, and with it all that is delayed until then.
+        A read of later points between groups that are in no cycle along that dimension would force
+        the joint loop to run backward, and with it all of its consumers.
         """
         for d in self.nests.between(first, second):
             for part in d.moving():
@@ -122,10 +122,10 @@ class Islands:
         return True
 
 
-def ordered(
+def instance_order(
     members: Sequence[str], inward: Mapping[str, Sequence[Dependence]]
 ) -> tuple[str, ...] | None:
-    """Members in an order in which one instance can run, or None if there is no such order.
+    """The order in which one instance runs its members; None if there is none.
 
     ``inward`` are the dependences of each of them.
     """
@@ -144,10 +144,10 @@ def ordered(
 
 
 def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
-    """For each node what it is needed for: the params whose defaults it serves, "" for all else.
+    """The purposes of each node: the params whose defaults need it, "" for outputs and effects.
 
-    A default is not computed where the param is given, so nothing else may depend on its kernels.
-    What is seen outside (effects, calls of host functions) has a purpose of its own each.
+    A default is not computed if the param is given, so nothing else may be in its kernels. Each
+    effect (also a call of a host function) has a purpose of its own.
     """
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
     cut = {p.name: replace(p, inputs=()) for p in params}
@@ -156,5 +156,5 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
     needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
-    found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
-    return found | {name: (f"turn {name}",) for name in outward}
+    purposes_of = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
+    return purposes_of | {name: (f"turn {name}",) for name in outward}

@@ -1,4 +1,4 @@
-"""Sinking: what costs nothing to make is made where it is used, not kept and passed around.
+"""Sinking: rematerialize cheap nodes in each group that uses them, instead of storing them.
 
     %one = literal{...} : [] f32                 %one = literal{...} : [t] f32
     %y   = add %x, %one : [t] f32         ->     %y   = add %x, %one : [t] f32
@@ -23,23 +23,23 @@ from tempoc.symbolic.walk import substitute
 
 
 def is_sinkable(graph: Graph, edge: Edge) -> bool:
-    """Whether a read may make its own copy of what it reads."""
+    """Whether a reader may rematerialize what it reads."""
     points = not any(isinstance(e, Slice) for e in edge.entries)
     source = graph.nodes[edge.source]
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
-    here = not any(graph.universe.moves(e, at) for e in mentioned(source))
-    return points and here and is_cheap(source.op)
+    same_value = not any(graph.universe.moves(e, at) for e in mentioned(source))
+    return points and same_value and is_cheap(source.op)
 
 
-def kept_sources(graph: Graph) -> set[str]:
-    """Cheap nodes that stay where they are all the same: written into a merge, sliced, output."""
-    found = {o.source for o in graph.outputs if is_cheap(graph.nodes[o.source].op)}
+def unsinkable_sources(graph: Graph) -> set[str]:
+    """Cheap nodes that must be stored all the same: written into a merge, sliced, or outputs."""
+    unsinkable = {o.source for o in graph.outputs if is_cheap(graph.nodes[o.source].op)}
     for node in graph.nodes.values():
         for edge in node.inputs:
             cheap = is_cheap(graph.nodes[edge.source].op)
             if cheap and not (is_computed(node) and is_sinkable(graph, edge)):
-                found.add(edge.source)
-    return found
+                unsinkable.add(edge.source)
+    return unsinkable
 
 
 def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
@@ -47,10 +47,10 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
 
     A copy keeps the name of what it copies while that is free, then gets a number.
     """
-    kept = kept_sources(graph)
+    unsinkable = unsinkable_sources(graph)
     homes = dict(groups)
-    made: dict[tuple[str, str, tuple[Entry, ...]], str] = {}
-    taken = {n for n in graph.nodes if n in homes}
+    copies: dict[tuple[str, str, tuple[Entry, ...]], str] = {}
+    used_names = {n for n in graph.nodes if n in homes}
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
         if name not in groups and is_computed(node):
@@ -61,17 +61,17 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
             if not is_computed(node) or not is_sinkable(graph, edge):
                 inputs.append(edge)
                 continue
-            if edge.source in kept and homes[edge.source] == homes[name]:
+            if edge.source in unsinkable and homes[edge.source] == homes[name]:
                 inputs.append(edge)
                 continue
             key = (edge.source, homes[name], edge.entries)
-            if key not in made:
-                made[key] = copy = _free(edge.source, taken)
-                taken.add(copy)
+            if key not in copies:
+                copies[key] = copy = _free(edge.source, used_names)
+                used_names.add(copy)
                 homes[copy] = homes[name]
                 nodes[copy] = _copy(source, copy, node, edge.entries)
-            here = identity(node.domain)
-            inputs.append(replace(edge, source=made[key], entries=here))
+            own_point = identity(node.domain)
+            inputs.append(replace(edge, source=copies[key], entries=own_point))
         nodes[name] = replace(node, inputs=tuple(inputs))
     return replace(graph, nodes=nodes), homes
 
@@ -84,7 +84,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> Node:
-    """A cheap node at the points of its reader."""
+    """A cheap node in the domain of its reader."""
     pairs = zip(source.domain.dims, entries, strict=True)
     at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
 

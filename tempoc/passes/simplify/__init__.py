@@ -1,4 +1,4 @@
-"""Dead and duplicate code, constants, copies, algebraic identities.
+"""Canonicalization and algebraic simplification.
 
 May import, of its package: simplify.rules
 """

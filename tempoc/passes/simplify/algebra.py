@@ -1,15 +1,15 @@
-"""Algebraic identities, by the table in ``simplify/rules/table.py``.
+"""Algebraic identities, by the table of rewrite rules in ``simplify/rules/table.py``.
 
     %n = neg %x        : [t] f32
     %m = neg %n[t-1]   : [t | t >= 1] f32    ->   %m = copy %x[t-1] : [t | t >= 1] f32
-    %y = mul %m, %one  : [t | t >= 1] f32         (and who reads %m or %y reads %x[t-1])
+    %y = mul %m, %one  : [t | t >= 1] f32         (and readers of %m or %y read %x[t-1])
 
 Rows of the table that are marked exact give the same results to the last bit, NaN, infinities and
 -0.0 included; the others the same up to rounding. ``algebra{exact=true}`` keeps to the former.
 
-It ends: a row either makes something smaller that is computed (fewer or cheaper operations, fewer
-elements), or leaves these as they are and moves a transpose, a broadcast or a scalar factor
-past an operation towards who reads it, an index past one the other way; no row does the reverse.
+Termination: a row either reduces the work (fewer or cheaper operations, fewer elements), or keeps
+it and moves a transpose, a broadcast or a scalar factor past an operation towards the consumers, or
+an index towards the producers; no row does the reverse.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algebra:
-    """Applies the first row that fits to each node, until none does."""
+    """Applies the first matching rule to each node, up to a fixpoint."""
 
     exact: bool = False
 
@@ -47,51 +47,52 @@ class Algebra:
         names = list(graph.nodes)
         for _ in range(_ROUNDS):
             after = drop_dead(forward_copies(self.once(graph, names, context)))
-            names = _concerned(graph, after)
+            names = _affected_nodes(graph, after)
             graph = after
             if not names:
                 break
         return graph
 
     def once(self, graph: Graph, names: list[str], context: PassContext) -> Graph:
-        """The graph after these nodes were looked at, in order, and what came of them again."""
-        work = _Work.on(graph, context)
+        """The graph after one rewrite attempt at each of these nodes, and again at the results."""
+        work = _GraphRewriter.on(graph, context)
         for name in names:
-            waiting = [name]
+            worklist = [name]
             for _ in range(_ROUNDS):
-                if not waiting:
+                if not worklist:
                     break
-                made = work.rewrite(waiting.pop(), self.exact)
-                waiting += made
+                changed = work.rewrite(worklist.pop(), self.exact)
+                worklist += changed
         return work.result()
 
 
-def _concerned(before: Graph, after: Graph) -> list[str]:
-    """The nodes for which another row may fit: rows look at operands, theirs, and who reads these.
+def _affected_nodes(before: Graph, after: Graph) -> list[str]:
+    """The nodes at which another rule may match after changes.
 
-    That is what changed and its readers' readers, also where one reader less is left.
+    Rules look at operands, the operands of these, and numbers of readers. So these are the changed
+    nodes, nodes that lost a reader, and the consumers of both over two steps.
     """
     changed = [n for name, n in after.nodes.items() if before.nodes.get(name) is not n]
     gone = [n for name, n in before.nodes.items() if name not in after.nodes]
     replaced = [before.nodes[n.name] for n in changed if n.name in before.nodes]
-    found = dict.fromkeys(n.name for n in changed)
-    less = (e.source for n in (*gone, *replaced) for e in n.inputs)
-    found.update(dict.fromkeys(name for name in less if name in after.nodes))
-    reads = users(after) if found else {}
+    affected = dict.fromkeys(n.name for n in changed)
+    lost_operands = (e.source for n in (*gone, *replaced) for e in n.inputs)
+    affected.update(dict.fromkeys(name for name in lost_operands if name in after.nodes))
+    reads = users(after) if affected else {}
     for _ in range(2):
-        found.update(dict.fromkeys(use.reader for name in list(found) for use in reads[name]))
-    return [name for name in after.nodes if name in found]
+        affected.update(dict.fromkeys(use.reader for name in list(affected) for use in reads[name]))
+    return [name for name in after.nodes if name in affected]
 
 
 @cache
 def _rows(kind: type[Op], exact: bool) -> tuple[RewriteRule, ...]:
-    """The rows that look at an operator."""
+    """The rules for an operator."""
     return tuple(r for r in ROWS if issubclass(kind, r.ops) and (r.exact or not exact))
 
 
 @dataclass(slots=True)
-class _Work:
-    """A graph on its way; ``placed`` has the new nodes that stand before each one."""
+class _GraphRewriter:
+    """A graph under rewriting; ``placed`` has the new nodes to insert before each node."""
 
     graph: Graph
     nodes: dict[str, Node]
@@ -100,50 +101,50 @@ class _Work:
     placed: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def on(cls, graph: Graph, context: PassContext) -> _Work:
-        """All nodes as they are."""
+    def on(cls, graph: Graph, context: PassContext) -> _GraphRewriter:
+        """The unchanged graph."""
         nodes = dict(graph.nodes)
-        counts = {name: len(found) for name, found in users(graph).items()}
+        counts = {name: len(node_uses) for name, node_uses in users(graph).items()}
         for output in graph.outputs:
             counts[output.source] += 1
         own = replace(graph, nodes=nodes)
         return cls(graph=own, nodes=nodes, uses=counts, context=context)
 
     def rewrite(self, name: str, exact: bool) -> list[str]:
-        """Apply the first row that fits; the names of the nodes that this changed or made."""
+        """Apply the first rule that matches; the names of the nodes that this changed or added."""
         node = self.nodes[name]
-        view = Match(self.graph, self.nodes, node, self.context.space, self.uses)
-        for row in _rows(type(node.op), exact):
-            found = row.attempt(view)
-            if found is None:
+        match = Match(self.graph, self.nodes, node, self.context.space, self.uses)
+        for rule in _rows(type(node.op), exact):
+            rewrite = rule.attempt(match)
+            if rewrite is None:
                 continue
             span = node.spans[0] if node.spans else None
-            self.context.remarks.add("algebra", f"`{name}`: {row.name}", span)
-            after = replace(node, op=found.op, inputs=found.edges)
+            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", span)
+            after = replace(node, op=rewrite.op, inputs=rewrite.edges)
             self.nodes[name] = after
             self.count(node, -1)
-            for made in (*view.made, after):
-                self.uses.setdefault(made.name, 0)
-            for made in (*view.made, after):
-                self.count(made, 1)
-            names = [m.name for m in view.made]
+            for new_node in (*match.new_nodes, after):
+                self.uses.setdefault(new_node.name, 0)
+            for new_node in (*match.new_nodes, after):
+                self.count(new_node, 1)
+            names = [m.name for m in match.new_nodes]
             self.placed.setdefault(name, []).extend(names)
-            return [*([] if isinstance(found.op, Copy) else [name]), *reversed(names)]
+            return [*([] if isinstance(rewrite.op, Copy) else [name]), *reversed(names)]
         return []
 
     def count(self, node: Node, by: int) -> None:
-        """Count the reads of a node."""
+        """Add ``by`` to the use counts of a node's operands."""
         for edge in node.inputs:
             self.uses[edge.source] += by
 
     def result(self) -> Graph:
-        """The graph, each new node before the one that it was made for."""
+        """The graph, each new node before the one that it was built for."""
         nodes: dict[str, Node] = {}
-        added = {name for made in self.placed.values() for name in made}
+        added = {name for names in self.placed.values() for name in names}
 
         def put(name: str) -> None:
-            for made in self.placed.get(name, ()):
-                put(made)
+            for operand in self.placed.get(name, ()):
+                put(operand)
             nodes[name] = self.nodes[name]
 
         for name in self.graph.nodes:

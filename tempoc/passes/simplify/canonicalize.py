@@ -1,12 +1,12 @@
-"""Dead and duplicate code, constants and copies: what no program needs.
+"""Canonicalize: dead code elimination, copy propagation, constant folding, value numbering.
 
     %c = copy %x              : [t] f32
     %d = add %c, %c           : [t] f32      ->   %d = add %x, %x : [t] f32
     %e = add %x, %x           : [t] f32           (%e became %d, %u was read by nobody)
     %u = exp %e               : [t] f32
 
-Dead code and duplicates are found through cycles. Elements of arrays are taken out where they are
-read (``element_forwarding.py``), numbers have the dtype that they are used with
+Dead code and duplicates are also found in cycles. Elements of arrays are read directly by their
+consumers (``element_forwarding.py``), literals get the dtype that they are used with
 (``weak_types.py``). Nothing is reassociated; numbers are folded in their own precision.
 """
 
@@ -21,11 +21,11 @@ from tempoc.passes.simplify.constant_folding import fold_constants
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.element_forwarding import forward_elements
 from tempoc.passes.simplify.value_numbering import merge_duplicates
-from tempoc.passes.simplify.weak_types import settle_numbers
+from tempoc.passes.simplify.weak_types import resolve_weak_types
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.rewrite import drop_dead
 
-_PARTS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
+_STEPS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("dead", drop_dead),
     ("copied", forward_copies),
     ("taken out", forward_elements),
@@ -37,7 +37,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonicalize:
-    """Repeats its parts until nothing changes."""
+    """Repeats its steps up to a fixpoint."""
 
     name: ClassVar[str] = "canonicalize"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -47,14 +47,14 @@ class Canonicalize:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The smaller graph."""
         count = len(graph.nodes)
-        graph = settle_numbers(graph, context.space)
+        graph = resolve_weak_types(graph, context.space)
         for _ in range(_ROUNDS):
             start = graph
-            for _, part in _PARTS:
+            for _, part in _STEPS:
                 graph = part(graph)
             if graph == start:
                 break
         if len(graph.nodes) < count:
-            gone = count - len(graph.nodes)
-            context.remarks.add(self.name, f"removed {gone} of {count} nodes")
+            removed = count - len(graph.nodes)
+            context.remarks.add(self.name, f"removed {removed} of {count} nodes")
         return graph

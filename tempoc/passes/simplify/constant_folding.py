@@ -1,4 +1,4 @@
-"""Folding: scalar arithmetic on numbers and index expressions, done now.
+"""Constant folding of scalar arithmetic on literals and index expressions.
 
     %a = literal{value=2.0, dtype=f32} : [] f32
     %b = mul %a, %a                    : [] f32   ->  %b = literal{value=4.0, dtype=f32} : [] f32
@@ -38,17 +38,17 @@ _LIMIT = 2**31
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """Replace nodes whose operands are known by what they are, in place of their names."""
+    """Replace nodes with constant operands by literals or index expressions."""
     nodes = dict(graph.nodes)
     for name, node in graph.nodes.items():
-        folded = _number(nodes, node) or _index(nodes, node)
+        folded = _folded_literal(nodes, node) or _folded_index(nodes, node)
         if folded is not None:
             nodes[name] = replace(node, op=folded, inputs=())
     return replace(graph, nodes=nodes) if nodes != dict(graph.nodes) else graph
 
 
-def _number(nodes: dict[str, Node], node: Node) -> Op | None:
-    """The literal that a node is, if its operands are literals."""
+def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
+    """The literal that equals a node, if its operands are literals."""
     if isinstance(node.op, IndexValue):
         match node.op.expr:
             case Const(value=value) if -_LIMIT <= value < _LIMIT:
@@ -72,12 +72,12 @@ def _number(nodes: dict[str, Node], node: Node) -> Op | None:
         return None
     folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
     # Meanings give dtypes without weakness: only what survives the trip through the type is folded.
-    (again,) = folded.evaluate((), {})
-    return folded if again.dtype == result.dtype else None
+    (reevaluated,) = folded.evaluate((), {})
+    return folded if reevaluated.dtype == result.dtype else None
 
 
-def _index(nodes: dict[str, Node], node: Node) -> Op | None:
-    """The index expression that a node is, if its operands are such or whole numbers."""
+def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
+    """The index expression that equals a node, if its operands are such or integers."""
     exprs = [_expr_of(nodes, node, slot) for slot in range(len(node.inputs))]
     known = [e for e in exprs if e is not None]
     varies = any(symbols(e) for e in known)
@@ -99,8 +99,8 @@ def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> Expr | None:
     edge = node.inputs[slot]
     source = nodes[edge.source]
     if isinstance(source.op, Literal):
-        whole = type(source.op.value) is int and source.op.dtype is DType.I32
-        return Const(int(source.op.value)) if whole else None
+        is_integer = type(source.op.value) is int and source.op.dtype is DType.I32
+        return Const(int(source.op.value)) if is_integer else None
     if isinstance(source.op, IndexValue):
         return at_entries(source.op.expr, source.domain, edge.entries)
     return None

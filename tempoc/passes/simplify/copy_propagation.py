@@ -1,4 +1,4 @@
-"""Forwarding: who reads a copy reads what it was copied from.
+"""Copy propagation: readers of a copy read the original.
 
 %c = copy %x[t-1] : [t | t >= 1] f32          %y = exp %x[t] : [t] f32
 %y = exp %c[t+1]  : [t | t+1 < T] f32   ->
@@ -22,7 +22,7 @@ def forward_copies(graph: Graph) -> Graph:
     computed, at the same points: the branch then writes the merge itself. What computes points at
     once writes all of them. Copies in a cycle are left to the schedule, which refuses them.
     """
-    copies = {n.name: n for n in graph.nodes.values() if _only_moves(graph, n)}
+    copies = {n.name: n for n in graph.nodes.values() if _is_pure_copy(graph, n)}
     if not copies:
         return graph
     nodes = {}
@@ -31,7 +31,7 @@ def forward_copies(graph: Graph) -> Graph:
             nodes[node.name] = node
             continue
         inputs = tuple(
-            _branch(graph, e, copies) if _fixed(node) else _read(graph, e, copies)
+            _branch(graph, e, copies) if _takes_computed_operands(node) else _read(graph, e, copies)
             for e in node.inputs
         )
         nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
@@ -39,19 +39,19 @@ def forward_copies(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _only_moves(graph: Graph, node: Node) -> bool:
+def _is_pure_copy(graph: Graph, node: Node) -> bool:
     return isinstance(node.op, Copy) and operand_type(graph, node.inputs[0]) == node.types[0]
 
 
-def _fixed(node: Node) -> bool:
+def _takes_computed_operands(node: Node) -> bool:
     """Whether the node's operands must be computed nodes, which write into it: merges, params."""
     return isinstance(node.op, Merge) or not is_computed(node)
 
 
 def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    met: set[str] = set()
-    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
-        met.add(copy.name)
+    visited: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in visited:
+        visited.add(copy.name)
         original = copy.inputs[0]
         entries = compose(edge.entries, copy.domain.dims, original.entries, graph.universe)
         if entries is None:
@@ -61,16 +61,16 @@ def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
 
 
 def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    met: set[str] = set()
-    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
-        met.add(copy.name)
+    visited: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in visited:
+        visited.add(copy.name)
         original = copy.inputs[0]
         source = graph.nodes[original.source]
         same = source.domain.dims == copy.domain.dims
-        here = original.entries == identity(source.domain)
+        at_own_point = original.entries == identity(source.domain)
         at_once = source.vector or copy.vector
-        alike = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
-        if not (same and here and alike and is_computed(source)):
+        same_vectors = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
+        if not (same and at_own_point and same_vectors and is_computed(source)):
             break
         edge = replace(edge, source=original.source, out=original.out)
     return edge

@@ -1,4 +1,4 @@
-"""Reads of elements: who wants an element of an array at another point takes it from the array.
+"""Element forwarding: a read of an element at another point is a new read of the array.
 
     %h = getitem{entries=(t,)} %h.rows       : [t*] f32
     %y = exp %h[t-1]                         : [t* | t >= 1] f32
@@ -9,9 +9,9 @@
     %h.at2 = getitem{entries=(T-1,)} %h.rows : [] f32
     output last = %h.at2
 
-A recurrence that has become a scan is such an array. Only what reads the element at its own point,
-and can be one kernel with it, still reads the node that takes it out; where nobody does, no second
-copy of the array is made.
+The result of a recurrence that has become a scan is such an array. Only consumers at the same
+point, which can be fused with it, still read the element node; if there is none, the array is not
+stored a second time.
 """
 
 from __future__ import annotations
@@ -29,53 +29,55 @@ from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
 def forward_elements(graph: Graph) -> Graph:
-    """Every node and output that reads an element at another point than its own takes its own."""
+    """Give nodes and outputs that read an element at another point an element node of their own."""
     elements = {n.name: n for n in graph.nodes.values() if _is_element(graph, n)}
     if not elements:
         return graph
-    maker = _ElementNodes(graph, elements)
+    builder = _ElementNodes(graph, elements)
     for name, node in graph.nodes.items():
         if is_computed(node) and not isinstance(node.op, Merge):
-            inputs = tuple(maker.read(e, node) for e in node.inputs)
+            inputs = tuple(builder.read(e, node) for e in node.inputs)
             node = node if inputs == node.inputs else replace(node, inputs=inputs)
-        maker.nodes[name] = node
+        builder.nodes[name] = node
     outputs = []
     for o in graph.outputs:
         edge = Edge(source=o.source, out=o.out, entries=o.entries, span=o.span)
-        found = maker.read(edge, None)
-        outputs.append(replace(o, source=found.source, out=found.out, entries=found.entries))
-    return replace(graph, nodes=maker.nodes, outputs=tuple(outputs))
+        forwarded = builder.read(edge, None)
+        outputs.append(
+            replace(o, source=forwarded.source, out=forwarded.out, entries=forwarded.entries)
+        )
+    return replace(graph, nodes=builder.nodes, outputs=tuple(outputs))
 
 
 def _is_element(graph: Graph, node: Node) -> bool:
-    """Whether a node takes its own element of an array that a kernel makes, along a dimension."""
+    """Whether a node takes the element of its own point from a computed array."""
     if not isinstance(node.op, SpatialIndex) or node.op.gathers or not node.op.entries:
         return False
     (edge,) = node.inputs
     source = graph.nodes[edge.source]
     if not is_computed(source) or edge.entries != identity(source.domain):
         return False
-    first, *rest = node.op.entries
+    first, *other_entries = node.op.entries
     others = operand_type(graph, edge).shape[1:]
-    if rest != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
+    if other_entries != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
         return False
-    fresh = [d for d in node.domain.dims if d not in source.domain.dims]
-    return len(fresh) == 1 and isinstance(sub(first, Sym(fresh[0])), Const)
+    new_dims = [d for d in node.domain.dims if d not in source.domain.dims]
+    return len(new_dims) == 1 and isinstance(sub(first, Sym(new_dims[0])), Const)
 
 
 @dataclass(slots=True)
 class _ElementNodes:
-    """Makes the nodes that take elements out at the points of their readers."""
+    """Builds element nodes in the domains of their readers; ``memo`` memoizes them."""
 
     graph: Graph
     elements: dict[str, Node]
     nodes: dict[str, Node] = field(default_factory=dict)
-    made: dict[tuple[str, Domain, tuple[str, ...], tuple[Entry, ...]], str] = field(
+    memo: dict[tuple[str, Domain, tuple[str, ...], tuple[Entry, ...]], str] = field(
         default_factory=dict
     )
 
     def read(self, edge: Edge, reader: Node | None) -> Edge:
-        """The edge, to an element taken out where it is read; ``None`` reads at the end."""
+        """The edge, redirected to an element node of the reader's domain; ``None`` is an output."""
         node = self.elements.get(edge.source)
         if node is None or any(isinstance(e, Slice) for e in edge.entries):
             return edge
@@ -87,22 +89,22 @@ class _ElementNodes:
             return edge
         array = self.graph.nodes[node.inputs[0].source]
         if any(self.moves(d, points[d]) for d in array.domain.dims):
-            return edge  # arrays of other points would be kept for an element each
+            return edge  # arrays of other points would be stored for one element each
         key = (node.name, domain, vector, edge.entries)
-        if key not in self.made:
-            made = self.element(node, edge, points)
-            made = replace(made, name=self.free(node.name), domain=domain, vector=vector)
-            self.nodes[made.name] = made
-            self.made[key] = made.name
-        return replace(edge, source=self.made[key], out=0, entries=identity(domain))
+        if key not in self.memo:
+            element = self.element(node, edge, points)
+            element = replace(element, name=self.free(node.name), domain=domain, vector=vector)
+            self.nodes[element.name] = element
+            self.memo[key] = element.name
+        return replace(edge, source=self.memo[key], out=0, entries=identity(domain))
 
     def moves(self, dim: str, entry: Entry) -> bool:
-        """Whether an entry is another point for each reader, but not the reader's own."""
+        """Whether an entry varies with the reader, but is not the reader's own point."""
         named = symbols(entry) if isinstance(entry, Expr) else ()
         return entry != Sym(dim) and any(self.graph.universe.is_dim(n) for n in named)
 
     def element(self, node: Node, edge: Edge, points: dict[str, Entry]) -> Node:
-        """The node as it is at other points."""
+        """The element node at other points."""
         at = {d: e for d, e in points.items() if isinstance(e, Expr)}
         assert isinstance(node.op, SpatialIndex)
         (array,) = node.inputs
@@ -122,8 +124,8 @@ class _ElementNodes:
         )
 
     def free(self, name: str) -> str:
-        """A name that no node has."""
-        found, number = f"{name}.at", 2
-        while found in self.graph.nodes or found in self.nodes:
-            found, number = f"{name}.at{number}", number + 1
-        return found
+        """A fresh name."""
+        fresh, number = f"{name}.at", 2
+        while fresh in self.graph.nodes or fresh in self.nodes:
+            fresh, number = f"{name}.at{number}", number + 1
+        return fresh

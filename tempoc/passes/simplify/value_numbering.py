@@ -1,14 +1,14 @@
-"""Duplicate code: nodes that compute the same at every point become one, also through cycles.
+"""Global value numbering: nodes that compute the same at every point become one, also in cycles.
 
     %a = add %h, %x : [t] f32
     %b = add %h, %x : [t] f32      ->   only %a is left; what read %b reads %a
 
-All nodes of one operator, domain and type start out as equal; classes are split as long as operands
-at equal places come from different classes. What is left together is equal: two nodes that read
-equal values at equal points have equal values, by induction along the order of evaluation. Starting
-from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
-Sums, products and merges are alike in whatever order their operands stand. Nodes that only a
-branch of a `cond` needs stay apart from those that others need.
+Partition refinement: all nodes of one operator, domain and type start in one class; classes are
+split as long as corresponding operands are in different classes. Nodes left in one class are equal:
+two nodes that read equal values at equal points have equal values, by induction along the order of
+evaluation. This optimistic start finds duplicates in cycles (two equal recurrences). The operands
+of sums, products and merges may be in any order. Nodes that only a branch of a `cond` needs are not
+merged with those that others need.
 """
 
 from __future__ import annotations
@@ -33,35 +33,37 @@ ValueKey = tuple[object, ...]
 
 def merge_duplicates(graph: Graph) -> Graph:
     """Redirect the uses of duplicates to the first of each class; the others are then dead."""
-    classes = _classes(graph)
+    classes = _value_classes(graph)
     first: dict[int, str] = {}
-    to: dict[tuple[str, int], tuple[str, int]] = {}
-    spans: dict[str, Node] = {}
+    replacements: dict[tuple[str, int], tuple[str, int]] = {}
+    merged_spans: dict[str, Node] = {}
     for name, node in graph.nodes.items():
-        keeper = first.setdefault(classes[name], name)
-        if keeper == name:
+        representative = first.setdefault(classes[name], name)
+        if representative == name:
             continue
         for out in range(len(node.types)):
-            to[name, out] = (keeper, out)
-        kept = spans.get(keeper, graph.nodes[keeper])
-        more = tuple(s for s in node.spans if s not in kept.spans)
-        spans[keeper] = replace(kept, spans=kept.spans + more)
-    if not to:
+            replacements[name, out] = (representative, out)
+        first_node = merged_spans.get(representative, graph.nodes[representative])
+        more = tuple(s for s in node.spans if s not in first_node.spans)
+        merged_spans[representative] = replace(first_node, spans=first_node.spans + more)
+    if not replacements:
         return graph
-    merged = replace(graph, nodes={**graph.nodes, **spans})
-    left = redirect(merged, to)
-    gone = {name for name, _ in to}
-    return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in gone})
+    merged = replace(graph, nodes={**graph.nodes, **merged_spans})
+    redirected = redirect(merged, replacements)
+    duplicates = {name for name, _ in replacements}
+    return replace(
+        redirected, nodes={n: node for n, node in redirected.nodes.items() if n not in duplicates}
+    )
 
 
-def _classes(graph: Graph) -> dict[str, int]:
+def _value_classes(graph: Graph) -> dict[str, int]:
     """The number of each node's class.
 
-    After a split only classes are looked at again of which some node reads what has a new class
-    now, or is needed where that holds (Hopcroft, An n log n algorithm for minimizing states in a
+    After a split, the worklist has the classes with a node that reads a node of a new class, or
+    whose `cond` does (Hopcroft, An n log n algorithm for minimizing states in a
     finite automaton, 1971, without the choice of the smaller part).
     """
-    classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
+    classes = _numbered({name: _initial_key(node) for name, node in graph.nodes.items()})
     needed = needs(graph)
     uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for name, node in graph.nodes.items():
@@ -71,18 +73,22 @@ def _classes(graph: Graph) -> dict[str, int]:
     for name, number in classes.items():
         members.setdefault(number, []).append(name)
 
-    places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
+    places = {
+        name: _operand_keys(node) for name, node in graph.nodes.items() if _is_unordered(node)
+    }
 
     def key(name: str) -> ValueKey:
         operands: ValueKey = tuple(classes[e.source] for e in graph.nodes[name].inputs)
         if name in places:
             operands = tuple(sorted(zip(operands, places[name], strict=True)))
-        return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
+        return operands, tuple(
+            (classes[n.condition.source], _condition_key(n)) for n in needed[name]
+        )
 
-    waiting = dict.fromkeys(members)
-    while waiting:
+    worklist = dict.fromkeys(members)
+    while worklist:
         moved: list[str] = []
-        for number in waiting:
+        for number in worklist:
             if len(members[number]) == 1:
                 continue
             parts: dict[ValueKey, list[str]] = {}
@@ -94,7 +100,7 @@ def _classes(graph: Graph) -> dict[str, int]:
                 members[fresh] = part
                 classes.update(dict.fromkeys(part, fresh))
                 moved += part
-        waiting = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
+        worklist = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
     return classes
 
 
@@ -102,38 +108,40 @@ def _sources(node: Node, needed: Sequence[BranchCondition]) -> list[str]:
     return [e.source for e in node.inputs] + [n.condition.source for n in needed]
 
 
-def _about(need: BranchCondition) -> ValueKey:
-    """What must agree besides the condition's source."""
+def _condition_key(need: BranchCondition) -> ValueKey:
+    """The parts of a condition that must agree besides its source's class."""
     return need.condition.out, need.condition.entries, need.holds
 
 
-def _start(node: Node) -> ValueKey:
-    """All that must agree besides the operands' sources."""
+def _initial_key(node: Node) -> ValueKey:
+    """The parts of a node that must agree besides its operands' classes."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
-    given = node.name if own else ""
+    unique = node.name if own else ""
     if _is_unordered(node):
-        places = tuple(sorted(_places(node)))
-        return (given, node.op.name, node.domain, node.vector, node.types, places)
+        places = tuple(sorted(_operand_keys(node)))
+        return (unique, node.op.name, node.domain, node.vector, node.types, places)
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
-    return (given, repr(node.op), node.domain, node.vector, node.types, accesses)
+    return (unique, repr(node.op), node.domain, node.vector, node.types, accesses)
 
 
 def _is_unordered(node: Node) -> bool:
-    """Whether operands may change places: of what commutes to the last bit, and of merges."""
+    """Whether operands commute: of operators that do so to the last bit, and of merges."""
     return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
 
 
-def _places(node: Node) -> list[str]:
-    """For each operand how it is read, and which points of a merge it becomes."""
+def _operand_keys(node: Node) -> list[str]:
+    """For each operand its access, and its target if the node is a merge."""
     targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
     pairs = zip(node.inputs, targets, strict=True)
-    return [_place(e.out, e.entries, e.guard, target) for e, target in pairs]
+    return [_operand_key(e.out, e.entries, e.guard, target) for e, target in pairs]
 
 
 @lru_cache(MEMORY)
-def _place(out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]) -> str:
-    """A text, so that places have an order."""
+def _operand_key(
+    out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]
+) -> str:
+    """The access as text, so that keys can be sorted."""
     return repr((out, entries, guard, target))
 
 

@@ -1,4 +1,4 @@
-"""Weak numbers that decide nothing get the dtype that they have anyway.
+"""Resolve weak types: literals become strongly typed where no consumer's type depends on it.
 
     %a = literal{value=0.5, dtype=f32, weak=true} : [] ~f32
     %y = mul %x, %a                               : [t] f32
@@ -6,7 +6,7 @@
     %a = literal{value=0.5, dtype=f32}            : [] f32
     %y = mul %x, %a                               : [t] f32
 
-Both would else be different numbers to whoever looks for duplicates.
+Value numbering would otherwise keep a weak and a strong literal apart.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tempoc.sdg.graph.query import operand_types, users
 from tempoc.sdg.verification.verify import DomainFacts
 
 
-def settle_numbers(graph: Graph, space: Space) -> Graph:
-    """The graph with weak numbers made strong where no reader's type depends on it."""
+def resolve_weak_types(graph: Graph, space: Space) -> Graph:
+    """The graph with strongly typed literals where no reader's type depends on it."""
     weak = [n for n in graph.nodes.values() if isinstance(n.op, Literal) and n.op.weak]
     if not weak:
         return graph
-    uses, shown = users(graph), {o.source for o in graph.outputs}
+    uses, output_sources = users(graph), {o.source for o in graph.outputs}
     for node in weak:
-        if node.name in shown:
+        if node.name in output_sources:
             continue
         strong = _strong(graph.nodes[node.name])
         after = replace(graph, nodes={**graph.nodes, strong.name: strong})
         readers = dict.fromkeys(use.reader for use in uses[node.name])
-        if all(_is_as_before(graph, after, after.nodes[r], space) for r in readers):
+        if all(_keeps_types(graph, after, after.nodes[r], space) for r in readers):
             graph = after
     return graph
 
@@ -44,8 +44,8 @@ def _strong(node: Node) -> Node:
     return replace(node, op=replace(node.op, weak=False), types=types)
 
 
-def _is_as_before(before: Graph, after: Graph, node: Node, space: Space) -> bool:
-    """Whether a node's operator still gives what the node says, in the same dtype."""
+def _keeps_types(before: Graph, after: Graph, node: Node, space: Space) -> bool:
+    """Whether a node's result types and its operands' common dtype are the same in both graphs."""
     if isinstance(node.op, Param):
         return False
     operands = operand_types(after, node)

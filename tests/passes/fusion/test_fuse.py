@@ -1,4 +1,4 @@
-"""Islands: what is grouped, what must not be, and what the groups are called."""
+"""Fusion: what is grouped, what must not be, and the names of groups."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.passes.analysis.dependence import Dependence, is_schedulable
-from tempoc.passes.fusion.loop_nests import Nests
+from tempoc.passes.fusion.loop_nests import LoopNests
 from tempoc.sdg.graph.query import components
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -53,7 +53,7 @@ def test_joins_are_judged_as_from_scratch(
     found: list[Dependence], pairs: list[tuple[str, str]]
 ) -> None:
     dims = dict.fromkeys(NAMES, DIMS)
-    nests, left = Nests(NAMES, found, dims), list(NAMES)
+    nests, left = LoopNests(NAMES, found, dims), list(NAMES)
     for a, b in pairs:
         if a == b or a not in left or b not in left:
             continue
@@ -70,7 +70,7 @@ def test_joins_are_judged_as_from_scratch(
 
 @given(needs, st.sampled_from(DIMS))
 def test_cycles_along_one_dimension(found: list[Dependence], dim: str) -> None:
-    nests = Nests(NAMES, found, dict.fromkeys(NAMES, DIMS))
+    nests = LoopNests(NAMES, found, dict.fromkeys(NAMES, DIMS))
     along = [d for d in found if all(0 in s or k == dim for k, s in d.signs)]
     for a, b in (("a", "b"), ("c", "a")):
         assert nests.is_cyclic(a, b, dim) is (b in around(a, list(NAMES), along))

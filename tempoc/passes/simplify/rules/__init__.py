@@ -1,4 +1,4 @@
-"""Rewrite rules, each a row that knows its name; `pattern.py` says what a row may look at.
+"""Rewrite rules for single nodes; `pattern.py` has the matching, `table.py` all rules.
 
 May import, of its package: analysis
 """

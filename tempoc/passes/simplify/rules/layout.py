@@ -1,4 +1,4 @@
-"""Rows about axes: transposes, new axes, reshapes and broadcasts meet, vanish or move to readers.
+"""Rules for layout: transposes, new axes, reshapes and broadcasts cancel or move to consumers.
 
 Elements are moved, never computed differently.
 """
@@ -15,13 +15,13 @@ from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpo
 from tempoc.ops.tensor.reduction import Any, Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, compare
 from tempoc.symbolic.walk import symbols
 
-SPREADING: tuple[type[Op], ...] = (Nary, Select)
-"""Operators whose operands are broadcast anyway."""
+BROADCASTING: tuple[type[Op], ...] = (Nary, Select)
+"""Operators that broadcast their operands implicitly."""
 
 
 def _transpose_same(v: Match) -> Rewrite | None:
@@ -39,8 +39,8 @@ def _transpose_twice(v: Match) -> Rewrite | None:
     return Rewrite(edges=inner.edges, op=Transpose(axes=tuple(first[k] for k in outer)))
 
 
-def _transpose_later(v: Match) -> Rewrite | None:
-    """An operation on elements that are all transposed in the same way."""
+def _transpose_after_elementwise(v: Match) -> Rewrite | None:
+    """An elementwise operation whose operands are all transposed in the same way."""
     if len(v.node.types) > 1 or not v.result.shape:
         return None
     orders: list[tuple[int, ...]] = []
@@ -48,7 +48,7 @@ def _transpose_later(v: Match) -> Rewrite | None:
     for slot, edge in enumerate(v.node.inputs):
         ndim = v.operand(slot).ndim
         inner = v.inner(slot, Transpose, alone=True) if ndim else None
-        if inner is not None and inner.here and ndim == v.result.ndim:
+        if inner is not None and inner.aligned and ndim == v.result.ndim:
             assert isinstance(inner.op, Transpose)
             orders.append(inner.op.order(ndim))
             edges += inner.edges
@@ -62,13 +62,13 @@ def _transpose_later(v: Match) -> Rewrite | None:
 
 
 def _is_static(v: Match, *types: TensorType) -> bool:
-    """Whether no extent varies with the point: such tensors lie row after row."""
+    """Whether no extent varies with the point: such tensors are contiguous."""
     dims = v.node.domain.dims
     return not any(n in dims for t in types for e in t.shape for n in symbols(e))
 
 
 def _reshape_axes(v: Match) -> Rewrite | None:
-    """A reshape of what only gained or lost axes of extent 1."""
+    """A reshape of a reshape, or of an operand that gained or lost axes of extent 1."""
     assert isinstance(v.op, Reshape)
     inner = v.inner(0, Reshape, ExpandDims, Squeeze)
     if inner is None:
@@ -83,7 +83,7 @@ def _reshape_axes(v: Match) -> Rewrite | None:
 
 
 def _axes_of_reshape(v: Match) -> Rewrite | None:
-    """A new axis, or one less, of what is reshaped."""
+    """A new axis, or one less, of a reshaped operand."""
     inner = v.inner(0, Reshape)
     if inner is None or not _is_static(v, v.type_of(inner.edges[0]), v.result):
         return None
@@ -109,28 +109,28 @@ def _axes_cancel(v: Match) -> Rewrite | None:
     return Rewrite(edges=inner.edges) if fits else None
 
 
-def _there_already(v: Match) -> Rewrite | None:
+def _already_that_shape(v: Match) -> Rewrite | None:
     same = same_shape(v.operand(0).shape, v.result.shape, v.facts)
     return Rewrite(edges=v.node.inputs) if same else None
 
 
 def _broadcast_twice(v: Match) -> Rewrite | None:
-    """A broadcast of a broadcast, or of leading new axes, which it makes itself."""
+    """A broadcast of a broadcast, or of a new leading axis, which it adds itself."""
     inner = v.inner(0, BroadcastTo, ExpandDims)
-    if inner is None or not _makes_itself(inner):
+    if inner is None or not _is_leading_broadcast(inner):
         return None
     return Rewrite(edges=inner.edges, op=v.op)
 
 
-def _makes_itself(inner: Inner) -> bool:
-    """Whether broadcasting the operand gives what broadcasting the result does."""
+def _is_leading_broadcast(inner: Producer) -> bool:
+    """Whether broadcasting the operand gives the same as broadcasting the result."""
     if isinstance(inner.op, ExpandDims):
         return axis_of(inner.op.axis, inner.node.types[0].ndim) == 0
     return isinstance(inner.op, BroadcastTo)
 
 
-def _axis_of_spread(v: Match) -> Rewrite | None:
-    """A new axis of what is broadcast: of less, broadcast then."""
+def _axis_of_broadcast(v: Match) -> Rewrite | None:
+    """A new axis of a broadcast: add the axis first, then broadcast."""
     assert isinstance(v.op, ExpandDims)
     inner = v.inner(0, BroadcastTo)
     if inner is None:
@@ -147,26 +147,26 @@ def _broadcast_number(v: Match) -> Rewrite | None:
     return None if number is None else v.constant(number)
 
 
-def _spread_anyway(v: Match) -> Rewrite | None:
-    """An operation that broadcasts its operands, of one that is broadcast; or a smaller result."""
+def _implicit_broadcast(v: Match) -> Rewrite | None:
+    """An implicit broadcast of a broadcast operand; or an operation with a smaller result."""
     edges = list(v.node.inputs)
     for slot, edge in enumerate(edges):
         inner = v.inner(slot, BroadcastTo, ExpandDims)
-        if inner is not None and _makes_itself(inner):
+        if inner is not None and _is_leading_broadcast(inner):
             edges[slot] = inner.edges[0]
         elif edge.entries == () and isinstance(full := v.nodes[edge.source].op, Full):
             if full.shape and v.operand(slot).dtype is full.dtype:
                 edges[slot] = v.make(Literal(value=full.value, dtype=full.dtype))
         else:
             continue
-        found = _smaller(v, tuple(edges))
-        if found is not None:
-            return found
+        rewrite = _broadcast_result(v, tuple(edges))
+        if rewrite is not None:
+            return rewrite
         edges[slot] = edge
-    return _smaller(v, _all_spread(v))
+    return _broadcast_result(v, _without_broadcasts(v))
 
 
-def _all_spread(v: Match) -> tuple[Edge, ...]:
+def _without_broadcasts(v: Match) -> tuple[Edge, ...]:
     """The operands without any broadcast."""
     edges = []
     for slot, edge in enumerate(v.node.inputs):
@@ -175,8 +175,8 @@ def _all_spread(v: Match) -> tuple[Edge, ...]:
     return tuple(edges)
 
 
-def _smaller(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
-    """The operation on these operands, its result broadcast if that is smaller now."""
+def _broadcast_result(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
+    """The operation on these operands; its result is broadcast if it has become smaller."""
     if edges == v.node.inputs:
         return None
     (type_,) = v.op.infer(tuple(map(v.type_of, edges)), v.facts)
@@ -187,7 +187,7 @@ def _smaller(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
     return None
 
 
-def _spread_later(v: Match) -> Rewrite | None:
+def _broadcast_after_function(v: Match) -> Rewrite | None:
     inner = v.inner(0, BroadcastTo)
     if inner is None or not fewer(v.type_of(inner.edges[0]).shape, v.result.shape):
         return None
@@ -195,7 +195,7 @@ def _spread_later(v: Match) -> Rewrite | None:
 
 
 def _reduced_transpose(v: Match) -> Rewrite | None:
-    """A reduction over axes of what is transposed, where those that stay keep their order."""
+    """A reduction of a transpose, if the remaining axes keep their order."""
     assert isinstance(v.op, Reduction)
     inner = v.inner(0, Transpose)
     if inner is None or v.op.keepdims:
@@ -203,20 +203,20 @@ def _reduced_transpose(v: Match) -> Rewrite | None:
     assert isinstance(inner.op, Transpose)
     ndim = v.operand(0).ndim
     order, axes = inner.op.order(ndim), axes_of(v.op.axes, ndim)
-    kept = [order[k] for k in range(ndim) if k not in axes]
-    if kept != sorted(kept):
+    remaining = [order[k] for k in range(ndim) if k not in axes]
+    if remaining != sorted(remaining):
         return None
     return Rewrite(edges=inner.edges, op=type(v.op)(axes=tuple(sorted(order[a] for a in axes))))
 
 
-def _reduced_spread(v: Match) -> Rewrite | None:
-    """A greatest or least element of many that are alike."""
-    found = unspread(v)
-    return None if found is None else Rewrite(edges=(found,), op=v.op)
+def _reduced_broadcast(v: Match) -> Rewrite | None:
+    """A maximum, or any(), over broadcast axes."""
+    operand = without_broadcast(v)
+    return None if operand is None else Rewrite(edges=(operand,), op=v.op)
 
 
-def unspread(v: Match) -> Edge | None:
-    """The operand of a reduction, not broadcast along the axes that are reduced and not empty."""
+def without_broadcast(v: Match) -> Edge | None:
+    """A reduction's operand before the broadcast of reduced axes, if these are not empty."""
     assert isinstance(v.op, Reduction)
     inner = v.inner(0, BroadcastTo)
     if inner is None:
@@ -227,12 +227,12 @@ def unspread(v: Match) -> Edge | None:
     axes = [a for a in axes_of(v.op.axes, len(shape)) if small[a] == ONE != shape[a]]
     if not axes or not all(v.facts.holds(compare(">=", shape[a], ONE)) for a in axes):
         return None
-    wanted = tuple(ONE if k in axes else e for k, e in enumerate(shape))
-    return v.make(BroadcastTo(shape=wanted), *inner.edges)
+    target = tuple(ONE if k in axes else e for k, e in enumerate(shape))
+    return v.make(BroadcastTo(shape=target), *inner.edges)
 
 
-def reduced_one(v: Match) -> Rewrite | None:
-    """A reduction over axes of one element each."""
+def reduced_singletons(v: Match) -> Rewrite | None:
+    """A reduction over axes of extent 1."""
     assert isinstance(v.op, Reduction)
     axes = axes_of(v.op.axes, v.operand(0).ndim)
     if any(v.operand(0).shape[a] != ONE for a in axes):
@@ -247,20 +247,22 @@ LAYOUT: tuple[RewriteRule, ...] = (
     RewriteRule(name="a transpose that keeps the order", ops=(Transpose,), find=_transpose_same),
     RewriteRule(name="a transpose of a transpose", ops=(Transpose,), find=_transpose_twice),
     RewriteRule(
-        name="a transpose before an operation", ops=(*_UNARY, Nary, Select), find=_transpose_later
+        name="a transpose before an operation",
+        ops=(*_UNARY, Nary, Select),
+        find=_transpose_after_elementwise,
     ),
     RewriteRule(name="a transpose before a reduction", ops=(Reduction,), find=_reduced_transpose),
     RewriteRule(
-        name="a shape that is there already", ops=(Reshape, BroadcastTo), find=_there_already
+        name="a shape that is there already", ops=(Reshape, BroadcastTo), find=_already_that_shape
     ),
     RewriteRule(name="a reshape of a reshape", ops=(Reshape,), find=_reshape_axes),
     RewriteRule(name="a new axis of a reshape", ops=(ExpandDims, Squeeze), find=_axes_of_reshape),
     RewriteRule(name="a squeeze of a new axis", ops=(ExpandDims, Squeeze), find=_axes_cancel),
     RewriteRule(name="a broadcast of a broadcast", ops=(BroadcastTo,), find=_broadcast_twice),
-    RewriteRule(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_spread),
+    RewriteRule(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_broadcast),
     RewriteRule(name="a broadcast number", ops=(BroadcastTo,), find=_broadcast_number),
-    RewriteRule(name="a broadcast before an operation", ops=SPREADING, find=_spread_anyway),
-    RewriteRule(name="a broadcast before a function", ops=_UNARY, find=_spread_later),
-    RewriteRule(name="a reduction of a broadcast", ops=(Max, Any), find=_reduced_spread),
-    RewriteRule(name="a reduction of one element", ops=(Max, Any), find=reduced_one),
+    RewriteRule(name="a broadcast before an operation", ops=BROADCASTING, find=_implicit_broadcast),
+    RewriteRule(name="a broadcast before a function", ops=_UNARY, find=_broadcast_after_function),
+    RewriteRule(name="a reduction of a broadcast", ops=(Max, Any), find=_reduced_broadcast),
+    RewriteRule(name="a reduction of one element", ops=(Max, Any), find=reduced_singletons),
 )

@@ -1,8 +1,8 @@
-"""What a rule of the table looks at, and what it finds.
+"""Pattern matching for rewrite rules: the matched node, its producers, and the replacement.
 
-A rule sees a node and, through its operands, the nodes that make them, as if these stood at the
-node's own point. It finds an operator to use instead, with accesses of older values, and may make
-new nodes for what stands in between.
+A rule sees a node and the producers of its operands, with their accesses composed so that they
+refer to the node's own point. It returns an operator and operands to replace the node with, and may
+create new intermediate nodes.
 """
 
 from __future__ import annotations
@@ -35,31 +35,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """What to use in place of a node: this operator on these accesses (a copy by default)."""
+    """The replacement of a node: an operator (a copy by default) and its operands."""
 
     edges: tuple[Edge, ...]
     op: Op = COPY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inner:
-    """The node that makes an operand, its operator and operands as seen from the reader.
+class Producer:
+    """The producer of an operand; ``op`` and ``edges`` are in terms of the consumer's point.
 
-    ``alone``: nobody else reads it. ``here``: it is read at the very point, from all its points.
+    ``alone``: it has no other consumer. ``aligned``: both have the same domain, and it is read at
+    the consumer's own point.
     """
 
     node: Node
     op: Op
     edges: tuple[Edge, ...]
     alone: bool
-    here: bool
+    aligned: bool
 
 
 @dataclass(slots=True)
 class Match:
-    """A node and what its operands are; ``uses`` counts the reads of each node.
+    """A node to which rules are applied; ``uses`` counts the reads of each node.
 
-    ``nodes`` are those of the graph; what a rule makes is put there and listed in ``made``.
+    ``nodes`` are those of the graph; nodes that a rule creates are added there and to
+    ``new_nodes``.
     """
 
     graph: Graph
@@ -67,7 +69,7 @@ class Match:
     node: Node
     space: Space
     uses: Mapping[str, int]
-    made: list[Node] = field(default_factory=list)
+    new_nodes: list[Node] = field(default_factory=list)
 
     @property
     def op(self) -> Op:
@@ -103,12 +105,12 @@ class Match:
         return tuple(self.nodes[e.source].types[e.out].dtype for e in self.node.inputs)
 
     def number(self, slot: int) -> Scalar | None:
-        """The number that an operand holds everywhere, if it is such a constant."""
+        """The value of an operand that is a constant, or an array filled with one."""
         op = self.nodes[self.node.inputs[slot].source].op
         return op.value if isinstance(op, Literal | Full) else None
 
     def same_as(self, edge: Edge) -> Rewrite | None:
-        """The node is what is read there, if that has the node's type, or is it broadcast."""
+        """Replace the node by a read, broadcast if needed; ``None`` if the dtype differs."""
         type_ = self.type_of(edge)
         if type_ == self.result:
             return Rewrite(edges=(edge,))
@@ -119,11 +121,11 @@ class Match:
         return Rewrite(edges=(edge,), op=BroadcastTo(shape=self.result.shape))
 
     def same(self, slot: int) -> Rewrite | None:
-        """The node is its operand, which may be broadcast."""
+        """Replace the node by an operand, broadcast if needed."""
         return self.same_as(self.node.inputs[slot])
 
     def constant(self, value: Scalar) -> Rewrite | None:
-        """The node is this number everywhere."""
+        """Replace the node by a constant."""
         type_ = self.result
         if not type_.shape:
             return Rewrite(edges=(), op=Literal(value=value, dtype=type_.dtype, weak=type_.weak))
@@ -133,17 +135,18 @@ class Match:
 
     def inner(
         self, slot: int, *kinds: type[Op], sliced: bool = False, alone: bool = False
-    ) -> Inner | None:
-        """The node that makes an operand if it is of these kinds, see ``behind``."""
+    ) -> Producer | None:
+        """The producer of an operand if its operator is of these kinds; see ``behind``."""
         return self.behind(self.node.inputs[slot], *kinds, sliced=sliced, alone=alone)
 
     def behind(
         self, edge: Edge, *kinds: type[Op], sliced: bool = False, alone: bool = False
-    ) -> Inner | None:
-        """The node that makes what is read if it is of these kinds, its operands seen from here.
+    ) -> Producer | None:
+        """The producer of a read if its operator is of these kinds.
 
-        Unless ``sliced`` only where it is read at points, so that axes are the inner node's. What
-        other nodes read at other points is left alone: its operands need not be kept as long.
+        Unless ``sliced`` only for reads of points, so that axes are those of the producer. A
+        producer with other consumers that is read at another point does not match: a rewrite would
+        extend the live ranges of its operands.
         """
         inner = self.nodes[edge.source]
         if not isinstance(inner.op, kinds) or inner.name == self.node.name:
@@ -151,18 +154,18 @@ class Match:
         if not sliced and any(isinstance(e, Slice) for e in edge.entries):
             return None
         single = self.uses[inner.name] == 1
-        here = edge.entries == identity(inner.domain)
-        if not single and (alone or not here):
+        own_point = edge.entries == identity(inner.domain)
+        if not single and (alone or not own_point):
             return None
-        found = self.seen(inner, edge)
-        if found is None:
+        substituted = self.as_read_by(inner, edge)
+        if substituted is None:
             return None
-        op, edges = found
-        whole = here and inner.domain == self.node.domain
-        return Inner(node=inner, op=op, edges=edges, alone=single, here=whole)
+        op, edges = substituted
+        aligned = own_point and inner.domain == self.node.domain
+        return Producer(node=inner, op=op, edges=edges, alone=single, aligned=aligned)
 
-    def seen(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
-        """A node's operator and operands, in terms of the point of who reads it by ``edge``."""
+    def as_read_by(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
+        """A node's operator and operands, in terms of the point of a consumer with ``edge``."""
         universe, dims = self.graph.universe, inner.domain.dims
         at = dict(zip(dims, edge.entries, strict=True))
         if any(universe.moves(e, at) for e in expressions(inner.op)):
@@ -177,9 +180,9 @@ class Match:
         return moved(inner.op, points), tuple(edges)
 
     def make(self, op: Op, *edges: Edge) -> Edge:
-        """A new node, at as many points as its operands vary with; the read of it.
+        """Create a node over the dimensions that its operands vary with; the read of it.
 
-        Raises ``OperandError`` where the operands do not fit.
+        Raises ``OperandError`` if the operator does not take these operands.
         """
         domain = self._domain(op, edges)
         types = op.infer(tuple(map(self.type_of, edges)), DomainFacts(self.space, domain))
@@ -195,37 +198,39 @@ class Match:
             spans=self.node.spans,
         )
         self.nodes[name] = node
-        self.made.append(node)
+        self.new_nodes.append(node)
         return Edge(source=name, entries=identity(domain))
 
     def literal(self, value: Scalar) -> Edge:
-        """A number of the node's dtype."""
+        """A literal of the node's dtype."""
         return self.make(Literal(value=value, dtype=self.result.dtype))
 
     def _domain(self, op: Op, edges: tuple[Edge, ...]) -> Domain:
-        here = self.node.domain
+        own = self.node.domain
         if not edges and not any(True for _ in expressions(op)):
             return Domain(())
         named = [n for e in edges for entry in e.entries for n in symbols(entry)]
         named += [n for e in edges for x in self.type_of(e).shape for n in symbols(x)]
         named += [n for e in expressions(op) for n in symbols(e)]
         dims = self.graph.universe.ordered(tuple(named))
-        if dims == here.dims or any(d not in here.dims for d in dims):
-            return here
-        fewer = self.space.project(here, dims)
-        outside = (self.space.outside(fewer, e.entries, self.nodes[e.source].domain) for e in edges)
-        return here if any(outside) else fewer
+        if dims == own.dims or any(d not in own.dims for d in dims):
+            return own
+        projected = self.space.project(own, dims)
+        outside = (
+            self.space.outside(projected, e.entries, self.nodes[e.source].domain) for e in edges
+        )
+        return own if any(outside) else projected
 
     def undo(self) -> None:
-        """Forget what was made."""
-        for node in self.made:
+        """Remove the nodes that were created."""
+        for node in self.new_nodes:
             del self.nodes[node.name]
-        self.made.clear()
+        self.new_nodes.clear()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteRule:
-    """One rule; ``find`` is asked for nodes of these operators.
+    """A rewrite rule; ``find`` is applied to nodes of these operators.
 
     ``exact``: results are the same to the last bit; else up to rounding.
     """
@@ -235,26 +240,26 @@ class RewriteRule:
     find: Callable[[Match], Rewrite | None]
     exact: bool = True
 
-    def attempt(self, view: Match) -> Rewrite | None:
-        """What it finds, if that has the type of the node."""
+    def attempt(self, match: Match) -> Rewrite | None:
+        """The replacement, if the rule matches and the replacement has the node's type."""
         try:
-            found = self.find(view)
-            if found is not None and self._fits(view, found):
-                return found
+            rewrite = self.find(match)
+            if rewrite is not None and self._fits(match, rewrite):
+                return rewrite
         except OperandError:
             pass
-        view.undo()
+        match.undo()
         return None
 
-    def _fits(self, view: Match, found: Rewrite) -> bool:
-        types = found.op.infer(tuple(map(view.type_of, found.edges)), view.facts)
+    def _fits(self, match: Match, rewrite: Rewrite) -> bool:
+        types = rewrite.op.infer(tuple(map(match.type_of, rewrite.edges)), match.facts)
         (type_,) = types[:1]
-        same = same_shape(type_.shape, view.result.shape, view.facts)
-        return type_.dtype is view.result.dtype and same
+        same = same_shape(type_.shape, match.result.shape, match.facts)
+        return type_.dtype is match.result.dtype and same
 
 
 def fresh(nodes: Mapping[str, Node], wish: str) -> str:
-    """A name that no node has."""
+    """A fresh name."""
     name, number = wish, 2
     while name in nodes:
         name, number = f"{wish}{number}", number + 1
@@ -262,24 +267,24 @@ def fresh(nodes: Mapping[str, Node], wish: str) -> str:
 
 
 def moved(op: T, at: Mapping[str, Expr]) -> T:
-    """An operator with expressions in the place of dimensions in its attributes."""
+    """An operator with expressions substituted for dimensions in its attributes."""
     changes = {}
     for name in members(op):
         value = getattr(op, name)
-        other = _moved(value, at)
+        other = _substituted(value, at)
         if other != value:
             changes[name] = other
     return replace(op, **changes) if changes else op  # type: ignore[type-var]
 
 
-def _moved(value: object, at: Mapping[str, Expr]) -> object:
+def _substituted(value: object, at: Mapping[str, Expr]) -> object:
     match value:
         case Expr():
             return substitute(value, at)
         case Slice(lo=lo, hi=hi, step=step):
             return Slice(substitute(lo, at), substitute(hi, at), step)
         case tuple():
-            return tuple(_moved(v, at) for v in value)
+            return tuple(_substituted(v, at) for v in value)
         case Op():
             return moved(value, at)
         case _:
@@ -287,10 +292,10 @@ def _moved(value: object, at: Mapping[str, Expr]) -> object:
 
 
 def fewer(a: Shape, b: Shape) -> bool:
-    """Whether a shape plainly has fewer elements: its extents are some of the other's."""
-    have, rest = [e for e in a if e != ONE], [e for e in b if e != ONE]
+    """Whether a shape has fewer elements: its extents are a proper subset of the other's."""
+    have, remaining = [e for e in a if e != ONE], [e for e in b if e != ONE]
     for e in have:
-        if e not in rest:
+        if e not in remaining:
             return False
-        rest.remove(e)
-    return bool(rest)
+        remaining.remove(e)
+    return bool(remaining)

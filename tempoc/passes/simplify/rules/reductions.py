@@ -1,4 +1,4 @@
-"""Rows about reductions: of reductions, of what is alike, of what is scaled."""
+"""Rules for reductions of reductions, of broadcast, scaled, padded and scattered operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.simplify.rules.contractions import read_at
-from tempoc.passes.simplify.rules.layout import reduced_one, unspread
+from tempoc.passes.simplify.rules.layout import reduced_singletons, without_broadcast
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, fewer, moved
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge, Node
@@ -31,7 +31,7 @@ def _reduced_twice(v: Match) -> Rewrite | None:
     if type(v.op) not in (*_ASSOCIATIVE, Mean):
         return None
     inner = v.inner(0, type(v.op), alone=True)
-    if inner is None or type(inner.op) is not type(v.op) or not inner.here:
+    if inner is None or type(inner.op) is not type(v.op) or not inner.aligned:
         return None
     assert isinstance(inner.op, Reduction)
     (edge,) = inner.edges
@@ -57,12 +57,12 @@ def _exactly_twice(v: Match) -> Rewrite | None:
     return _reduced_twice(v) if exact else None
 
 
-def _sum_of_alike(v: Match) -> Rewrite | None:
-    """The sum or mean over axes along which all elements are alike."""
+def _sum_of_broadcast(v: Match) -> Rewrite | None:
+    """A sum or mean over broadcast axes."""
     assert isinstance(v.op, Reduction)
     if type(v.op) not in (Sum, Mean):
         return None
-    small = unspread(v)
+    small = without_broadcast(v)
     if small is None:
         return None
     if isinstance(v.op, Mean):
@@ -73,31 +73,31 @@ def _sum_of_alike(v: Match) -> Rewrite | None:
     return Rewrite(edges=(number, v.make(v.op, small)), op=two.Multiply())
 
 
-def _sum_of_one(v: Match) -> Rewrite | None:
+def _sum_of_singletons(v: Match) -> Rewrite | None:
     if v.operand(0).dtype is not v.result.dtype:
         return None
-    return reduced_one(v)
+    return reduced_singletons(v)
 
 
 def _sum_of_scaled(v: Match) -> Rewrite | None:
-    """The sum or mean of what is multiplied with or divided by the same along the axes."""
+    """A sum or mean of a product or quotient with a factor that is constant along the axes."""
     assert isinstance(v.op, Reduction)
     if type(v.op) not in (Sum, Mean):
         return None
     inner = v.inner(0, two.Multiply, two.Divide, one.Negative, alone=True)
-    if inner is None or not inner.here:
+    if inner is None or not inner.aligned:
         return None
     if isinstance(inner.op, one.Negative):
         return Rewrite(edges=(v.make(v.op, *inner.edges),), op=inner.op)
     for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
-        if _is_free(v, inner.edges[k], inner.edges[1 - k]):
+        if _is_loop_invariant_factor(v, inner.edges[k], inner.edges[1 - k]):
             total = v.make(v.op, inner.edges[1 - k])
             return Rewrite(edges=(total, inner.edges[k]), op=inner.op)
     return None
 
 
-def _is_free(v: Match, scale: Edge, other: Edge) -> bool:
-    """Whether a factor is the same along all axes that are reduced, and the other one is whole."""
+def _is_loop_invariant_factor(v: Match, scale: Edge, other: Edge) -> bool:
+    """Whether a factor is constant along all reduced axes, and the other one is not broadcast."""
     assert isinstance(v.op, Reduction)
     ndim = v.operand(0).ndim
     axes = axes_of(v.op.axes, ndim)
@@ -110,8 +110,8 @@ def _is_free(v: Match, scale: Edge, other: Edge) -> bool:
     return own.ndim == 0 or max(axes) < ndim - own.ndim
 
 
-def _sum_of_placed(v: Match) -> Rewrite | None:
-    """The sum over steps of arrays each of which has one row, at the place of its step."""
+def _sum_of_padded_rows(v: Match) -> Rewrite | None:
+    """A sum over steps of padded rows, each at the position of its step."""
     assert isinstance(v.op, Reduction)
     (edge,) = v.node.inputs
     node = v.nodes[edge.source]
@@ -123,23 +123,23 @@ def _sum_of_placed(v: Match) -> Rewrite | None:
         return None
     (dim,) = ranging
     steps = at.pop(dim)
-    axis = _placed_by(node, dim)
+    axis = _step_axis(node, dim)
     if axis is None or any(e != Sym(d) for d, e in at.items()):
         return None
-    rows = _rows(v, node, axis, edge)
+    rows = _unpadded_rows(v, node, axis, edge)
     if rows is None:
         return None
     assert isinstance(steps, Slice)
     ndim = v.result.ndim
     order = tuple(k + 1 if k < axis else 0 if k == axis else k for k in range(ndim))
-    turned = rows if axis == 0 else v.make(Transpose(axes=order), rows)
+    transposed = rows if axis == 0 else v.make(Transpose(axes=order), rows)
     widths = list(node.op.widths)
     widths[axis] = (steps.lo, sub(v.result.shape[axis], steps.hi))
-    return Rewrite(edges=(turned,), op=Pad(widths=tuple(widths)))
+    return Rewrite(edges=(transposed,), op=Pad(widths=tuple(widths)))
 
 
-def _placed_by(node: Node, dim: str) -> int | None:
-    """The axis of a padded array along which its place is the step itself."""
+def _step_axis(node: Node, dim: str) -> int | None:
+    """The axis of a padded array along which the padding before it is the step itself."""
     assert isinstance(node.op, Pad)
     moving = [k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))]
     if len(moving) == 1 and node.op.widths[moving[0]][0] == Sym(dim):
@@ -147,8 +147,8 @@ def _placed_by(node: Node, dim: str) -> int | None:
     return None
 
 
-def _rows(v: Match, node: Node, axis: int, edge: Edge) -> Edge | None:
-    """What is padded, without the axis of its own, at the steps at which ``edge`` reads it."""
+def _unpadded_rows(v: Match, node: Node, axis: int, edge: Edge) -> Edge | None:
+    """The rows before padding, without their own axis, at the steps that ``edge`` reads."""
     (placed,) = node.inputs
     new = v.nodes[placed.source]
     if not isinstance(new.op, ExpandDims) or placed.entries != identity(new.domain):
@@ -164,7 +164,7 @@ def _rows(v: Match, node: Node, axis: int, edge: Edge) -> Edge | None:
 
 
 def _sum_of_scattered(v: Match) -> Rewrite | None:
-    """The sum over steps of what each adds up by position: all is added up together."""
+    """A sum over steps of scatter-adds: one scatter-add of the rows of all steps."""
     assert isinstance(v.op, Reduction)
     (edge,) = v.node.inputs
     node = v.nodes[edge.source]
@@ -172,8 +172,8 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
         return None
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
     ranging = tuple(d for d, e in at.items() if isinstance(e, Slice))
-    every = tuple(range(len(ranging)))
-    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != every:
+    leading = tuple(range(len(ranging)))
+    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != leading:
         return None
     x, positions = (read_at(v, edge, read) for read in node.inputs)
     if x is None or positions is None or x[1] != ranging or positions[1] != ranging:
@@ -182,8 +182,8 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
         return None
     rows, axis = x[0], axis_of(node.op.axis, node.types[0].ndim)
     if axis:
-        before, rest = [len(every) + k for k in range(axis)], v.type_of(rows).ndim
-        rows = v.make(Transpose(axes=(*before, *every, *range(len(every) + axis, rest))), rows)
+        before, rank = [len(leading) + k for k in range(axis)], v.type_of(rows).ndim
+        rows = v.make(Transpose(axes=(*before, *leading, *range(len(leading) + axis, rank))), rows)
     op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
     return Rewrite(edges=(rows, positions[0]), op=replace(op, axis=axis))
 
@@ -191,13 +191,15 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
 _FLOATING = (Sum, Mean)
 SUMS: tuple[RewriteRule, ...] = (
     RewriteRule(name="a reduction of a reduction", ops=_ASSOCIATIVE, find=_exactly_twice),
-    RewriteRule(name="a sum of rows in their places", ops=(Sum,), find=_sum_of_placed, exact=False),
+    RewriteRule(
+        name="a sum of rows in their places", ops=(Sum,), find=_sum_of_padded_rows, exact=False
+    ),
     RewriteRule(name="a sum of sums by position", ops=(Sum,), find=_sum_of_scattered, exact=False),
     RewriteRule(name="a sum of sums", ops=(Sum, Mean), find=wide(_reduced_twice), exact=False),
     RewriteRule(
-        name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_alike), exact=False
+        name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_broadcast), exact=False
     ),
-    RewriteRule(name="a sum of one number", ops=_FLOATING, find=_sum_of_one, exact=False),
+    RewriteRule(name="a sum of one number", ops=_FLOATING, find=_sum_of_singletons, exact=False),
     RewriteRule(
         name="sum(c * x) = c * sum(x)", ops=_FLOATING, find=wide(_sum_of_scaled), exact=False
     ),

@@ -1,4 +1,4 @@
-"""Rows about functions of numbers that hold up to rounding.
+"""Rules for elementwise functions that hold up to rounding.
 
 None of them makes a result infinite or NaN that was not, as long as no number is so great or so
 small that the product of a few leaves the range of the dtype. Some do the opposite: a logarithm
@@ -18,25 +18,25 @@ from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong
 from tempoc.ops.tensor import arithmetic as two
 from tempoc.ops.tensor import elementwise as one
 from tempoc.ops.tensor.source import Literal
-from tempoc.passes.simplify.rules.pattern import Inner, Match, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO
 
 WIDE = (DType.BF16, DType.F32, DType.F64)
-"""Dtypes whose range is never a concern."""
+"""Dtypes with a wide range of exponents."""
 
 Find = Callable[[Match], Rewrite | None]
 
 
 def wide(find: Find) -> Find:
-    """Ask only for nodes of a dtype with a wide range, all of whose operands have it."""
+    """Restrict a rule to nodes of a wide-range dtype, all of whose operands have it."""
 
-    def asked(v: Match) -> Rewrite | None:
+    def restricted(v: Match) -> Rewrite | None:
         dtype = v.result.dtype
         fits = dtype in WIDE and all(d is dtype for d in v.dtypes)
         return find(v) if fits else None
 
-    return asked
+    return restricted
 
 
 def _power(v: Match) -> Rewrite | None:
@@ -63,10 +63,12 @@ def _inverse_root(v: Match) -> Rewrite | None:
 
 def _sigmoid(v: Match) -> Rewrite | None:
     """``1 / (1 + exp(-x))``."""
-    below = v.inner(1, two.Add, alone=True) if v.number(0) == 1 else None
-    for edge, other in zip(below.edges, below.edges[::-1], strict=True) if below else ():
-        grown = v.behind(edge, one.Exp)
-        negated = v.behind(grown.edges[0], one.Negative) if grown else None
+    denominator = v.inner(1, two.Add, alone=True) if v.number(0) == 1 else None
+    for edge, other in (
+        zip(denominator.edges, denominator.edges[::-1], strict=True) if denominator else ()
+    ):
+        exponential = v.behind(edge, one.Exp)
+        negated = v.behind(exponential.edges[0], one.Negative) if exponential else None
         if negated is not None and constant(v, other) == 1:
             return Rewrite(edges=negated.edges, op=one.Sigmoid())
     return None
@@ -81,13 +83,13 @@ def _silu(v: Match) -> Rewrite | None:
 
 
 def constant(v: Match, edge: Edge) -> Scalar | None:
-    """The number that is read, if it is such a constant."""
+    """The value of a read that is a literal."""
     op = v.nodes[edge.source].op
     return op.value if isinstance(op, Literal) else None
 
 
-def _numbers_together(v: Match) -> Rewrite | None:
-    """Numbers that one value is multiplied with or divided by, one after the other."""
+def _constant_factors(v: Match) -> Rewrite | None:
+    """Multiplications with and divisions by constants in a row become one."""
     for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
         by = constant(v, v.node.inputs[1 - slot])
         inner = v.inner(slot, two.Multiply, two.Divide, alone=True)
@@ -106,19 +108,19 @@ def _numbers_together(v: Match) -> Rewrite | None:
     return None
 
 
-def _scaled(inner: Inner, k: int, first: Scalar, factor: float) -> float | None:
+def _scaled(inner: Producer, k: int, first: Scalar, factor: float) -> float | None:
     if isinstance(inner.op, two.Divide) and k == 1:
         inverse = _inverted(first)
-        return None if inverse is None else _ordinary(inverse * factor)
-    return _ordinary(first * factor)
+        return None if inverse is None else _within_range(inverse * factor)
+    return _within_range(first * factor)
 
 
 def _inverted(x: float) -> float | None:
     return None if x == 0 else 1 / x
 
 
-def _ordinary(x: float) -> float | None:
-    """The number if it is far from both ends of the range of ``f32``."""
+def _within_range(x: float) -> float | None:
+    """The number, if it is far from overflow and underflow in ``f32``."""
     return x if math.isfinite(x) and 1e-30 < abs(x) < 1e30 else None
 
 
@@ -136,12 +138,12 @@ def _negated_number(v: Match) -> Rewrite | None:
     return None
 
 
-def _scalars_together(v: Match) -> Rewrite | None:
-    """Scalars that an array is multiplied with one after the other are multiplied first."""
+def _scalar_factors(v: Match) -> Rewrite | None:
+    """Two scalar factors of an array are multiplied first."""
     for slot in (0, 1):
         outer = v.node.inputs[1 - slot]
         inner = v.inner(slot, two.Multiply, alone=True)
-        if inner is None or v.operand(1 - slot).shape or not v.result.shape or not inner.here:
+        if inner is None or v.operand(1 - slot).shape or not v.result.shape or not inner.aligned:
             continue
         for k in (0, 1):
             if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:
@@ -172,22 +174,22 @@ def _log_of_quotient(v: Match) -> Rewrite | None:
     if inner is None:
         return None
     for k in (0,) if isinstance(inner.op, two.Divide) else (0, 1):
-        grown = v.behind(inner.edges[k], one.Exp)
-        if grown is not None:
-            rest = v.make(one.Log(), inner.edges[1 - k])
+        exponential = v.behind(inner.edges[k], one.Exp)
+        if exponential is not None:
+            log = v.make(one.Log(), inner.edges[1 - k])
             op = two.Subtract() if isinstance(inner.op, two.Divide) else two.Add()
-            return Rewrite(edges=(grown.edges[0], rest), op=op)
+            return Rewrite(edges=(exponential.edges[0], log), op=op)
     return None
 
 
-_EXACT = (two.Add, two.Subtract, two.Multiply, two.Divide)
+_ELEMENTWISE = (two.Add, two.Subtract, two.Multiply, two.Divide)
 
 
 def _part_of_product(v: Match) -> Rewrite | None:
-    """A part of a product or a sum of arrays, where what broadcasts has one element to take."""
+    """A slice or element of an elementwise operation: of its operands, which may broadcast."""
     assert isinstance(v.op, SpatialIndex)
-    inner = v.inner(0, *_EXACT, alone=True)
-    if inner is None or not inner.here or (v.op.gathers and v.operand(1).shape):
+    inner = v.inner(0, *_ELEMENTWISE, alone=True)
+    if inner is None or not inner.aligned or (v.op.gathers and v.operand(1).shape):
         return None
     if all(isinstance(e, tuple) for e in v.op.entries):
         return None
@@ -196,7 +198,7 @@ def _part_of_product(v: Match) -> Rewrite | None:
 
 
 def _part_of(v: Match, edge: Edge, entries: tuple[IndexPart, ...]) -> Edge:
-    """The same part of an operand that broadcasts."""
+    """The same part of an operand, which may broadcast."""
     shape = v.type_of(edge).shape
     if not shape:
         return edge
@@ -211,10 +213,10 @@ def _part_of(v: Match, edge: Edge, entries: tuple[IndexPart, ...]) -> Edge:
 
 
 def _pick_of_product(v: Match) -> Rewrite | None:
-    """Elements picked along an axis of a product or a sum, where one operand has one there."""
+    """Elements taken along an axis of an elementwise operation: taken from its operands."""
     assert isinstance(v.op, TakeAlong)
-    inner = v.inner(0, *_EXACT, alone=True)
-    if inner is None or not inner.here or not fewer(v.result.shape, v.operand(0).shape):
+    inner = v.inner(0, *_ELEMENTWISE, alone=True)
+    if inner is None or not inner.aligned or not fewer(v.result.shape, v.operand(0).shape):
         return None
     ndim = v.result.ndim
     axis = axis_of(v.op.axis, ndim)
@@ -244,7 +246,7 @@ ROUNDED: tuple[RewriteRule, ...] = (
         name="x * sigmoid(x) = silu(x)", ops=(two.Multiply,), find=wide(_silu), exact=False
     ),
     RewriteRule(
-        name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_numbers_together), exact=False
+        name="(x * 2) * 3 = x * 6", ops=_PRODUCTS, find=wide(_constant_factors), exact=False
     ),
     RewriteRule(
         name="-(x * 2) = x * -2", ops=(one.Negative,), find=wide(_negated_number), exact=False
@@ -252,7 +254,7 @@ ROUNDED: tuple[RewriteRule, ...] = (
     RewriteRule(
         name="a * (b * x) = (a * b) * x for scalars a and b",
         ops=(two.Multiply,),
-        find=wide(_scalars_together),
+        find=wide(_scalar_factors),
         exact=False,
     ),
     RewriteRule(

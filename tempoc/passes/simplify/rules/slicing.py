@@ -1,4 +1,4 @@
-"""Rows about cutting and joining: what is taken of an array is taken of what it was made from."""
+"""Rules for slices, concatenations, stacks and padding: slice operands instead of results."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, conjuncti
 SliceParts = tuple[Expr, Expr, int]
 
 
-def _whole_index(v: Match) -> Rewrite | None:
-    """All of every axis."""
+def _full_index(v: Match) -> Rewrite | None:
+    """A slice of the full extent of every axis."""
     assert isinstance(v.op, SpatialIndex)
     pairs = zip(v.op.entries, v.operand(0).shape, strict=True)
-    return v.same(0) if all(_is_whole(v, e, n) for e, n in pairs) else None
+    return v.same(0) if all(_is_full_range(v, e, n) for e, n in pairs) else None
 
 
-def _is_whole(v: Match, part: IndexPart, extent: Expr) -> bool:
+def _is_full_range(v: Match, part: IndexPart, extent: Expr) -> bool:
     if not isinstance(part, tuple):
         return False
     return (part[0], part[2]) == (ZERO, 1) and same(part[1], extent, v.facts)
 
 
 def _index_twice(v: Match) -> Rewrite | None:
-    """A part of a part."""
+    """A slice of a slice."""
     assert isinstance(v.op, SpatialIndex)
     inner = v.inner(0, SpatialIndex)
     if inner is None:
@@ -59,7 +59,7 @@ def _of_range(part: SliceParts, taken: IndexPart) -> IndexPart:
 
 
 def _index_axis(v: Match) -> Rewrite | None:
-    """A part of what was transposed, got an axis, or was broadcast."""
+    """A slice of a transpose, of a new axis, or of a broadcast."""
     assert isinstance(v.op, SpatialIndex)
     inner = None if v.op.gathers else v.inner(0, Transpose, ExpandDims, BroadcastTo)
     if inner is None:
@@ -69,11 +69,11 @@ def _index_axis(v: Match) -> Rewrite | None:
         case Transpose():
             order = inner.op.order(v.operand(0).ndim)
             entries = [v.op.entries[order.index(k)] for k in range(len(order))]
-            kept = [k for k in order if isinstance(entries[k], tuple)]
+            remaining = [k for k in order if isinstance(entries[k], tuple)]
             part = SpatialIndex(entries=tuple(entries))
-            if kept == sorted(kept):
+            if remaining == sorted(remaining):
                 return Rewrite(edges=(edge,), op=part)
-            axes = tuple(sorted(kept).index(k) for k in kept)
+            axes = tuple(sorted(remaining).index(k) for k in remaining)
             return Rewrite(edges=(v.make(part, edge),), op=Transpose(axes=axes))
         case ExpandDims():
             axis = axis_of(inner.op.axis, v.operand(0).ndim)
@@ -82,11 +82,11 @@ def _index_axis(v: Match) -> Rewrite | None:
             left = (*v.op.entries[:axis], *v.op.entries[axis + 1 :])
             return Rewrite(edges=(edge,), op=SpatialIndex(entries=left))
     shape = v.type_of(edge).shape
-    return _index_spread(v, edge, len(v.op.entries) - len(shape))
+    return _index_broadcast(v, edge, len(v.op.entries) - len(shape))
 
 
-def _index_spread(v: Match, edge: Edge, extra: int) -> Rewrite:
-    """A part of what was broadcast: new axes and those of extent 1 are broadcast again."""
+def _index_broadcast(v: Match, edge: Edge, extra: int) -> Rewrite:
+    """A slice of a broadcast: slice the operand, then broadcast."""
     assert isinstance(v.op, SpatialIndex)
     entries: list[IndexPart] = []
     for extent, part in zip(v.type_of(edge).shape, v.op.entries[extra:], strict=True):
@@ -98,7 +98,7 @@ def _index_spread(v: Match, edge: Edge, extra: int) -> Rewrite:
 
 
 def _index_joined(v: Match) -> Rewrite | None:
-    """A part that lies in one of several tensors that were joined."""
+    """A slice within one operand of a concatenation or stack."""
     assert isinstance(v.op, SpatialIndex)
     inner = None if v.op.gathers else v.inner(0, Concat, Stack)
     if inner is None or any(v.type_of(e).dtype is not v.result.dtype for e in inner.edges):
@@ -117,7 +117,7 @@ def _index_joined(v: Match) -> Rewrite | None:
     start: Expr = ZERO
     for edge in inner.edges:
         stop = add(start, v.type_of(edge).shape[axis])
-        if _lies(v, part, start, stop):
+        if _lies_within(v, part, start, stop):
             moved: IndexPart = sub(part, start) if isinstance(part, Expr) else "tensor"
             if isinstance(part, tuple):
                 moved = (sub(part[0], start), *part[1:])
@@ -127,8 +127,8 @@ def _index_joined(v: Match) -> Rewrite | None:
     return None
 
 
-def _lies(v: Match, part: IndexPart, start: Expr, stop: Expr) -> bool:
-    """Whether what is taken of an axis lies in ``start:stop``."""
+def _lies_within(v: Match, part: IndexPart, start: Expr, stop: Expr) -> bool:
+    """Whether a slice of an axis lies in ``start:stop``."""
     if isinstance(part, Expr):
         inside = compare(">=", part, start), compare("<", part, stop)
     else:
@@ -142,9 +142,9 @@ _UNARY: tuple[type[Op], ...] = (one.Unary,)  # abstract, for isinstance alone
 
 
 def _index_earlier(v: Match) -> Rewrite | None:
-    """A part of a function of every element: of the part alone it is less work."""
+    """A slice of an elementwise function: apply it to the slice only."""
     inner = v.inner(0, *_UNARY, alone=True)
-    if inner is None or not inner.here or not _takes_less(v):
+    if inner is None or not inner.aligned or not _takes_less(v):
         return None
     part = v.make(v.op, *inner.edges, *v.node.inputs[1:])
     return Rewrite(edges=(part,), op=inner.op)
@@ -164,7 +164,7 @@ def _takes_less(v: Match) -> bool:
     return fewer(want, have)
 
 
-def _joined_one(v: Match) -> Rewrite | None:
+def _join_of_one(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Concat | Stack)
     if len(v.node.inputs) != 1:
         return None
@@ -173,14 +173,14 @@ def _joined_one(v: Match) -> Rewrite | None:
     return Rewrite(edges=v.node.inputs, op=ExpandDims(axis=v.op.axis))
 
 
-def _joined_twice(v: Match) -> Rewrite | None:
-    """What was joined along the same axis already."""
+def _nested_concat(v: Match) -> Rewrite | None:
+    """A concatenation of concatenations along the same axis."""
     assert isinstance(v.op, Concat)
     axis = axis_of(v.op.axis, v.result.ndim)
     edges: list[Edge] = []
     for slot, edge in enumerate(v.node.inputs):
         inner = v.inner(slot, Concat, alone=True)
-        if inner is None or not inner.here or v.operand(slot).dtype is not v.result.dtype:
+        if inner is None or not inner.aligned or v.operand(slot).dtype is not v.result.dtype:
             edges.append(edge)
             continue
         assert isinstance(inner.op, Concat)
@@ -191,14 +191,14 @@ def _joined_twice(v: Match) -> Rewrite | None:
     return Rewrite(edges=tuple(edges), op=v.op)
 
 
-def _joined_parts(v: Match) -> Rewrite | None:
-    """Neighbouring parts of one tensor, joined again."""
+def _adjacent_parts(v: Match) -> Rewrite | None:
+    """A concatenation of adjacent slices of one tensor."""
     assert isinstance(v.op, Concat)
     axis = axis_of(v.op.axis, v.result.ndim)
-    found: list[tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None] = []
+    parts: list[tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None] = []
     for slot in range(len(v.node.inputs)):
-        found.append(_part_of(v, slot, axis))
-    for k, (a, b) in enumerate(pairwise(found)):
+        parts.append(_part_of(v, slot, axis))
+    for k, (a, b) in enumerate(pairwise(parts)):
         if a is None or b is None or a[0] != b[0] or a[2] != b[2]:
             continue
         (start, count, step), (second, more, by) = a[1], b[1]
@@ -206,8 +206,8 @@ def _joined_parts(v: Match) -> Rewrite | None:
         if step == by == 1 and follows:
             part = (start, add(count, more), 1)
             op = SpatialIndex(entries=(*a[2][:axis], part, *a[2][axis + 1 :]))
-            whole = v.make(op, a[0])
-            edges = (*v.node.inputs[:k], whole, *v.node.inputs[k + 2 :])
+            joined = v.make(op, a[0])
+            edges = (*v.node.inputs[:k], joined, *v.node.inputs[k + 2 :])
             return Rewrite(edges=edges, op=v.op)
     return None
 
@@ -215,7 +215,7 @@ def _joined_parts(v: Match) -> Rewrite | None:
 def _part_of(
     v: Match, slot: int, axis: int
 ) -> tuple[Edge, SliceParts, tuple[IndexPart, ...]] | None:
-    """What is taken of what, if only ranges are taken, and along the axis which one."""
+    """The tensor, the range along ``axis`` and all other ranges of a slice without points."""
     inner = v.inner(slot, SpatialIndex, Split)
     if inner is None or v.operand(slot).dtype is not v.result.dtype:
         return None
@@ -240,7 +240,7 @@ def _part_of(
 
 
 def _stacked_points(v: Match) -> Rewrite | None:
-    """The elements of an axis, one by one, stacked along it again."""
+    """A stack of all elements of an axis, along that axis."""
     assert isinstance(v.op, Stack)
     axis = axis_of(v.op.axis, v.result.ndim)
     first: Edge | None = None
@@ -250,38 +250,42 @@ def _stacked_points(v: Match) -> Rewrite | None:
             return None
         first = first or inner.edges[0]
         entries, shape = inner.op.entries, v.type_of(inner.edges[0]).shape
-        rest = [n for n in range(len(entries)) if n != axis]
+        other_axes = [n for n in range(len(entries)) if n != axis]
         plain = inner.edges[0] == first and len(entries) == v.result.ndim
         if not plain or entries[axis] != Const(k):
             return None
-        if not all(_is_whole(v, entries[n], shape[n]) for n in rest):
+        if not all(_is_full_range(v, entries[n], shape[n]) for n in other_axes):
             return None
     assert first is not None
     exact = same_shape(v.type_of(first).shape, v.result.shape, v.facts)
     return v.same_as(first) if exact else None
 
 
-def _padded_nothing(v: Match) -> Rewrite | None:
+def _no_padding(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Pad)
     return v.same(0) if all(pair == (ZERO, ZERO) for pair in v.op.widths) else None
 
 
-def _padded_twice(v: Match) -> Rewrite | None:
+def _nested_padding(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Pad)
     inner = v.inner(0, Pad)
-    if inner is None or not isinstance(inner.op, Pad) or not _alike(inner.op.value, v.op.value):
+    if (
+        inner is None
+        or not isinstance(inner.op, Pad)
+        or not _is_same_number(inner.op.value, v.op.value)
+    ):
         return None
     pairs = zip(v.op.widths, inner.op.widths, strict=True)
     widths = tuple((add(a, c), add(b, d)) for (a, b), (c, d) in pairs)
     return Rewrite(edges=inner.edges, op=Pad(widths=widths, value=v.op.value))
 
 
-def _alike(a: Scalar, b: Scalar) -> bool:
-    """Whether two numbers are one, -0.0 not being 0.0."""
+def _is_same_number(a: Scalar, b: Scalar) -> bool:
+    """Whether two numbers are the same; -0.0 is not 0.0."""
     return repr(float(a)) == repr(float(b))
 
 
-def _flipped_twice(v: Match) -> Rewrite | None:
+def _nested_flip(v: Match) -> Rewrite | None:
     assert isinstance(v.op, Flip)
     inner = v.inner(0, Flip)
     if inner is None:
@@ -295,16 +299,16 @@ def _flipped_twice(v: Match) -> Rewrite | None:
 
 _PICKS: tuple[type[Op], ...] = (SpatialIndex, Take, TakeAlong)
 PARTS: tuple[RewriteRule, ...] = (
-    RewriteRule(name="a slice of everything", ops=(SpatialIndex,), find=_whole_index),
+    RewriteRule(name="a slice of everything", ops=(SpatialIndex,), find=_full_index),
     RewriteRule(name="a part of a part", ops=(SpatialIndex,), find=_index_twice),
     RewriteRule(name="a part after a change of axes", ops=(SpatialIndex,), find=_index_axis),
     RewriteRule(name="a part of what was joined", ops=(SpatialIndex,), find=_index_joined),
     RewriteRule(name="a part of a function", ops=_PICKS, find=_index_earlier),
-    RewriteRule(name="one tensor joined", ops=(Concat, Stack), find=_joined_one),
-    RewriteRule(name="joined tensors joined", ops=(Concat,), find=_joined_twice),
-    RewriteRule(name="neighbouring parts joined", ops=(Concat,), find=_joined_parts),
+    RewriteRule(name="one tensor joined", ops=(Concat, Stack), find=_join_of_one),
+    RewriteRule(name="joined tensors joined", ops=(Concat,), find=_nested_concat),
+    RewriteRule(name="neighbouring parts joined", ops=(Concat,), find=_adjacent_parts),
     RewriteRule(name="all parts stacked", ops=(Stack,), find=_stacked_points),
-    RewriteRule(name="no padding", ops=(Pad,), find=_padded_nothing),
-    RewriteRule(name="padding of padding", ops=(Pad,), find=_padded_twice),
-    RewriteRule(name="a flip of a flip", ops=(Flip,), find=_flipped_twice),
+    RewriteRule(name="no padding", ops=(Pad,), find=_no_padding),
+    RewriteRule(name="padding of padding", ops=(Pad,), find=_nested_padding),
+    RewriteRule(name="a flip of a flip", ops=(Flip,), find=_nested_flip),
 )

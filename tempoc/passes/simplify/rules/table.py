@@ -1,4 +1,4 @@
-"""The table of identities: each row has a name, the operators it looks at, what it finds.
+"""The table of rewrite rules: each has a name, the operators it applies to, and a function.
 
 A row is *exact* if it holds for every value of its dtype, to the last bit. The others hold up to
 rounding: the same value is computed by other operations, or in another order, and no ordinary
