@@ -1,8 +1,8 @@
-"""Where the files live that come with tempoc: the grammar and the standard library.
+"""The files that ship with tempoc: the grammars and the standard library.
 
-In a checkout they stand beside the package, where people look for them; a wheel carries them inside
-the package (`_grammar`, `_stdlib`). This module and `frontend/syntax/load_modules.py` read files;
-the rest of the front end works on strings.
+In a checkout they are in folders beside the package; a wheel has them inside the package
+(`_grammar`, `_stdlib`). Only this module and `frontend/syntax/load_modules.py` read files; the rest
+of the front end works on strings.
 """
 
 from functools import cache
@@ -25,13 +25,13 @@ def stdlib_folder() -> Path:
 
 @cache
 def grammar_text(name: str) -> str:
-    """The text of `grammar/NAME.lark`; `FileNotFoundError` if there is none."""
+    """The text of `grammar/NAME.lark`. Raises `FileNotFoundError`."""
     return (grammar_folder() / f"{name}.lark").read_text(encoding="utf-8")
 
 
 @cache
 def stdlib_names() -> tuple[str, ...]:
-    """The names that `import NAME` knows, sorted."""
+    """The names of the standard modules, sorted."""
     folder = stdlib_folder()
     return tuple(sorted(path.stem for path in folder.glob("*.rt"))) if folder.is_dir() else ()
 

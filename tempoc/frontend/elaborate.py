@@ -97,7 +97,7 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated
             round.report(problem)
     for problem in unresolved.in_equations(scope, modules.main.tree.items):
         round.report(problem)
-    program.errors.extend(round.errors.found)
+    program.errors.extend(round.errors.diagnostics)
     space = round.space
     drafts = place(round, results)
     number_turns(drafts)

@@ -173,7 +173,7 @@ def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> 
 
 def _report_unknown(round: Round) -> None:
     """A tensor whose type stays unknown without a mistake of which it could be told."""
-    if round.errors.found:
+    if round.errors.diagnostics:
         return
     for key, cell in round.cells.items():
         known = round.table.get(key)
@@ -349,13 +349,13 @@ def _report_guesses(round: Round, seeded: Mapping[TensorKey, None]) -> None:
         guessed = key in seeded
         if guessed or _only_numbers(cell):
             spans = [p.equation.span for p in cell.plan.placements]
-            for k, d in enumerate(round.errors.found):
+            for k, d in enumerate(round.errors.diagnostics):
                 place = d.primary.span if d.primary else None
                 inside = place is not None and any(
                     s.source == place.source and s.start <= place.start < s.end for s in spans
                 )
                 if inside and d.code == type_errors.OPERANDS:
-                    round.errors.found[k] = _explained(cell, d, guessed)
+                    round.errors.diagnostics[k] = _explained(cell, d, guessed)
 
 
 def _only_numbers(cell: IndexedTensor) -> bool:

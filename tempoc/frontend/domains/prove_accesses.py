@@ -283,9 +283,9 @@ def _forget_covering(round: Round, draft: Draft, found: OutsideRead, errors: Col
     later = None if place is None else _covering(round, *place, found)
     if later is not None:
         unused = domain_errors.UNREACHABLE
-        errors.found[:] = [
+        errors.diagnostics[:] = [
             d
-            for d in errors.found
+            for d in errors.diagnostics
             if not (d.code == unused and d.primary and d.primary.span == later.equation.span)
         ]
 

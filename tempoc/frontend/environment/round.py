@@ -157,7 +157,7 @@ class Round:
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
         """Remember an error; at one place of the source one error with a code is enough."""
         place = diagnostic.primary.span if diagnostic.primary else None
-        for other in self.errors.found:
+        for other in self.errors.diagnostics:
             same_place = place is not None and other.primary and other.primary.span == place
             if same_place and other.code == diagnostic.code:
                 return

@@ -172,7 +172,7 @@ class _Loader:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
             tree, errors = _standard(source) if key.startswith("std:") else parse_around(source)
-            self.errors.extend(errors.found)
+            self.errors.extend(errors.diagnostics)
             if not tolerant:
                 errors.raise_errors()
         except DiagnosticError as error:

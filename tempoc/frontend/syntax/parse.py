@@ -57,7 +57,9 @@ def parse_around(source: Source) -> tuple[ast.Module, Collector]:
     if module is None:
         errors.raise_errors()
     assert module is not None
-    rescued = module if not errors.has_errors else rescue(module, errors.found, reading.broken)
+    rescued = (
+        module if not errors.has_errors else rescue(module, errors.diagnostics, reading.broken)
+    )
     if rescued is None:
         errors.raise_errors()
     assert rescued is not None
@@ -110,7 +112,7 @@ class _Reading:
         while self.tokens[end].type != "END" or depth > 0:
             depth += {"LBLOCK": 1, "RBLOCK": -1}.get(self.tokens[end].type, 0)
             end += 1
-        self.machine.back(self.mark)
+        self.machine.restore(self.mark)
         start = self.tokens[self.marked].start_pos
         self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
         self.broken.append(start or 0)
