@@ -112,20 +112,20 @@ def render(document: Doc, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _fits(room: int, body: Doc, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
+def _fits(columns: int, body: Doc, enclosing: Sequence[tuple[int, bool, Doc]]) -> bool:
     """Whether `body` laid out flat fits, up to the first line break that may follow it."""
     worklist: list[tuple[bool, Doc]] = [(True, body)]
-    after = len(rest)
-    while room >= 0:
+    after = len(enclosing)
+    while columns >= 0:
         if not worklist:
             if after == 0:
                 return True
             after -= 1
-            worklist.append((rest[after][1], rest[after][2]))
+            worklist.append((enclosing[after][1], enclosing[after][2]))
         flat, doc = worklist.pop()
         match doc:
             case str():
-                room -= len(doc)
+                columns -= len(doc)
             case DocConcat(parts):
                 worklist += [(flat, part) for part in reversed(parts)]
             case DocNest(inner, _) | DocGroup(inner):
@@ -134,6 +134,6 @@ def _fits(room: int, body: Doc, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
                 worklist.append((flat, otherwise if flat else broken))
             case DocLine(blank, hard):
                 if hard or not flat:
-                    return not (hard and flat and after == len(rest))
-                room -= len(blank)
+                    return not (hard and flat and after == len(enclosing))
+                columns -= len(blank)
     return False

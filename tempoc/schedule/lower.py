@@ -30,11 +30,11 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DimScan:
-    """A loop variable `c` scans a dimension: `dim = sign * c + rest`."""
+    """A loop variable `c` scans a dimension: `dim = sign * c + offset`."""
 
     dim: str
     sign: int
-    rest: Expr
+    offset: Expr
 
 
 def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> ScheduleTree:
@@ -112,22 +112,24 @@ class _Lowering:
         low, high = substitute(nest.lower, env), substitute(nest.upper, env)
         scan = self.scan(nest, env, low, high)
         var = _fresh(scan.dim, taken)
-        inverse = mul(Sym(var) - scan.rest, Sym("") * 0 + scan.sign)
+        inverse = mul(Sym(var) - scan.offset, Sym("") * 0 + scan.sign)
         inner = {**env, **binding(nest.var, inverse)}
         body = self.tree(nest.body, inner, (*taken, var))
-        first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.rest for e in (low, high))
+        first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.offset for e in (low, high))
         return loop(var, first, end, nest.step * scan.sign, body)
 
     def scan(self, nest: NestLoop, env: Mapping[str, Expr], low: Expr, high: Expr) -> _DimScan:
         """The change of the loop variable; the new one must never be negative."""
         candidates = list(self.scans(nest, env))
         for scan in candidates:
-            gaps = (sub(scan.rest, other.rest) for other in candidates if other.sign == scan.sign)
+            gaps = (
+                sub(scan.offset, other.offset) for other in candidates if other.sign == scan.sign
+            )
             if all(self.natural(gap) for gap in gaps):
-                start = low + scan.rest if scan.sign > 0 else scan.rest - high + 1
+                start = low + scan.offset if scan.sign > 0 else scan.offset - high + 1
                 if self.natural(start):
                     return scan
-        return _DimScan(dim=candidates[0].dim if candidates else "i", sign=1, rest=low * -1)
+        return _DimScan(dim=candidates[0].dim if candidates else "i", sign=1, offset=low * -1)
 
     def scans(self, nest: NestLoop, env: Mapping[str, Expr]) -> Iterator[_DimScan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
@@ -142,7 +144,7 @@ class _Lowering:
             for sign in (1, -1):
                 offset = sub(point, c * sign)
                 if not any(n[-1] in "+-" for n in symbols(offset)):
-                    scan = _DimScan(dim=dim, sign=sign, rest=offset)
+                    scan = _DimScan(dim=dim, sign=sign, offset=offset)
                     if sign > 0:
                         yield scan
                     else:

@@ -92,12 +92,12 @@ def _depth(line: str) -> int:
     return (len(line) - len(line.lstrip())) // len(INDENT)
 
 
-def _loop(found: re.Match[str], body: ScheduleTree) -> TreeLoop:
-    low, high, step = parse_expr(found[3]), parse_expr(found[4]), int(found[5] or 1)
-    place = next(p for p, shown in _PLACES.items() if shown == (found[6] or ""))
-    if found[2]:
+def _loop(line: re.Match[str], body: ScheduleTree) -> TreeLoop:
+    low, high, step = parse_expr(line[3]), parse_expr(line[4]), int(line[5] or 1)
+    place = next(p for p, shown in _PLACES.items() if shown == (line[6] or ""))
+    if line[2]:
         low, high, step = high - 1, low - 1, -step
-    return TreeLoop(var=found[1], lower=low, upper=high, step=step, body=body, place=place)
+    return TreeLoop(var=line[1], lower=low, upper=high, step=step, body=body, place=place)
 
 
 def _split(text: str) -> Iterator[str]:

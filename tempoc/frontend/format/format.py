@@ -92,19 +92,19 @@ class _SourceWriter:
         end: int,
     ) -> list[_Piece]:
         """Comments, documentation and statements in source order."""
-        found = [_Piece(s.span.start, s.span.end, s) for s in statements]
+        pieces = [_Piece(s.span.start, s.span.end, s) for s in statements]
         if doc is not None:
             token = next((t for t in self.docs if (t.start_pos or 0) >= start), None)
             at = start if token is None else token.start_pos or 0
-            found.insert(0, _Piece(at, at + len(doc) + 6, doc))
-        inside = [(piece.start, piece.end) for piece in found]
+            pieces.insert(0, _Piece(at, at + len(doc) + 6, doc))
+        inside = [(piece.start, piece.end) for piece in pieces]
         first, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         for comment in self.comments[first:stop]:
             at = comment.start_pos or 0
             around = bisect_right(inside, (at, at)) - 1
             if around < 0 or at >= inside[around][1]:
-                found.append(_Piece(at, at + len(comment), comment))
-        return sorted(found, key=lambda piece: piece.start)
+                pieces.append(_Piece(at, at + len(comment), comment))
+        return sorted(pieces, key=lambda piece: piece.start)
 
     def piece(self, piece: _Piece, indent: str) -> list[str]:
         """The lines of one piece."""
@@ -148,8 +148,8 @@ class _SourceWriter:
             end += 1
         margin = self.source.position(start)[1] - 1
         first, *others = self.source.text[start:end].split("\n")
-        kept = [line[min(margin, len(line) - len(line.lstrip())) :] for line in others]
-        return [(indent + line).rstrip() for line in (first, *kept)]
+        dedented = [line[min(margin, len(line) - len(line.lstrip())) :] for line in others]
+        return [(indent + line).rstrip() for line in (first, *dedented)]
 
     def line(self, offset: int) -> int:
         """The line of an offset."""

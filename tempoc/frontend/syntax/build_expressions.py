@@ -216,14 +216,14 @@ class ExpressionActions:
 
     def slice(self, c: list[Any]) -> ast.SliceExpr:
         """`lo:hi:step`."""
-        found: list[Any] = [None, None, None]
+        parts: list[Any] = [None, None, None]
         at = 0
         for child in c:
             if isinstance(child, Token):
                 at += 1
             else:
-                found[at] = child
-        return ast.SliceExpr(span=self.span(c), lo=found[0], hi=found[1], step=found[2])
+                parts[at] = child
+        return ast.SliceExpr(span=self.span(c), lo=parts[0], hi=parts[1], step=parts[2])
 
     def data_point(self, c: list[Any]) -> ast.DataPoint:
         """`j in lo:hi`."""

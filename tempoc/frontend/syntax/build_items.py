@@ -201,8 +201,8 @@ class ItemActions(ExpressionActions):
         for statement in body:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
-        kept = tuple(s for s in body if isinstance(s, ast.Equation | ast.ForLoop))
-        return ast.ForLoop(span=self.span(c), name=self.ident(c[1]), over=c[3], body=kept)
+        statements = tuple(s for s in body if isinstance(s, ast.Equation | ast.ForLoop))
+        return ast.ForLoop(span=self.span(c), name=self.ident(c[1]), over=c[3], body=statements)
 
     def return_values(self, c: list[Any]) -> ast.Return:
         """`return a, b`."""
@@ -218,15 +218,19 @@ class ItemActions(ExpressionActions):
     def block_def(self, c: list[Any]) -> ast.Def:
         """`def f(x) { ... }`."""
         name, body = self.ident(c[1]), c[7].items
-        whole = not any(isinstance(s, Broken) for s in body)
+        check_return = not any(isinstance(s, Broken) for s in body)
         for statement in body[:-1]:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
-                whole = False
-        if whole and not (body and isinstance(body[-1], ast.Return)):
+                check_return = False
+        if check_return and not (body and isinstance(body[-1], ast.Return)):
             self.errors.add(syntax_errors.missing_return(name.span, name.name))
         return ast.Def(
-            span=self.span(c), name=name, params=c[3].items, doc=_doc(c[6]), body=_kept(body)
+            span=self.span(c),
+            name=name,
+            params=c[3].items,
+            doc=_doc(c[6]),
+            body=_without_broken(body),
         )
 
     # Equations
@@ -269,7 +273,7 @@ def _dims(c: list[Any]) -> tuple[ast.Ident, ...]:
     return next((part.items for part in c if isinstance(part, ListPart)), ())
 
 
-def _kept(body: tuple[Any, ...]) -> tuple[ast.BodyStatement, ...]:
+def _without_broken(body: tuple[Any, ...]) -> tuple[ast.BodyStatement, ...]:
     return tuple(s for s in body if not isinstance(s, Broken))
 
 

@@ -35,8 +35,8 @@ def _error(
 
 def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
-    wanted = f", expected {expected}" if expected else ""
-    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{wanted}")
+    suffix = f", expected {expected}" if expected else ""
+    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{suffix}")
 
 
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:

@@ -19,7 +19,7 @@ from tempoc.frontend.syntax import errors as syntax_errors
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-GOES_ON_AFTER = frozenset(
+CONTINUED_AFTER = frozenset(
     (
         "+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<=", ">=", "<", ">",
         "and", "or", "not", "if", "else", ",", "=", "->",
@@ -27,7 +27,7 @@ GOES_ON_AFTER = frozenset(
 )  # fmt: skip
 """After these a line break means nothing."""
 
-GOES_ON_WITH = frozenset(("->", "when", "from", "over"))
+CONTINUED_BY = frozenset(("->", "when", "from", "over"))
 """Before a line that starts with these, neither."""
 
 TOP_LEVEL = frozenset(
@@ -199,10 +199,10 @@ class _Layout:
                 self.unclosed(following)
                 self.end_statement(token)
             return
-        dangling = self.previous in GOES_ON_AFTER and following not in TOP_LEVEL
+        dangling = self.previous in CONTINUED_AFTER and following not in TOP_LEVEL
         if dangling and statement.assigned and _is_equation(line):
             dangling = False
-        if dangling or following in GOES_ON_WITH:
+        if dangling or following in CONTINUED_BY:
             return
         self.end_statement(token)
 
@@ -229,7 +229,7 @@ class _Layout:
         return outer is not None and self.column(token) <= self.column(outer.first)
 
 
-def arrange(source: Source, tokens: Iterable[Token], errors: Collector) -> list[Token]:
+def layout_tokens(source: Source, tokens: Iterable[Token], errors: Collector) -> list[Token]:
     """The tokens for the parser; what is wrong with brackets, strings, characters is told."""
     state = _Layout(source, errors)
     significant = [token for token in tokens if token.type != "COMMENT"]
@@ -265,12 +265,12 @@ def _take(state: _Layout, token: Token) -> None:
             statement.header, statement.assigned = False, True
         repeated = state.previous is not None and state.previous.type == token.type
         state.emit(token)
-        complaint = None if repeated and token.type == "STRAY" else _complaint(state, token)
-        if complaint is not None:
-            state.refuse(complaint)
+        diagnostic = None if repeated and token.type == "STRAY" else _token_error(state, token)
+        if diagnostic is not None:
+            state.refuse(diagnostic)
 
 
-def _complaint(state: _Layout, token: Token) -> Diagnostic | None:
+def _token_error(state: _Layout, token: Token) -> Diagnostic | None:
     """What is wrong with a token whatever stands around it."""
     span = state.span(token)
     match token.type:

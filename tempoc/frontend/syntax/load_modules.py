@@ -19,7 +19,7 @@ from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.base.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
-from tempoc.frontend.syntax.parse import parse_around
+from tempoc.frontend.syntax.parse import parse_with_recovery
 
 STANDARD_INPUT = "-"
 PRELUDE = "prelude"
@@ -90,18 +90,18 @@ def load_source(
         modules=MappingProxyType(loader.done),
         prelude=prelude,
         errors=loader.errors.ordered(),
-        beside=() if folder is None else _beside(folder, loader.done),
+        beside=() if folder is None else _extern_folders(folder, loader.done),
     )
 
 
-def _beside(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
+def _extern_folders(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
     """The folder of the main file, then those of other files that declare Python functions."""
-    found = {str(folder): None}
+    folders = {str(folder): None}
     for module in modules.values():
         own = not module.key.startswith("std:")
         if own and any(isinstance(item, ast.ExternDecl) for item in module.tree.items):
-            found[os.path.normpath(folder / Path(module.key).parent)] = None
-    return tuple(found)
+            folders[os.path.normpath(folder / Path(module.key).parent)] = None
+    return tuple(folders)
 
 
 def read_program(path: str) -> tuple[Source, Path]:
@@ -171,7 +171,9 @@ class _Loader:
     ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            tree, errors = _standard(source) if key.startswith("std:") else parse_around(source)
+            tree, errors = (
+                _standard(source) if key.startswith("std:") else parse_with_recovery(source)
+            )
             self.errors.extend(errors.diagnostics)
             if not tolerant:
                 errors.raise_errors()
@@ -184,9 +186,9 @@ class _Loader:
         for item in tree.items:
             if isinstance(item, ast.ImportDecl):
                 for part in item.items:
-                    found = self.load_import(part, folder)
-                    if found is not None:
-                        imports[part.alias.name] = found
+                    imported = self.load_import(part, folder)
+                    if imported is not None:
+                        imports[part.alias.name] = imported
         del self.open[key]
         module = LoadedModule(key=key, source=source, tree=tree, imports=MappingProxyType(imports))
         self.done[key] = module
@@ -203,7 +205,7 @@ class _Loader:
             return None
         shown = path if folder is None else folder / path
         key = os.path.relpath(shown.resolve(), self.root) if self.root else str(shown)
-        return self.file(Path(key).as_posix(), _nice(shown), item)
+        return self.file(Path(key).as_posix(), _short_path(shown), item)
 
     def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
         """The key of a standard module."""
@@ -230,8 +232,8 @@ class _Loader:
             self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
             return None
         try:
-            kept = self.texts.get(key)
-            source = kept or read_source(path, None if item is None else item.span)
+            given = self.texts.get(key)
+            source = given or read_source(path, None if item is None else item.span)
         except DiagnosticError as error:
             self.errors.extend(error.diagnostics)
             self.failed[key] = None
@@ -243,10 +245,10 @@ class _Loader:
 
 
 # The standard modules are the same for all programs of a process.
-_standard = functools.cache(parse_around)
+_standard = functools.cache(parse_with_recovery)
 
 
-def _nice(path: Path) -> str:
+def _short_path(path: Path) -> str:
     """A path as short as it can be shown from the working directory."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)

@@ -26,7 +26,7 @@ _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def rescue(
+def drop_faulty_statements(
     tree: ast.Module, errors: Sequence[Diagnostic], broken: Sequence[int]
 ) -> ast.Module | None:
     """The tree without what is at fault; None if more than single statements is.
@@ -35,25 +35,25 @@ def rescue(
     """
     faulty: list[ast.Item] = []
     for error in errors:
-        found = _at_fault(tree, error, broken)
-        if found is None:
+        faults = _at_fault(tree, error, broken)
+        if faults is None:
             return None
-        faulty += found
+        faulty += faults
     lost: dict[str, None] = dict.fromkeys(n for item in faulty for n in _names(item))
     for start in broken:
-        names = _missing(tree, start, broken)
+        names = _lost_names(tree, start, broken)
         if names is None:
             return None
         lost |= dict.fromkeys(names)
-    kept = [item for item in tree.items if not any(item is f for f in faulty)]
+    remaining = [item for item in tree.items if not any(item is f for f in faulty)]
     while True:
-        spoiled = [item for item in kept if any(n in lost for n in _names(item))]
+        spoiled = [item for item in remaining if any(n in lost for n in _names(item))]
         if not spoiled:
             break
         lost |= dict.fromkeys(n for item in spoiled for n in _names(item))
-        kept = [item for item in kept if not any(item is s for s in spoiled)]
-    declared = [n for item in kept for n in _declared(item)]
-    return replace(tree, items=tuple(kept), lost=tuple(n for n in lost if n not in declared))
+        remaining = [item for item in remaining if not any(item is s for s in spoiled)]
+    declared = [n for item in remaining for n in _declared(item)]
+    return replace(tree, items=tuple(remaining), lost=tuple(n for n in lost if n not in declared))
 
 
 def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> list[ast.Item] | None:
@@ -66,13 +66,13 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
         if item.span.start <= place < item.span.end:
             if isinstance(item, ast.Def) and any(item.span.start < b for b in before):
                 return [item]
-            whole = isinstance(item, WHOLE)
-            return [item] if whole and error.code in SMALL else None
+            droppable = isinstance(item, WHOLE)
+            return [item] if droppable and error.code in SMALL else None
     starts = [item.span.start for item in tree.items if item.span.start <= place]
     return [] if before and max(before) > max(starts, default=-1) else None
 
 
-def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
+def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
     """The names that a broken statement, and what it swallowed, would define; None if unclear."""
     for item in tree.items:
         if item.span.start < start < item.span.end:

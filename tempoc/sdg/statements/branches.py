@@ -65,7 +65,7 @@ def asked(graph: Graph, cond: str, slot: int) -> BranchCondition:
 
 
 def _use_conditions(
-    graph: Graph, name: str, use: OperandUse, found: Mapping[str, tuple[BranchCondition, ...]]
+    graph: Graph, name: str, use: OperandUse, conditions: Mapping[str, tuple[BranchCondition, ...]]
 ) -> tuple[BranchCondition, ...]:
     """The conditions under which one use needs a node."""
     reader, node = graph.nodes[use.reader], graph.nodes[name]
@@ -73,7 +73,7 @@ def _use_conditions(
         return ()
     if not is_identity(reader.inputs[use.slot], graph):
         return ()
-    around = found.get(use.reader, ())
+    around = conditions.get(use.reader, ())
     if isinstance(reader.op, Cond) and use.slot:
         need = asked(graph, use.reader, use.slot)
         return around if need in around else (*around, need)
@@ -126,12 +126,12 @@ def _first_branch(
     return None
 
 
-def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, BranchSide]) -> str | None:
+def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSide]) -> str | None:
     """A node that would be computed after one of its consumers."""
     served: dict[BranchSide, list[str]] = {}
     for name in members:
-        if name in found:
-            served.setdefault(found[name], []).append(name)
+        if name in sides:
+            served.setdefault(sides[name], []).append(name)
 
     def run(names: Iterable[str]) -> Iterator[str]:
         for name in names:
@@ -140,9 +140,9 @@ def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, BranchSi
             yield name
 
     done: set[str] = set()
-    for name in run(m for m in members if m not in found):
+    for name in run(m for m in members if m not in sides):
         for edge in graph.nodes[name].inputs:
-            if edge.source in found and edge.source not in done and is_identity(edge, graph):
+            if edge.source in sides and edge.source not in done and is_identity(edge, graph):
                 return edge.source
         done.add(name)
     return None

@@ -286,9 +286,9 @@ class _GraphChecker:
             self.require(len(domains) == 1, f"group {group.name}", "has members of other domains")
 
 
-def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:
+def _fits(inferred: TensorType, declared: TensorType, facts: DomainFacts) -> bool:
     return (
-        found.dtype == declared.dtype
-        and len(found.shape) == len(declared.shape)
-        and all(facts.equal(a, b) for a, b in zip(found.shape, declared.shape, strict=True))
+        inferred.dtype == declared.dtype
+        and len(inferred.shape) == len(declared.shape)
+        and all(facts.equal(a, b) for a, b in zip(inferred.shape, declared.shape, strict=True))
     )
