@@ -1,9 +1,8 @@
-"""The canonical text of a program: one statement a line, comments and groups kept.
+"""The canonical text of a program: one statement per line, comments and groups preserved.
 
-`parse(format_module(m)) == m`, and formatting twice changes nothing. At most one blank line
-stays between two statements; comments at the ends of neighbouring lines are aligned. A statement
-with comments inside keeps its own line breaks, because nobody but its author knows what they
-belong to.
+`parse(format_module(m)) == m`, and formatting is idempotent. At most one blank line is preserved
+between two statements; trailing comments of adjacent lines are aligned. A statement with comments
+inside keeps its line breaks, because only its author knows what the comments refer to.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +39,7 @@ def format_module(module: ast.Module, source: Source | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Something with lines of its own: a comment, a documentation string, a statement."""
+    """A unit printed on its own lines: a comment, a documentation string, a statement."""
 
     start: int
     end: int
@@ -139,7 +138,7 @@ class _SourceWriter:
     def plain(
         self, node: ast.Item | ast.BodyStatement, start: int, end: int, indent: str
     ) -> list[str]:
-        """A statement set anew, or as it is (but for its margin) if comments stand inside."""
+        """A statement formatted, or only reindented if it has comments inside."""
         inside = bisect_left(self.starts, end) > bisect_left(self.starts, start)
         if not inside:
             text = render(item_doc(node), WIDTH - len(indent))

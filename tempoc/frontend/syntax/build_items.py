@@ -1,4 +1,4 @@
-"""What the parser makes of the rules of `grammar/rt.lark`: statements, declarations, modules."""
+"""The semantic actions of `grammar/rt.lark`: build statements, declarations, modules."""
 
 import re
 from typing import Any
@@ -18,13 +18,13 @@ _KINDS = ("jax", "host")
 
 
 class Broken(ast.SyntaxNode):
-    """The place of a statement that has been refused already."""
+    """A placeholder of a statement whose error has been reported."""
 
     __slots__ = ()
 
 
 class ItemActions(ExpressionActions):
-    """Builds everything else; see `ExpressionActions`."""
+    """Builds statements, declarations and modules; see `ExpressionActions`."""
 
     # The file
 
@@ -42,7 +42,7 @@ class ItemActions(ExpressionActions):
         return self.part(c)
 
     def broken(self, c: list[Any]) -> Broken:
-        """A statement that has been refused already."""
+        """A statement whose error has been reported."""
         return Broken(span=self.span(c))
 
     # Declarations

@@ -1,7 +1,6 @@
-"""What the front end says about text that is not a program: codes RT001 to RT019.
+"""Diagnostics of syntax errors, RT001 to RT019, one function per error.
 
-One function per mistake. Nothing here decides anything; `layout`, `parse`, the actions and
-`modules` call it.
+Only wording: `layout`, `parse`, the semantic actions and `load_modules` detect the errors.
 """
 
 import re

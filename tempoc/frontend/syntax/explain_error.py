@@ -1,4 +1,4 @@
-"""What to say about a token that does not fit: by sample, else by what is around it."""
+"""Explains syntax errors: by a matching sample, otherwise by the surrounding tokens."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -37,9 +37,9 @@ def explain(
     rest: Sequence[Token],
     accepted: Sequence[str],
 ) -> Diagnostic:
-    """The diagnostic for the first token of `rest`, which follows `before` in its statement.
+    """The diagnostic for the first token of `rest`, which is unexpected after `before`.
 
-    `accepted` are the token types that would have fitted.
+    `before` are the preceding tokens of the statement, `accepted` the acceptable token types.
     """
     token = rest[0]
     previous = before[-1] if before else None
@@ -86,7 +86,7 @@ def explain(
 def _misplaced(
     token: Token, span: Span, rest: Sequence[Token], accepted: Sequence[str], *, inside: bool
 ) -> Diagnostic | None:
-    """Words that stand where they never may: documentation, declarations, keywords as names."""
+    """Errors of misplaced tokens: documentation, declarations, keywords as names."""
     if token.type == "LONG_STRING":
         return syntax_errors.misplaced_doc(span)
     if not token.isidentifier() or token.type in ("NAME", "END"):
@@ -114,7 +114,7 @@ def _misplaced(
 
 
 def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
-    """Mistakes behind a whole expression, which look alike to the machine in all statements."""
+    """Errors after a complete expression, where the LALR state is the same in all statements."""
     if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
         return None
     first, value = str(before[0]), str(before[1])
@@ -137,7 +137,7 @@ def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnos
 
 @cache
 def _samples(language: Grammar) -> dict[tuple[int, str], Sample]:
-    """Where each sample stops: its state with its token, and with "" for any token."""
+    """The samples by LALR state and unexpected token type ("" for any token)."""
     samples: dict[tuple[int, str], Sample] = {}
     for sample in SAMPLES:
         for text in sample.texts:
@@ -149,7 +149,7 @@ def _samples(language: Grammar) -> dict[tuple[int, str], Sample]:
 
 
 def _sample_mismatch(language: Grammar, source: Source) -> Mismatch:
-    """The mistake in a sample."""
+    """The syntax error of a sample."""
     machine = language.machine("module", ItemActions(source, Collector()))
     try:
         for token in layout_tokens(source, language.tokens(source.text), Collector()):
@@ -160,7 +160,7 @@ def _sample_mismatch(language: Grammar, source: Source) -> Mismatch:
 
 
 def _place(source: Source, token: Token, previous: Token | None) -> Span:
-    """The token itself; for the end of a statement the place right after its last word."""
+    """The span of a token; for the end of a statement that right after its last token."""
     start = token.start_pos or 0
     if token.type == "END" and previous is not None:
         start = (previous.start_pos or 0) + len(previous)

@@ -1,8 +1,8 @@
-"""Finding and reading the files of a program: the file itself, and what it imports.
+"""Loads a program: its main file and, transitively, its imports.
 
-The text of every file that was read is kept, because the output folder carries copies of them.
-Standard modules come from `base/resources.py`, other files are found relative to the file that
-imports them; a program from standard input is thought to lie in the working directory.
+The text of every file is retained, because the output folder has copies of them. Standard modules
+come from `base/resources.py`, other files are resolved relative to the importing file; a program
+from standard input is resolved in the working directory.
 """
 
 import functools
@@ -29,9 +29,8 @@ PRELUDE = "prelude"
 class LoadedModule:
     """One file of a program.
 
-    `key` tells files apart: `std:nn` for a standard module, else the path from the folder of the
-    main file, with `/`.
-    `imports` leads from the names that the file gives to its imports to their keys.
+    `key` identifies the file: `std:nn` for a standard module, else the path relative to the folder
+    of the main file, with `/`. `imports` maps the local names of imports to keys.
     """
 
     key: str
@@ -44,10 +43,9 @@ class LoadedModule:
 class LoadedSources:
     """A program: its main file and everything that it imports, imported files first.
 
-    `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
-    no such file. `errors` are mistakes that left a program whose other parts can be checked.
-    `beside` are the folders of files that declare Python functions, the main file's first;
-    empty for a text.
+    `prelude` is the key of `stdlib/prelude.rt`, whose functions are visible in every file; None if
+    there is no such file. `errors` are syntax errors from which the parser recovered. `beside` are
+    the folders of files that declare Python functions, the main file's first; empty for a text.
     """
 
     main: LoadedModule
@@ -125,7 +123,7 @@ def read_source(path: str, wanted_by: Span | None = None) -> Source:
 
 
 def write_source(path: str, text: str) -> None:
-    """Replace the text of a program, whole or not at all; raises `DiagnosticError`.
+    """Replace the text of a program atomically; raises `DiagnosticError`.
 
     A link stays a link, and the file keeps its permissions.
     """
@@ -157,7 +155,7 @@ def _decoded(path: str, data: bytes) -> Source:
 
 @dataclass(slots=True)
 class _Loader:
-    """Reads files depth first; `open` are those whose imports are being read, by key and name."""
+    """Loads files depth first; `open` are those whose imports are being loaded, by key and name."""
 
     root: Path | None = None
     texts: Mapping[str, Source] = field(default_factory=dict)
@@ -222,7 +220,7 @@ class _Loader:
     def file(
         self, key: str, path: str, item: ast.ImportItem | None, shown: str | None = None
     ) -> str | None:
-        """Load a file unless that has happened; `shown` is its name in diagnostics."""
+        """Load a file unless it is loaded; `shown` is its name in diagnostics."""
         if key in self.done:
             return key
         if key in self.failed:
@@ -249,6 +247,6 @@ _standard = functools.cache(parse_with_recovery)
 
 
 def _short_path(path: Path) -> str:
-    """A path as short as it can be shown from the working directory."""
+    """A path relative to the working directory, if that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)

@@ -1,8 +1,8 @@
-"""Text to syntax tree, with every independent mistake of a file in one go.
+"""The parser, with panic-mode error recovery per statement.
 
-The tokens, arranged by `layout`, are fed to an LALR machine one by one. A token that does not fit
-is explained (`explain`), then the machine goes back to the start of the statement, takes it for
-`BROKEN`, and reads on after its end.
+The tokens from `layout` are fed to an LALR parser one by one. After an unexpected token, which is
+explained by `explain_error`, the parser is restored to the start of the statement, takes a `BROKEN`
+token for it, and continues after its end. So all independent errors of a file are reported at once.
 """
 
 from dataclasses import fields
@@ -43,9 +43,9 @@ def parse(source: Source) -> ast.Module:
 
 
 def parse_with_recovery(source: Source) -> tuple[ast.Module, Collector]:
-    """The syntax tree of a text, and mistakes that spoil single statements (see `recovery.py`).
+    """The syntax tree of a text without faulty statements (see `recovery.py`), and the errors.
 
-    Raises `DiagnosticError` if nothing can be made of the text.
+    Raises `DiagnosticError` if recovery is not possible.
     """
     if "\0" in source.text:
         at = source.text.index("\0")
@@ -73,7 +73,7 @@ def parse_with_recovery(source: Source) -> tuple[ast.Module, Collector]:
 
 
 class _RecoveringParser:
-    """One parse; `index` is the next token, `marked` the one at which the machine was marked."""
+    """One parse; `mark` is a snapshot of the parser at a statement start, token `marked`."""
 
     def __init__(self, source: Source, tokens: list[Token], errors: Collector) -> None:
         self.source = source
@@ -85,7 +85,7 @@ class _RecoveringParser:
         self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
 
     def module(self) -> ast.Module | None:
-        """The tree, or None if not even the frame of a file could be read."""
+        """The tree, or None if recovery failed."""
         index = 0
         while index < len(self.tokens):
             token = self.tokens[index]
@@ -105,7 +105,7 @@ class _RecoveringParser:
             return None  # what was dropped held the brace that would have closed a body
 
     def recover(self, index: int, mismatch: Mismatch) -> int:
-        """Explain what does not fit, drop its statement, say where to go on."""
+        """Report a syntax error and drop its statement; returns the index where to continue."""
         before = self.tokens[self.marked : index]
         accepted = self.machine.accepted(self.mark, before)
         remaining = self.tokens[index:]
@@ -122,7 +122,7 @@ class _RecoveringParser:
 
 
 def _check_depth(item: ast.Item, errors: Collector) -> None:
-    """Refuse a tree that is too deep; without recursion, since that is the danger."""
+    """Report a tree that is too deep; not recursive, since later recursion would overflow."""
     worklist: list[tuple[ast.SyntaxNode, int]] = [(item, 0)]
     while worklist:
         node, depth = worklist.pop()
@@ -135,7 +135,7 @@ def _check_depth(item: ast.Item, errors: Collector) -> None:
 
 
 def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
-    """The nodes directly in a node, in source order."""
+    """The child nodes, in source order."""
     nodes: list[ast.SyntaxNode] = []
     for field in fields(node):
         value = getattr(node, field.name)

@@ -1,7 +1,7 @@
-"""What can still be checked of a file with mistakes that spoil single statements only.
+"""Error recovery: the part of a file that can be checked despite syntax errors.
 
-The statements at fault are left out, and so are the other equations of their tensors; the names
-that go missing with them are kept, so that nobody is told that they are unknown.
+Faulty statements are dropped, together with the other equations of their tensors; their names are
+recorded as `lost`, so that uses of them are not reported as unknown.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend.syntax import ast
 
 SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
-"""Codes of mistakes in statements that have been read nevertheless."""
+"""Codes of errors in statements that were parsed nevertheless."""
 WHOLE = (
     ast.Equation, ast.InputDecl, ast.ParamDecl, ast.OutputDecl, ast.PrintDecl, ast.SaveDecl,
     ast.Def,
 )  # fmt: skip
-"""Statements that can be left out."""
+"""Statements that can be dropped."""
 _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
 _DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def drop_faulty_statements(
     tree: ast.Module, errors: Sequence[Diagnostic], broken: Sequence[int]
 ) -> ast.Module | None:
-    """The tree without what is at fault; None if more than single statements is.
+    """The tree without faulty statements; None if an error is not confined to a statement.
 
-    `broken` are the places where statements begin that could not be read.
+    `broken` are the start offsets of statements that could not be parsed.
     """
     faulty: list[ast.Item] = []
     for error in errors:
@@ -57,7 +57,7 @@ def drop_faulty_statements(
 
 
 def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> list[ast.Item] | None:
-    """The statement that holds a mistake, unless it is broken; None if that is not so clear."""
+    """The statement with an error (none if it is broken); None if it cannot be determined."""
     if error.primary is None:
         return None
     place = error.primary.span.start
@@ -73,7 +73,7 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
 
 
 def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
-    """The names that a broken statement, and what it swallowed, would define; None if unclear."""
+    """The names that a broken statement would define; None if they cannot be determined."""
     for item in tree.items:
         if item.span.start < start < item.span.end:
             return [] if isinstance(item, ast.Def) else None
@@ -94,7 +94,7 @@ def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str
 
 
 def _declared(item: ast.Item) -> tuple[str, ...]:
-    """Names that a statement gives for good, whatever the text of a broken one looks like."""
+    """Names of declarations, which are not lost even if a broken statement mentions them."""
     match item:
         case ast.DimDecl(name=name, bound=bound):
             return (name.name, bound.name)
