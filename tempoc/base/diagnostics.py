@@ -1,7 +1,7 @@
-"""Diagnostics as data: what is wrong, where, why, and the way out.
+"""Diagnostics as data: code, message, labelled spans, notes, help.
 
-A layer makes its diagnostics in its own `errors.py`, one function per code; nothing here knows a
-wording. Rendering is in `base/render.py`.
+Each layer builds its diagnostics in its own `errors.py`, one function per code; no wording is
+defined here. Rendering is in `base/render.py`.
 """
 
 import os
@@ -13,7 +13,7 @@ from tempoc.base.source import Span
 
 
 class Severity(Enum):
-    """How bad it is: an error refuses the program, a warning does not."""
+    """Severity of a diagnostic: an error rejects the program, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,7 +21,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place in the source and, if it needs one, a few words about it."""
+    """A span of the source with an optional short annotation."""
 
     span: Span
     text: str = ""
@@ -29,9 +29,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One thing to tell the user; `message` is one sentence without a full stop.
+    """An error or a warning; `message` is one sentence without a full stop.
 
-    `primary` is None only where no place in a text is to blame (an option, a missing file).
+    `primary` is None only where the cause is not in a source text (an option, a missing file).
     """
 
     code: str
@@ -44,7 +44,7 @@ class Diagnostic:
 
 
 class DiagnosticError(Exception):
-    """The program is refused, for the reasons in `diagnostics` (at least one)."""
+    """The program is rejected because of `diagnostics` (at least one)."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -56,31 +56,31 @@ class DiagnosticError(Exception):
 
 @dataclass(slots=True)
 class Collector:
-    """Gathers independent diagnostics, so that a file's errors are reported in one go."""
+    """Collects independent diagnostics, so that all errors of a program are reported at once."""
 
-    found: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Remember a diagnostic; one that says the same again is dropped."""
-        if diagnostic not in self.found:
-            self.found.append(diagnostic)
+        """Add a diagnostic unless an equal one is there."""
+        if diagnostic not in self.diagnostics:
+            self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Remember several."""
+        """Add several diagnostics."""
         for diagnostic in diagnostics:
             self.add(diagnostic)
 
     @property
     def has_errors(self) -> bool:
-        """Whether at least one error was found (warnings do not count)."""
-        return any(d.severity is Severity.ERROR for d in self.found)
+        """Whether there is at least one error (warnings do not count)."""
+        return any(d.severity is Severity.ERROR for d in self.diagnostics)
 
     def ordered(self) -> tuple[Diagnostic, ...]:
-        """All of them by place in the source; those without a place come first."""
-        return tuple(sorted(self.found, key=_place))
+        """All diagnostics sorted by source position; those without a position come first."""
+        return tuple(sorted(self.diagnostics, key=_place))
 
     def raise_errors(self) -> None:
-        """Raise `DiagnosticError` with everything found, if there is an error among it."""
+        """Raise `DiagnosticError` with all diagnostics if one of them is an error."""
         if self.has_errors:
             raise DiagnosticError(*self.ordered())
 

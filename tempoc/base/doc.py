@@ -1,7 +1,7 @@
 """A small pretty printer: documents that choose their own line breaks.
 
 After Wadler's "A prettier printer" and Lindig's strict variant: a `DocGroup` is laid out flat if it
-fits into what is left of the line, else the `DocLine`s directly in it become line breaks.
+fits into the remaining columns, otherwise the `DocLine`s directly in it become line breaks.
 Everything is iterative, so deeply nested documents do not overflow the stack.
 """
 
@@ -83,24 +83,24 @@ def bracket(opening: str, parts: Sequence[Doc], closing: str, indent: int = 2) -
 
 
 def render(document: Doc, width: int = 100) -> str:
-    """The text of a document, in lines of at most `width` columns where that is possible."""
+    """The text of a document, in lines of at most `width` columns where possible."""
     out: list[str] = []
     column = 0
-    work: list[tuple[int, bool, Doc]] = [(0, False, document)]
-    while work:
-        indent, flat, doc = work.pop()
+    worklist: list[tuple[int, bool, Doc]] = [(0, False, document)]
+    while worklist:
+        indent, flat, doc = worklist.pop()
         match doc:
             case str():
                 out.append(doc)
                 column += len(doc)
             case DocConcat(parts):
-                work += [(indent, flat, part) for part in reversed(parts)]
+                worklist += [(indent, flat, part) for part in reversed(parts)]
             case DocNest(body, more):
-                work.append((indent + more, flat, body))
+                worklist.append((indent + more, flat, body))
             case DocGroup(body):
-                work.append((indent, _fits(width - column, body, work), body))
+                worklist.append((indent, _fits(width - column, body, worklist), body))
             case IfBroken(broken, otherwise):
-                work.append((indent, flat, otherwise if flat else broken))
+                worklist.append((indent, flat, otherwise if flat else broken))
             case DocLine(blank, hard):
                 if flat and not hard:
                     out.append(blank)
@@ -112,28 +112,28 @@ def render(document: Doc, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _fits(room: int, body: Doc, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
+def _fits(columns: int, body: Doc, enclosing: Sequence[tuple[int, bool, Doc]]) -> bool:
     """Whether `body` laid out flat fits, up to the first line break that may follow it."""
-    work: list[tuple[bool, Doc]] = [(True, body)]
-    after = len(rest)
-    while room >= 0:
-        if not work:
+    worklist: list[tuple[bool, Doc]] = [(True, body)]
+    after = len(enclosing)
+    while columns >= 0:
+        if not worklist:
             if after == 0:
                 return True
             after -= 1
-            work.append((rest[after][1], rest[after][2]))
-        flat, doc = work.pop()
+            worklist.append((enclosing[after][1], enclosing[after][2]))
+        flat, doc = worklist.pop()
         match doc:
             case str():
-                room -= len(doc)
+                columns -= len(doc)
             case DocConcat(parts):
-                work += [(flat, part) for part in reversed(parts)]
+                worklist += [(flat, part) for part in reversed(parts)]
             case DocNest(inner, _) | DocGroup(inner):
-                work.append((flat, inner))
+                worklist.append((flat, inner))
             case IfBroken(broken, otherwise):
-                work.append((flat, otherwise if flat else broken))
+                worklist.append((flat, otherwise if flat else broken))
             case DocLine(blank, hard):
                 if hard or not flat:
-                    return not (hard and flat and after == len(rest))
-                room -= len(blank)
+                    return not (hard and flat and after == len(enclosing))
+                columns -= len(blank)
     return False

@@ -1,9 +1,9 @@
-"""The only door to Lark: grammars from `grammar/` become LALR parsers.
+"""LALR parsers for the grammars in `grammar/`; the only module that uses Lark.
 
-A `Grammar` splits a text into tokens (`tokens`), makes trees (`tree`, for the small languages), or
-hands out a `ParseMachine` that eats tokens one by one, so that a caller can look at a mistake, drop
-a statement and go on. Building tables takes a tenth of a second, so they are kept in the user's
-cache folder, under a name made from everything that they depend on.
+A `Grammar` splits a text into tokens (`tokens`), builds parse trees (`tree`, for the small
+languages), or creates a `ParseMachine`, which takes tokens one by one, so that the caller can
+recover from a syntax error. Building the parse tables takes a tenth of a second, so they are cached
+in the user's cache folder, keyed by a hash of everything they depend on.
 """
 
 import os
@@ -28,17 +28,17 @@ END_OF_INPUT = "$END"
 
 
 class Mismatch(Exception):
-    """A text does not follow its grammar.
+    """A syntax error.
 
-    `offset` is where; `found` the text there (empty at the end of the input); `kind` its token
-    type ("" for a character that starts no token); `expected` the types that would have fitted,
-    sorted; `state` names the situation: equal numbers mean equal situations.
+    `offset` is its position; `found` the text there (empty at the end of the input); `kind` its
+    token type ("" for a character that starts no token); `expected` the token types that the
+    grammar accepts there, sorted; `state` the number of the LALR state.
     """
 
     def __init__(
         self, *, offset: int, found: str, kind: str, expected: tuple[str, ...], state: int
     ) -> None:
-        """Record what was met, where, and what would have fitted."""
+        """Record the unexpected token, its position and the expected token types."""
         super().__init__(f"unexpected {found!r} at {offset}, expected {', '.join(expected)}")
         self.offset = offset
         self.found = found
@@ -49,7 +49,7 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A situation of a machine to come back to; `sizes` are the numbers of children of `values`."""
+    """A snapshot of a parse stack; `sizes` are the numbers of children of `values`."""
 
     states: tuple[int, ...]
     values: tuple[object, ...]
@@ -62,11 +62,11 @@ class ParseMachine:
     __slots__ = ("_parser",)
 
     def __init__(self, parser: InteractiveParser) -> None:
-        """Start where `parser` stands."""
+        """Continue from the state of `parser`."""
         self._parser = parser
 
     def feed(self, token: Token) -> None:
-        """Take one token; raises `Mismatch` if it does not fit, after which only `back` helps."""
+        """Take one token. Raises `Mismatch` on a syntax error; then call `restore`."""
         try:
             self._parser.feed_token(token)
         except UnexpectedToken as error:
@@ -81,13 +81,13 @@ class ParseMachine:
             raise _mismatch(error, self._state(), offset) from None
 
     def mark(self) -> Mark:
-        """The present situation."""
+        """A snapshot of the current state."""
         state = self._parser.parser_state
         sizes = [len(v.children) if isinstance(v, Tree) else 0 for v in state.value_stack]
         return Mark(tuple(state.state_stack), tuple(state.value_stack), tuple(sizes))
 
-    def back(self, mark: Mark) -> None:
-        """Return to an earlier situation."""
+    def restore(self, mark: Mark) -> None:
+        """Return to a snapshot."""
         state = self._parser.parser_state
         state.state_stack[:] = mark.states
         state.value_stack[:] = mark.values
@@ -130,7 +130,7 @@ class Grammar:
             raise _stray(error, text) from None
 
     def tree(self, text: str, start: str) -> Tree[Token]:
-        """The tree of a text (or what the actions made of it); `Mismatch` if it has none."""
+        """The parse tree of a text. Raises `Mismatch` on a syntax error."""
         try:
             return self._lark.parse(text, start)
         except UnexpectedCharacters as error:
@@ -143,10 +143,10 @@ class Grammar:
             ) from error
 
     def machine(self, start: str, actions: object) -> ParseMachine:
-        """A parse that is fed by hand.
+        """An incremental parser that starts at the rule `start`.
 
-        `actions` has a method for each rule (or alias), called as soon as the rule is complete,
-        with the list of what came of its children.
+        `actions` has a method for each rule (or alias); it is called when the rule is reduced, with
+        the list of the results of its children.
         """
         parser = self._lark.parse_interactive("", start)
         conf = copy(parser.parser_state.parse_conf)
@@ -156,12 +156,12 @@ class Grammar:
         return ParseMachine(parser)
 
     def spelling(self, kind: str) -> str | None:
-        """How a token type is written if it is always written alike: `+` for `PLUS`."""
+        """The text of a token type with a fixed spelling: `+` for `PLUS`."""
         return self._spellings.get(kind)
 
 
 class _Keep:
-    """Keeps tokens of the lexer that no rule mentions, and leaves the stream as it is."""
+    """A post-lexer that makes Lark emit tokens that no rule mentions; it changes nothing else."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.always_accept = tuple(names)
@@ -177,10 +177,10 @@ def load(
     keep: tuple[str, ...] = (),
     positions: bool = True,
 ) -> Grammar:
-    """The parser of the joined files `grammar/NAME.lark`; all tokens stay in its trees.
+    """The parser of the concatenated files `grammar/NAME.lark`; its trees contain all tokens.
 
-    `keep` names terminals that no rule uses and that `tokens` should yield all the same. Trees
-    know their `positions` (`tree.meta.start_pos`, `end_pos`) unless that is switched off.
+    `keep` names terminals that no rule uses but that `tokens` should yield. With `positions` trees
+    have `tree.meta.start_pos` and `end_pos`.
     """
     text = "\n".join(grammar_text(name) for name in files)
     options: dict[str, object] = {
@@ -198,14 +198,14 @@ def load(
 
 def _build(text: str, options: dict[str, object], name: str) -> lark.Lark:
     folder = _cache_folder()
-    # Lark checks what it finds there, and builds anew (and overwrites) what is damaged or old.
+    # Lark validates the cached tables, and rebuilds and overwrites damaged or outdated ones.
     options["cache"] = str(folder / name) if folder is not None else False
     return lark.Lark(text, **options)
 
 
 @cache
 def _cache_folder() -> Path | None:
-    """A folder of the user's own for the tables, or None if there can be none."""
+    """The user's cache folder for parse tables, or None if it cannot be created."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(root) / "tempoc" / "grammar"
     try:

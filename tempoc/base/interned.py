@@ -1,4 +1,4 @@
-"""Values of which equal ones are one object, so that comparing and hashing them cost nothing."""
+"""Interning (hash consing): equal values are one object, equality and hashing are by identity."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 MEMORY = 2**14
-"""For how many of them the answers to a question are kept (`functools.lru_cache`)."""
+"""Size of the memo tables (`functools.lru_cache`) of functions on interned values."""
 
 _known: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
-"""What there is, by class and arguments; nothing is kept that nobody else holds."""
+"""The live values by class and arguments; weak, so that unreferenced values are collected."""
 
 
 class Interned(type):
-    """The metaclass of such values: frozen dataclasses with `eq=False` that have weak references.
+    """The metaclass of interned values: frozen dataclasses with `eq=False` and weak references.
 
-    They are built a million times in a compilation, asked for as keys even more often, and mostly
-    equal to one that is there already.
+    A compilation constructs a million of them, most of which exist already, and looks them up as
+    dictionary keys even more often.
     """
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
-        """The object with these fields: the one that there is, or a new one."""
+        """The existing object with these fields, or a new one."""
         if not named:
-            found = _known.get((cls, args))
-            if found is not None:
-                return found
-        made = super().__call__(*args, **named)
-        values = tuple(getattr(made, name) for name in made.__match_args__)
-        found = _known.setdefault((cls, values), made)
+            interned = _known.get((cls, args))
+            if interned is not None:
+                return interned
+        fresh = super().__call__(*args, **named)
+        values = tuple(getattr(fresh, name) for name in fresh.__match_args__)
+        interned = _known.setdefault((cls, values), fresh)
         if not named and len(values) != len(args):
-            _known[cls, args] = found
-        return found
+            _known[cls, args] = interned
+        return interned

@@ -1,4 +1,4 @@
-"""The names of a dataclass's fields, found once: asking anew takes longer than to use them."""
+"""The field names of a dataclass, cached per class: `dataclasses.fields` is slow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def members(value: Any) -> tuple[str, ...]:
     """The names of an object's fields, in order."""
     cls: Any = type(value)
-    return _members(cls)
+    return _field_names(cls)
 
 
 @cache
-def _members(cls: Any) -> tuple[str, ...]:
+def _field_names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls))

@@ -1,13 +1,13 @@
-"""Fresh names that depend only on what was named before in the same scope."""
+"""Fresh names, deterministic: they depend only on the names taken before in the same scope."""
 
 from collections.abc import Iterable
 
 COTANGENT = "d"
-"""What stands before what a derivative is by in the name of its cotangent, ``loss.d.w``."""
+"""The component of a cotangent's name before the name of the variable: ``loss.d.w``."""
 
 
 class Names:
-    """Hands out names that differ from each other and from `taken`.
+    """Generates names that differ from each other and from `taken`.
 
     The first `x` is `x`, the next `x2`, then `x3`: the same calls give the same names, whatever
     ran before in the process. With `spaced` the next `x2` is `x2_2`, else `x22`.
@@ -16,13 +16,13 @@ class Names:
     __slots__ = ("_next", "_spaced", "_taken")
 
     def __init__(self, taken: Iterable[str] = (), *, spaced: bool = False) -> None:
-        """Start with names that are not to be handed out."""
+        """Start with names that must not be generated."""
         self._taken = dict.fromkeys(taken)
         self._spaced = spaced
         self._next: dict[str, int] = {}
 
     def fresh(self, wish: str) -> str:
-        """`wish` if it is free, else `wish` with the lowest number that makes it so."""
+        """`wish` if it is free, otherwise `wish` with the lowest number that makes it unique."""
         name, space = wish, "_" if self._spaced and wish[-1:].isdigit() else ""
         number = self._next.get(wish, 2)
         while name in self._taken:

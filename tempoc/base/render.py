@@ -1,4 +1,4 @@
-"""Diagnostics as text for people and as JSON for tools. Strings only; nobody prints here."""
+"""Diagnostics rendered as text for people and as JSON for tools; nothing is printed here."""
 
 import json
 from collections.abc import Sequence
@@ -126,7 +126,7 @@ def _visible(span: Span) -> tuple[str, int, int]:
 
 
 def _printable(text: str) -> str:
-    """Tabs as spaces; characters that could steer a terminal as a question mark."""
+    """Tabs as spaces; control characters, which could steer a terminal, as U+FFFD."""
     return "".join(
         TAB if c == "\t" else c if c.isprintable() or c == " " else "\N{REPLACEMENT CHARACTER}"
         for c in text

@@ -25,13 +25,13 @@ def stdlib_folder() -> Path:
 
 @cache
 def grammar_text(name: str) -> str:
-    """The text of `grammar/NAME.lark`; `FileNotFoundError` if there is none."""
+    """The text of `grammar/NAME.lark`. Raises `FileNotFoundError`."""
     return (grammar_folder() / f"{name}.lark").read_text(encoding="utf-8")
 
 
 @cache
 def stdlib_names() -> tuple[str, ...]:
-    """The names that `import NAME` knows, sorted."""
+    """The names of the standard modules, sorted."""
     folder = stdlib_folder()
     return tuple(sorted(path.stem for path in folder.glob("*.rt"))) if folder.is_dir() else ()
 

@@ -1,8 +1,7 @@
 """Source text and positions in it.
 
-Everything the compiler says about a program points into a `Source` with a `Span`: two offsets in
-characters. Lines and columns are computed only when somebody asks, so spans stay cheap to make,
-to hash and to carry through all rewriting.
+Diagnostics refer to a `Source` by a `Span`: two character offsets. Lines and columns are computed
+on demand, so spans are cheap to create, to hash and to carry through all rewriting.
 """
 
 from bisect import bisect_right
@@ -12,7 +11,7 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One text and the name under which the user knows it (a path, or `<stdin>`)."""
+    """A text and its name as shown to the user (a path, or `<stdin>`)."""
 
     path: str
     text: str
@@ -81,7 +80,7 @@ class Span:
         return f"Span({self.source.path!r}, {self.start}, {self.end})"
 
     def __hash__(self) -> int:
-        """Offsets and path are enough to tell spans apart; the text is not hashed again."""
+        """By path and offsets, without the text, which may be long."""
         return hash((self.source.path, self.start, self.end))
 
 

@@ -1,7 +1,7 @@
 """From `.rt` text to a symbolic dependence graph.
 
-In: source files. Out: a checked `sdg.Graph`, or diagnostics that name every independent mistake.
-The text becomes a syntax tree (`parse`), the tree is expanded, typed, proved and elaborated.
+In: source files. Out: a checked `sdg.Graph`, or diagnostics of all independent errors. The text is
+parsed to a syntax tree; functions are inlined, types inferred, and accesses proved in bounds.
 
 May import: base, symbolic, poly, ops, sdg
 """

@@ -1,4 +1,4 @@
-"""Drafts to the finished graph: names, domains, edges."""
+"""Builds the SDG from draft nodes: names, domains, edges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempoc.symbolic.domain import Domain
 def assemble(
     name: str, doc: str, space: Space, drafts: list[Draft], results: list[OutputRead]
 ) -> Graph:
-    """The graph of the nodes that are needed."""
+    """The graph of the drafts, which are those that outputs and effects need."""
     names = _names(drafts)
     nodes = {names[d]: _node(names, d) for d in drafts}
     outputs = tuple(
@@ -30,14 +30,14 @@ def assemble(
 
 
 def _names(drafts: list[Draft]) -> dict[Draft, str]:
-    """Tensors of the program keep their names; the others are told apart by numbers."""
+    """Unique names; tensors of the program come first, so that they keep their own."""
     fresh = Names()
-    found: dict[Draft, str] = {}
+    names: dict[Draft, str] = {}
     for role in ("root", "local", "temporary"):
         for draft in drafts:
             if draft.role == role:
-                found[draft] = fresh.fresh(draft.hint)
-    return found
+                names[draft] = fresh.fresh(draft.hint)
+    return names
 
 
 def _node(names: dict[Draft, str], draft: Draft) -> Node:

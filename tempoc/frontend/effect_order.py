@@ -1,4 +1,4 @@
-"""The order in the source of what is seen outside: host functions called, prints, saves."""
+"""Numbers effects (host calls, prints, saves) in source order."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
 
 
-def number_turns(drafts: list[Draft]) -> None:
-    """Number them as a reader of the source would execute them: arguments before the call."""
-    found = [d for d in drafts if isinstance(d.op, ExternHost | EffectOp)]
-    for number, draft in enumerate(sorted(found, key=lambda d: d.turn)):
+def number_effects(drafts: list[Draft]) -> None:
+    """Set `turn` of all effects in the order of plain evaluation: arguments before the call."""
+    effects = [d for d in drafts if isinstance(d.op, ExternHost | EffectOp)]
+    for number, draft in enumerate(sorted(effects, key=lambda d: d.turn)):
         assert isinstance(draft.op, ExternHost | EffectOp)
         draft.op = replace(draft.op, turn=number)

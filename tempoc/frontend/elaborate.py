@@ -1,8 +1,8 @@
-"""From syntax trees to the symbolic dependence graph.
+"""Elaboration: from syntax trees to the symbolic dependence graph.
 
-Declarations first (`program`, `universe`), then rounds of evaluation until the types of all indexed
-tensors are known, then the points at which each node is needed (`demand`), the proofs that every
-read stays inside (`causality`), and the graph.
+Declarations first (`module_scopes`, `dimensions`), then rounds of evaluation until the types of all
+indexed tensors are known (`fixpoint`), then demand analysis (`demand`), the proof that all accesses
+are in bounds (`prove_accesses`), and the graph (`build_graph`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tempoc.frontend.declarations import unresolved
 from tempoc.frontend.declarations.dimensions import make_universe
 from tempoc.frontend.declarations.module_scopes import Scopes, SourceProgram, check_defines
 from tempoc.frontend.domains import prove_accesses as causality
-from tempoc.frontend.domains.demand import place
-from tempoc.frontend.effect_order import number_turns
+from tempoc.frontend.domains.demand import compute_demand
+from tempoc.frontend.effect_order import number_effects
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Arguments, Frame, Round
@@ -45,18 +45,18 @@ STACK = 20_000
 """Python frames: nested expressions and calls are bounded by the parser and by `MAX_CALLS`."""
 
 MAX_ACTIVE = 200
-"""How many tensors may wait for each other in one round; what is left is for the next ones."""
+"""Largest nesting of tensor evaluations in a round; deeper ones are left to the next round."""
 
 
 class Elaborated(NamedTuple):
-    """A graph in which gradients are still asked for (`Gradient`), and its space."""
+    """A graph with `Gradient` placeholders, and its space."""
 
     graph: Graph
     space: Space
 
 
 def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
-    """The graph of a program. Raises `DiagnosticError` with all independent mistakes."""
+    """The graph of a program. Raises `DiagnosticError` with all independent errors."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, STACK))
     try:
@@ -64,7 +64,7 @@ def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
     except DiagnosticError:
         raise
     except Exception:
-        if modules.errors:  # what is left of such a program may be more than we can make sense of
+        if modules.errors:  # after syntax errors the rest of the program may be inconsistent
             raise DiagnosticError(*modules.errors) from None
         raise
     finally:
@@ -79,10 +79,10 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated
     scope, tensors = scopes.main()
     universe = make_universe(scopes, scope, modules.main.tree)
     for key in modules.modules:
-        for name in list(scopes.made[key].names if key in scopes.made else ()):
-            _touch(scopes.made[key], name)
+        for name in list(scopes.modules[key].names if key in scopes.modules else ()):
+            _force_constant(scopes.modules[key], name)
     for name in list(scope.names):
-        _touch(scope, name)
+        _force_constant(scope, name)
     program = SourceProgram(
         loaded=modules,
         language=language,
@@ -92,33 +92,33 @@ def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated
         tensors=tensors,
     )
     round, results = run_rounds(program)
-    for names in (*scopes.made.values(), scope):
+    for names in (*scopes.modules.values(), scope):
         for problem in unresolved.in_functions(names):
             round.report(problem)
     for problem in unresolved.in_equations(scope, modules.main.tree.items):
         round.report(problem)
-    program.errors.extend(round.errors.found)
+    program.errors.extend(round.errors.diagnostics)
     space = round.space
-    drafts = place(round, results)
-    number_turns(drafts)
-    causality.check(round, drafts, results, program.errors)
+    drafts = compute_demand(round, results)
+    number_effects(drafts)
+    causality.prove_accesses(round, drafts, results, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
     graph = assemble(name, modules.main.tree.doc or "", space, drafts, results)
     return Elaborated(graph, space)
 
 
-def _touch(scope: Scope, name: str) -> None:
+def _force_constant(scope: Scope, name: str) -> None:
     """Evaluate a constant, whether or not something uses it."""
-    found = scope.names[name]
-    if hasattr(found, "resume"):
+    value = scope.names[name]
+    if hasattr(value, "resume"):
         with suppress(Failure):
-            found.resume()
+            value.resume()
 
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """Ties the parts of the elaborator together."""
+    """Connects the parts of the elaborator, which are mutually recursive."""
 
     places: SourcePlaces
 
@@ -137,7 +137,7 @@ class _Language:
         return self.places.name(span)
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
-        """The value of a tensor of the program; evaluated when it is first wanted."""
+        """The value of a tensor of the program, evaluated lazily."""
         if round.top is None:
             raise Failure(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
@@ -167,17 +167,17 @@ class _Language:
             round.active.remove(name)
 
     def cell(self, round: Round, name: TensorName, span: Span) -> IndexedTensor:
-        """An indexed tensor of the program in this round; its plan is made when it is wanted."""
-        found = round.cells.get((name.name,))
-        if found is None:
+        """An indexed tensor of the program in this round; its plan is made lazily."""
+        cell = round.cells.get((name.name,))
+        if cell is None:
             if name in round.active:
                 raise Failure(name_errors.not_compile_time(span, name.name))
             round.active.append(name)
             try:
-                found = top_cell(round, name)
+                cell = top_cell(round, name)
             finally:
                 round.active.remove(name)
-        return found
+        return cell
 
     def _define(self, round: Round, name: TensorName, span: Span) -> None:
         top = round.top
@@ -186,15 +186,17 @@ class _Language:
             if name in round.active:
                 raise Failure(name_errors.default_cycle(span, name.name))
             round.active.append(name)
-            round.values[name.name] = round.attempt(top, lambda: data.declared(round, top, name))
+            round.values[name.name] = round.attempt(
+                top, lambda: data.elaborate_declaration(round, top, name)
+            )
             round.active.remove(name)
             return
         active = [n.equations[0] if n.kind == "plain" else None for n in round.active]
         if any(eq is name.equations[0] for eq in active):
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
-            passed = [n.name for n in round.active[first:] if n.kind == "indexed"]
-            if passed:
-                raise StillUnknown(Unknown(frozenset(passed[:1])))
+            indexed = [n.name for n in round.active[first:] if n.kind == "indexed"]
+            if indexed:
+                raise StillUnknown(Unknown(frozenset(indexed[:1])))
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)

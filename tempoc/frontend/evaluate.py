@@ -1,4 +1,4 @@
-"""Expressions to values: one function for each kind of expression."""
+"""Evaluates expressions to values: one rule per kind of expression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tempoc.base.source import Span
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
-from tempoc.frontend.environment.lower_bounds import doubt_of, later
+from tempoc.frontend.environment.lower_bounds import deferred, doubt_of
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.environment.values import (
@@ -41,7 +41,7 @@ from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
 from tempoc.frontend.expressions.arithmetic import binary, unary
 from tempoc.frontend.expressions.spatial_indexing import EvaluatedSlice, Position, select
 from tempoc.frontend.expressions.temporal_access import pick, temporal
-from tempoc.frontend.expressions.unroll import turns
+from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.symbolic.expr import Entry, Truth
@@ -50,7 +50,7 @@ EvaluationRule = Callable[[Round, Frame, Any], Value]
 
 
 def evaluate(round: Round, frame: Frame, e: ast.Expression) -> Value:
-    """The value of an expression; a mistake in it is reported and leaves it unknown."""
+    """The value of an expression; unknown after a reported error."""
     return round.attempt(frame, lambda: RULES[type(e)](round, frame, e))
 
 
@@ -70,23 +70,23 @@ def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
 
 
 def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
-    found = frame.scope.find(e.name)
-    match found:
+    binding = frame.scope.find(e.name)
+    match binding:
         case None:
             close = nearest(e.name, frame.scope.visible())
             raise Failure(name_errors.unknown_name(e.span, e.name, close))
         case TensorName():
-            return round.language.tensor(round, found, e.span)
+            return round.language.tensor(round, binding, e.span)
         case IndexedTensor():
-            if round.eager and found.key not in round.table:
-                round.language.visit(round, found)
-            return value_of(round, found, e.span)
+            if round.eager and binding.key not in round.table:
+                round.language.visit(round, binding)
+            return value_of(round, binding, e.span)
         case Pending():
-            return found.resume()  # type: ignore[return-value]
+            return binding.resume()  # type: ignore[return-value]
         case Foreign(module=module):
             raise Failure(name_errors.not_importable(e.span, module, e.name))
         case _:
-            return found  # type: ignore[return-value]
+            return binding  # type: ignore[return-value]
 
 
 def _number(round: Round, frame: Frame, e: ast.NumberExpr) -> Value:
@@ -107,7 +107,7 @@ def _list(round: Round, frame: Frame, e: ast.ListExpr) -> Value:
 
 def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> Value:
     items = []
-    for inner in turns(round, frame, e.name, e.over):
+    for inner in loop_iterations(round, frame, e.name, e.over):
         items.append(single(round, inner, e.element))
     return Listing(tuple(items))
 
@@ -137,12 +137,12 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
         value = round.evaluate(frame, base)
         dims = _temporal_dims(round, frame, base, value)
     if e.entries[0].name is not None:
-        found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
+        binding = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
         return _keyword(
-            round, frame, e, value, strict=isinstance(found, (IndexedTensor, TensorName))
+            round, frame, e, value, strict=isinstance(binding, (IndexedTensor, TensorName))
         )
     if not dims and _may_vary(frame, base, value):
-        raise later(round)
+        raise deferred(round)
     if dims:
         return _positional(round, frame, e, value or BAD, dims)
     value = round.evaluate(frame, base) if value is None else value
@@ -155,18 +155,18 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
 
 def _temporal_dims(round: Round, frame: Frame, base: ast.Name, value: Value) -> tuple[str, ...]:
     """The dimensions that the first bracket after a name indexes."""
-    found = frame.scope.find(base.name)
-    if isinstance(found, IndexedTensor):
-        return found.plan.dims
-    if isinstance(found, TensorName):
+    binding = frame.scope.find(base.name)
+    if isinstance(binding, IndexedTensor):
+        return binding.plan.dims
+    if isinstance(binding, TensorName):
         return dims_of(value, round.universe)
     return ()
 
 
 def _may_vary(frame: Frame, base: ast.Expression, value: Value | None) -> bool:
-    """Whether this is a tensor of which the dimensions are not known yet."""
-    found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
-    plain = isinstance(found, TensorName) and found.kind == "plain"
+    """Whether this is a tensor whose dimensions are not known yet."""
+    binding = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
+    plain = isinstance(binding, TensorName) and binding.kind == "plain"
     return plain and value is not None and bool(doubt_of(value))
 
 
@@ -181,7 +181,7 @@ def _keyword(
             raise Failure(domain_errors.entry_twice(entry.span, dim))
         entries[dim] = entry
     if value is None:
-        value = single(round, choice.anywhere(frame), e.base)
+        value = single(round, choice.without_condition(frame), e.base)
     return _read(round, frame, value, entries, e.span, strict=strict)
 
 
@@ -206,7 +206,7 @@ def _read(
     *,
     strict: bool,
 ) -> Value:
-    """A value at entries; what data choose is picked from a slice. Raises `Failure`."""
+    """A value read at entries; data-dependent points are picked from slices. Raises `Failure`."""
     entries: dict[str, Entry] = {}
     points: dict[str, Value] = {}
     named: list[str] = []
@@ -217,9 +217,9 @@ def _read(
             at = at.within
         entries[dim], dims = indices.entry(round, frame, at, dim, span.text.split("[")[0])
         named.extend(dims)
-    found = temporal(round, frame, value, entries, span, strict=strict)
-    found = pick(round, frame, found, entries, points, span) if points else found
-    return spread_all(round, frame, found, tuple(named), span)
+    result = temporal(round, frame, value, entries, span, strict=strict)
+    result = pick(round, frame, result, entries, points, span) if points else result
+    return spread_all(round, frame, result, tuple(named), span)
 
 
 def _item(round: Round, frame: Frame, entry: ast.BracketEntry) -> Position | EvaluatedSlice:
@@ -240,9 +240,9 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
     if isinstance(base, Package):
         return _member(base, e)
     if isinstance(base, RecordValue):
-        found = base.get(e.name)
-        if found is not None:
-            return found
+        value = base.get(e.name)
+        if value is not None:
+            return value
         close = nearest(e.name, iter(base.names))
         raise Failure(type_errors.no_field(e.name_span, base, e.name, close))
     shown = e.base.span.text
@@ -252,15 +252,15 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
 
 def _member(package: Package, e: ast.Field) -> Value:
     scope: Scope = package.scope
-    found = scope.names.get(e.name)
-    if found is None:
+    value = scope.names.get(e.name)
+    if value is None:
         close = nearest(e.name, iter(scope.names))
         raise Failure(name_errors.unknown_member(e.name_span, package.name, e.name, close))
-    if isinstance(found, Foreign):
+    if isinstance(value, Foreign):
         raise Failure(name_errors.not_importable(e.name_span, package.name, e.name))
-    if isinstance(found, Pending):
-        found = found.resume()
-    return found  # type: ignore[return-value]
+    if isinstance(value, Pending):
+        value = value.resume()
+    return value  # type: ignore[return-value]
 
 
 def _transpose(round: Round, frame: Frame, e: ast.TransposeExpr) -> Value:
@@ -284,10 +284,10 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
     yes, no = choice.split(round, frame, holds)
     sides = single(round, yes, e.then), single(round, no, e.orelse)
     if isinstance(holds, Truth):
-        made = choice.taken(round, frame, sides, holds.value, e.span)
+        chosen = choice.choose_constant(round, frame, sides, holds.value, e.span)
     else:
-        made = choice.choose(round, frame, holds, *sides, e.span)
-    return spread_all(round, frame, made, dims_of(condition, round.universe), e.span)
+        chosen = choice.merge_sides(round, frame, holds, *sides, e.span)
+    return spread_all(round, frame, chosen, dims_of(condition, round.universe), e.span)
 
 
 def _call(round: Round, frame: Frame, e: ast.CallExpr) -> Value:
@@ -310,7 +310,7 @@ def _call(round: Round, frame: Frame, e: ast.CallExpr) -> Value:
 
 
 def _no_function(round: Round, frame: Frame, e: ast.CallExpr, name: ast.Name) -> Value:
-    """The arguments of a function that nobody knows: they may be wrong, and help to tell."""
+    """A call of an unknown function: its arguments are evaluated for their errors and types."""
     values = [single(round, frame, a) for a in (*e.args, *(a.value for a in e.kwargs))]
     types = [v.type if isinstance(v, Ref | Typed) else None for v in values[: len(e.args)]]
     close = nearest(name.name, frame.scope.visible())

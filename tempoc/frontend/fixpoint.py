@@ -1,19 +1,19 @@
-"""Rounds of evaluation, until the types of all indexed tensors are known.
+"""Type inference of indexed tensors by fixpoint iteration.
 
-The types are found from below. A round evaluates all equations with what the round before found;
-where that is little, the results are lower bounds (`environment/lower_bounds.py`) and mistakes are
-deferred. If a round finds nothing new although something is unknown or was deferred, then
+A round evaluates all equations with the types inferred by the round before. Types grow from below:
+results of lower bounds are lower bounds (`environment/lower_bounds.py`), and errors that involve
+them are deferred. If a round infers nothing new, but something is unknown or deferred, then
 
-0. operators with some unknown operands say what the others tell (`partial`);
-1. products with operands of unknown rank are taken for products with a vector (`guessing`), as
-   `W @ h` with nothing but `h[0] = 0.0` is;
-2. the lower bounds are taken for the types themselves (`assumed`), those of tensors first of which
-   more than a number is known;
-3. tensors that only read each other (`c[t] = sum(c[0:t])`) are taken for the least type, a weak
-   scalar integer, and promotion and broadcasting lift it from there,
+0. operators with some unknown operands are typed by the others (`partial`);
+1. products with operands of unknown rank are assumed to be products with a vector (`guessing`), as
+   in `W @ h` if only `h[0] = 0.0` is known;
+2. lower bounds are assumed to be the types (`assumed`), first for tensors of which more than a
+   number is known;
+3. tensors that only read each other (`c[t] = sum(c[0:t])`) are seeded with the least type, a weak
+   scalar integer, from which promotion and broadcasting lift it,
 
-and the rounds go on. The last round has evaluated all equations with the final types, and deferred
-nothing: whatever was assumed has been checked.
+and the iteration continues. The last round evaluates all equations with the final types and defers
+nothing: all assumptions have been checked.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Diagnostic
-from tempoc.frontend.declarations.effects import effects
+from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
-from tempoc.frontend.declarations.outputs import OutputRead, outputs
-from tempoc.frontend.declarations.run_lengths import endings, extended
+from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs
+from tempoc.frontend.declarations.run_lengths import elaborate_lengths, with_outer_dims
 from tempoc.frontend.environment.draft_node import Doubt, DraftOrigin
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
@@ -56,8 +56,8 @@ LEAST = TensorType(DType.I32, (), weak=True)
 
 
 @dataclass(slots=True)
-class _Findings:
-    """What is kept from round to round."""
+class _FixpointState:
+    """The state that is carried from round to round."""
 
     space: Space
     table: dict[TensorKey, InferredTensor] = field(default_factory=dict)
@@ -73,9 +73,9 @@ class _Findings:
     final: bool = False
 
     def forget(self) -> None:
-        """Begin again, but for what was given up."""
-        for kept in (self.table, self.seeded, self.assumed, self.spoiled, self.dropped):
-            kept.clear()
+        """Restart the inference; only `unshaped` is retained."""
+        for table in (self.table, self.seeded, self.assumed, self.spoiled, self.dropped):
+            table.clear()
         self.partial = self.guessing = self.final = False
 
     def round(self, program: SourceProgram, *, eager: bool) -> Round:
@@ -98,7 +98,7 @@ class _Findings:
         )
 
     def size(self) -> int:
-        """How much is known, and how much was done about what is not: it grows only so often."""
+        """A bounded measure of progress: known types, their doubt, and assumptions made."""
         trees = [known.tree for known in self.table.values()]
         firm = sum(Doubt.SHAPE - doubt_of(tree) for tree in trees)
         steps = len(self.assumed) + len(self.spoiled) + len(self.seeded)
@@ -106,65 +106,65 @@ class _Findings:
 
 
 def run_rounds(program: SourceProgram) -> tuple[Round, list[OutputRead]]:
-    """Evaluate everything until a round finds nothing new; its state and the outputs."""
-    findings = _Findings(Space(program.universe))
-    most, left = -1, MAX_ROUNDS
+    """Iterate to the fixpoint; returns the last round and the outputs."""
+    state = _FixpointState(Space(program.universe))
+    best_size, rounds_left = -1, MAX_ROUNDS
     while True:
-        round = findings.round(program, eager=most < 0)
-        before, given_up = dict(findings.table), dict(findings.unshaped)
+        round = state.round(program, eager=best_size < 0)
+        previous, unshaped_before = dict(state.table), dict(state.unshaped)
         results = _round(program, round)
-        if not _goes_on(round, findings):
+        if not _prepare_next_round(round, state):
             break
-        if findings.unshaped != given_up:
-            most, left = -1, MAX_ROUNDS
+        if state.unshaped != unshaped_before:
+            best_size, rounds_left = -1, MAX_ROUNDS
             continue
-        left = MAX_ROUNDS if findings.size() > most else left - 1
-        most = max(most, findings.size())
-        if not left:
-            _report_growth(round, before)
+        rounds_left = MAX_ROUNDS if state.size() > best_size else rounds_left - 1
+        best_size = max(best_size, state.size())
+        if not rounds_left:
+            _report_growth(round, previous)
             break
     if round.deferred:
         _report_unknown(round)
-    _report_guesses(round, findings.seeded)
+    _report_guesses(round, state.seeded)
     return round, results
 
 
-def _goes_on(round: Round, findings: _Findings) -> bool:
-    """Whether another round can find more."""
-    universe = extended(_assumed(findings.space.universe, round), round)
-    if universe != findings.space.universe:
-        if universe.bounds != findings.space.universe.bounds:
-            findings.plans.clear()  # what they say about lengths that vary may be wrong
-        findings.space = Space(universe)
+def _prepare_next_round(round: Round, state: _FixpointState) -> bool:
+    """Whether another round is necessary; makes the next assumption if this one had no progress."""
+    universe = with_outer_dims(_with_assumptions(state.space.universe, round), round)
+    if universe != state.space.universe:
+        if universe.bounds != state.space.universe.bounds:
+            state.plans.clear()  # plans depend on the dimensions over which lengths vary
+        state.space = Space(universe)
         return True
     if round.changed:
         return True
-    if not findings.partial and (round.deferred or any(map(is_open, round.unknown.values()))):
-        findings.partial = True
+    if not state.partial and (round.deferred or any(map(is_open, round.unknown.values()))):
+        state.partial = True
         return True
     if not round.deferred:
-        return _seed(round, findings.seeded) or _starts_again(round, findings)
-    if round.firmer or _spoil(round):
+        return _seed(round, state.seeded) or _restart(round, state)
+    if round.firmer or _mark_spoiled(round):
         return True
-    if not findings.guessing and _has_numbers(round):
-        findings.guessing = True
+    if not state.guessing and _has_numbers(round):
+        state.guessing = True
         return True
-    if _assume(round) or _seed(round, findings.seeded):
+    if _assume(round) or _seed(round, state.seeded):
         return True
-    again, findings.final = not findings.final, True
-    return again or _starts_again(round, findings)
+    again, state.final = not state.final, True
+    return again or _restart(round, state)
 
 
-def _starts_again(round: Round, findings: _Findings) -> bool:
-    """Whether tensors are given up without which the rounds begin again."""
+def _restart(round: Round, state: _FixpointState) -> bool:
+    """Whether the inference restarts, because some tensors were given up."""
     if not _give_up(round):
         return False
-    findings.forget()
+    state.forget()
     return True
 
 
 def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> None:
-    """The tensors that were still changing when we gave up: the first tells enough."""
+    """Report the first tensor whose type was still changing in the last round."""
     for key, cell in round.cells.items():
         if round.table.get(key) != before.get(key):
             round.report(type_errors.growing(cell.origin.span, cell.plan.name), cell.origin.calls)
@@ -172,8 +172,8 @@ def _report_growth(round: Round, before: Mapping[TensorKey, InferredTensor]) -> 
 
 
 def _report_unknown(round: Round) -> None:
-    """A tensor whose type stays unknown without a mistake of which it could be told."""
-    if round.errors.found:
+    """Report the first tensor of unknown type, unless there are other errors."""
+    if round.errors.diagnostics:
         return
     for key, cell in round.cells.items():
         known = round.table.get(key)
@@ -183,8 +183,8 @@ def _report_unknown(round: Round) -> None:
             return
 
 
-def _assumed(universe: Universe, round: Round) -> Universe:
-    """The universe with what annotations ask to be checked at run time."""
+def _with_assumptions(universe: Universe, round: Round) -> Universe:
+    """The universe with the assumptions from annotations, which are checked at run time."""
     new = [a for a in dict.fromkeys(round.assumptions) if a not in universe.assumptions]
     return replace(universe, assumptions=(*universe.assumptions, *new)) if new else universe
 
@@ -209,9 +209,9 @@ def _round(program: SourceProgram, round: Round) -> list[OutputRead]:
     for cell in list(round.cells.values()):
         if not cell.finished:
             finish(round, cell)
-    results = outputs(round, top, program.loaded.main.tree)
-    effects(round, top, program.loaded.main.tree)
-    endings(round, top, program.loaded.main.tree)
+    results = elaborate_outputs(round, top, program.loaded.main.tree)
+    elaborate_effects(round, top, program.loaded.main.tree)
+    elaborate_lengths(round, top, program.loaded.main.tree)
     return results
 
 
@@ -223,7 +223,7 @@ def _equation(round: Round, top: Frame, item: ast.Equation) -> None:
 
 
 def top_cell(round: Round, name: TensorName) -> IndexedTensor:
-    """An indexed tensor of the program: its plan, as it is in all rounds, and no branches yet."""
+    """An indexed tensor of the program: its plan, which all rounds share, and no branches yet."""
     top = round.top
     assert top is not None
     key: TensorKey = (name.name,)
@@ -249,11 +249,11 @@ def top_cell(round: Round, name: TensorName) -> IndexedTensor:
     return cell
 
 
-# ---------------------------------------------------------------- what stays unknown
+# ---------------------------------------------------------------- unknown types
 
 
 def _has_numbers(round: Round) -> bool:
-    """Whether some tensor may be more than the number that is all that is known of it."""
+    """Whether a tensor is known only as a scalar, with a doubtful shape."""
     return any(
         isinstance(leaf, Typed) and leaf.doubt is Doubt.SHAPE and not leaf.type.shape
         for known in round.table.values()
@@ -261,18 +261,18 @@ def _has_numbers(round: Round) -> bool:
     )
 
 
-def _spoil(round: Round) -> bool:
-    """Leave out tensors whose types a mistake hides: what is said of them would be noise."""
+def _mark_spoiled(round: Round) -> bool:
+    """Mark tensors whose type is hidden by an error: further errors about them would be noise."""
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
-    before = len(round.spoiled)
+    count = len(round.spoiled)
     for cell in round.cells.values():
-        if cell.key not in round.table and ERROR in _reached(cause(cell), reasons):
+        if cell.key not in round.table and ERROR in _transitive_causes(cause(cell), reasons):
             round.spoiled[cell.key] = None
-    return len(round.spoiled) > before
+    return len(round.spoiled) > count
 
 
 def _assume(round: Round) -> bool:
-    """Take lower bounds for types: of what more than a number is known first; false if none."""
+    """Assume lower bounds to be types, first those of more than numbers; false if none."""
     doubted = [
         (key, cell)
         for key, cell in round.cells.items()
@@ -283,24 +283,24 @@ def _assume(round: Round) -> bool:
     round.assumed.update(dict.fromkeys(chosen))
     for key in chosen:
         known = round.table[key]
-        tree = map_leaves(_firm, known.tree)
+        tree = map_leaves(_without_doubt, known.tree)
         round.table[key] = replace(known, tree=tree)
     return bool(chosen)
 
 
-def _firm(_: tuple[str, ...], leaf: Value) -> Value:
+def _without_doubt(_: tuple[str, ...], leaf: Value) -> Value:
     return Typed(leaf.type) if isinstance(leaf, Typed) else leaf
 
 
 def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:
-    """Guess the types of tensors that only read each other; false if there are none (left)."""
+    """Seed tensors that only read each other with the least type; false if there are none."""
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
-    found = False
+    changed = False
     for cell in round.cells.values():
         name = cause(cell)
         if cell.key in round.table or cell.plan.broken or cell.key in seeded:
             continue
-        reached = _reached(name, reasons)
+        reached = _transitive_causes(name, reasons)
         if ERROR in reached or name not in reached:
             continue
         tree = next((b.value for b in cell.branches if not isinstance(b.value, Unknown)), None)
@@ -308,20 +308,20 @@ def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:
         dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
         round.table[cell.key] = InferredTensor(tree=guess, dims=dims)
         seeded[cell.key] = None
-        found = True
-    return found
+        changed = True
+    return changed
 
 
 def _give_up(round: Round) -> bool:
-    """Give up tensors that are typed by numbers alone, as all else was refused; false if none is.
+    """Give up tensors typed by numbers alone because their other equations are in error.
 
-    A shape that is taken from what is left would cause mistakes where they are read. If without it
-    nothing is wrong with the other equations, it was the shape that they did not fit.
+    Their scalar shape would cause errors in their consumers. If the other equations are correct
+    without it, the scalar shape was the error. False if nothing changed.
     """
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
     changed = False
     for cell in round.cells.values():
-        wrong = ERROR in _reached(cause(cell), reasons)
+        wrong = ERROR in _transitive_causes(cause(cell), reasons)
         known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
         numbers = bool(known) and all(isinstance(v, ConstantNumber | Index) for v in known)
         if cell.key not in round.unshaped and wrong and numbers:
@@ -332,30 +332,30 @@ def _give_up(round: Round) -> bool:
     return changed
 
 
-def _reached(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    found: dict[str, None] = {}
-    waiting = sorted(reasons.get(name, frozenset()))
-    while waiting:
-        at = waiting.pop()
-        if at not in found:
-            found[at] = None
-            waiting.extend(sorted(reasons.get(at, frozenset())))
-    return frozenset(found)
+def _transitive_causes(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    reached: dict[str, None] = {}
+    worklist = sorted(reasons.get(name, frozenset()))
+    while worklist:
+        cause_name = worklist.pop()
+        if cause_name not in reached:
+            reached[cause_name] = None
+            worklist.extend(sorted(reasons.get(cause_name, frozenset())))
+    return frozenset(reached)
 
 
 def _report_guesses(round: Round, seeded: Mapping[TensorKey, None]) -> None:
-    """Mistakes that may come from a shape that was guessed, or taken from a number, say so."""
+    """Explain errors that may come from a shape that was seeded, or taken from a number."""
     for key, cell in round.cells.items():
         guessed = key in seeded
         if guessed or _only_numbers(cell):
             spans = [p.equation.span for p in cell.plan.placements]
-            for k, d in enumerate(round.errors.found):
+            for k, d in enumerate(round.errors.diagnostics):
                 place = d.primary.span if d.primary else None
                 inside = place is not None and any(
                     s.source == place.source and s.start <= place.start < s.end for s in spans
                 )
                 if inside and d.code == type_errors.OPERANDS:
-                    round.errors.found[k] = _explained(cell, d, guessed)
+                    round.errors.diagnostics[k] = _with_inference_help(cell, d, guessed)
 
 
 def _only_numbers(cell: IndexedTensor) -> bool:
@@ -363,7 +363,7 @@ def _only_numbers(cell: IndexedTensor) -> bool:
     return bool(known) and all(isinstance(v, ConstantNumber) for v in known)
 
 
-def _explained(cell: IndexedTensor, d: Diagnostic, guessed: bool) -> Diagnostic:
+def _with_inference_help(cell: IndexedTensor, d: Diagnostic, guessed: bool) -> Diagnostic:
     if guessed:
         return type_errors.never_known(cell.origin.span, cell.plan.name)
     return replace(d, help=type_errors.provisional(cell.plan.name))

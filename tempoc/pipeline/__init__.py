@@ -1,7 +1,7 @@
-"""How passes run: one after the other, checked, timed, recorded.
+"""The pass manager: runs passes in order, verifies, times and records them.
 
-In: something immutable to transform (here called a graph, of any type), steps, a context. Out: the
-transformed graph and a record of each step. Nothing here knows what a graph is.
+In: an immutable value to transform (here called a graph, of any type), passes, a context. Out: the
+transformed graph and a record per pass. Nothing here depends on the type of the graph.
 
 May import: base
 """

@@ -1,4 +1,4 @@
-"""What can be wrong with the text of a pipeline; one function per code."""
+"""Diagnostics of pipeline texts, RT320 to RT323; one function per code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tempoc.base.source import Span
 
 def unreadable(span: Span, found: str) -> DiagnosticError:
     """RT320: the text of a pipeline does not follow its grammar."""
-    met = f"`{found}`" if found else "the end"
+    token = f"`{found}`" if found else "the end"
     return DiagnosticError(
         Diagnostic(
             code="RT320",
-            message=f"{met} does not fit into a list of passes",
+            message=f"{token} does not fit into a list of passes",
             primary=Label(span),
             help="write `canonicalize,fuse{limit=4}`",
         )

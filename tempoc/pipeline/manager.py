@@ -1,4 +1,4 @@
-"""Runs a pipeline: check the order, then run, verify and record each step."""
+"""The pass manager: checks the order of a pipeline, then runs, verifies and records each pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Context)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRecord(Generic[G]):
-    """One step that ran: its result, how long it took, whether it changed anything, its remarks."""
+    """The record of one run of a pass: result, time, whether it changed anything, remarks."""
 
     step: str
     after: G
@@ -52,17 +52,17 @@ def run_pipeline(
     past: Sequence[PassRecord[G]] = (),
     noted: Callable[[PassRecord[G]], None] | None = None,
 ) -> Outcome[G]:
-    """Run the steps in order; ``verify(graph, step)`` is called after each and raises on a bug.
+    """Run the passes in order; ``verify(graph, step)`` is called after each and raises on a bug.
 
-    ``holding`` are properties of the graph at the start, see ``order.py``. Raises ``OrderError``.
-    ``past`` are records of the first steps, which do not run again; ``noted`` is called with those
-    of the others.
+    ``holding`` are the properties of the input graph, see ``order.py``. ``past`` are the records of
+    a prefix of the pipeline, which is not run again; ``noted`` is called with each new record.
+    Raises ``OrderError``.
     """
     check_order(steps, holding)
     records = [*past]
     graph = records[-1].after if records else graph
     for step in steps[len(records) :]:
-        said = len(context.remarks.found)
+        first_remark = len(context.remarks.found)
         started = time.perf_counter()
         result = step.run(graph, context)
         seconds = time.perf_counter() - started
@@ -73,7 +73,7 @@ def run_pipeline(
             after=result,
             seconds=seconds,
             changed=result != graph,
-            remarks=tuple(context.remarks.found[said:]),
+            remarks=tuple(context.remarks.found[first_remark:]),
         )
         records.append(record)
         if noted is not None:

@@ -1,4 +1,4 @@
-"""Whether steps may follow each other: what each needs, gives and must come before."""
+"""The order constraints of a pipeline: the properties that passes need, give and must precede."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INPUT = ""
 
 
 class OrderError(Exception):
-    """A step stands at a place where it cannot run; ``message`` says which and why."""
+    """A pass is at a position where it cannot run; ``message`` names it and the reason."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -19,19 +19,19 @@ class OrderError(Exception):
 
 
 def check_order(steps: Sequence[PassStep[Any, Any]], holding: tuple[str, ...] = ()) -> None:
-    """Raise ``OrderError`` unless each step finds what it needs.
+    """Raise ``OrderError`` unless the properties needed by each pass hold where it runs.
 
-    ``holding`` are the properties of the graph at the start.
+    ``holding`` are the properties of the input graph.
     """
-    given = dict.fromkeys(holding, INPUT)
+    holder = dict.fromkeys(holding, INPUT)
     for step in steps:
         for need in step.needs:
-            if need not in given:
+            if need not in holder:
                 raise OrderError(f"`{step.name}` needs {need}, which no earlier pass gives")
         for late in step.before:
-            if late in given:
-                if given[late] == INPUT:
+            if late in holder:
+                if holder[late] == INPUT:
                     raise OrderError(f"`{step.name}` cannot run on what has {late} already")
-                raise OrderError(f"`{step.name}` must come before `{given[late]}`")
+                raise OrderError(f"`{step.name}` must come before `{holder[late]}`")
         for name in step.gives:
-            given[name] = step.name
+            holder[name] = step.name

@@ -1,4 +1,4 @@
-"""The text of a pipeline, ``canonicalize,fuse{limit=4}``: read and printed."""
+"""Parser and printer of pipeline texts, ``canonicalize,fuse{limit=4}``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ SpecValue = bool | int | str
 def parse_pipeline(
     text: str, registry: Mapping[str, Callable[..., S]], *, holding: tuple[str, ...] = ()
 ) -> tuple[S, ...]:
-    """The steps that a text names; ``registry`` has the class of each pass by its name.
+    """The passes of a pipeline text; ``registry`` maps pass names to classes.
 
-    Raises ``DiagnosticError`` (RT320 to RT323) for wrong texts, names, options and orders.
+    Raises ``DiagnosticError``: RT320 (syntax), RT321 (unknown name), RT322 (option value), RT323
+    (order).
     """
     source = Source("--passes", text)
     try:
@@ -40,7 +41,7 @@ def parse_pipeline(
 
 
 def show_pipeline(steps: Sequence[PassStep[Any, Any]]) -> str:
-    """The text that means these steps; options at their defaults are left out."""
+    """The text of a pipeline; options at their defaults are left out."""
     return ",".join(_show_step(step) for step in steps)
 
 
@@ -89,8 +90,8 @@ def _value(token: Token | Tree[Token], option: str, hint: object, source: Source
         return int(text)
     if hint is str:
         return str(json.loads(text)) if token.type == "STRING" else text
-    wanted = {bool: "`true` or `false`", int: "a whole number"}
-    raise errors.wrong_value(_span(token, source), option, wanted.get(hint, "a word"))  # type: ignore[call-overload]
+    kinds = {bool: "`true` or `false`", int: "a whole number"}
+    raise errors.wrong_value(_span(token, source), option, kinds.get(hint, "a word"))  # type: ignore[call-overload]
 
 
 def _options(cls: object) -> tuple[Field[Any], ...]:

@@ -1,7 +1,7 @@
-"""What a pass is: a frozen dataclass whose fields are its options, with a ``run``.
+"""The interface of passes: a frozen dataclass whose fields are the options, with a ``run``.
 
-The options' names, types, defaults and (with ``metadata={"help": ...}``) explanations come from the
-fields; the text of a pipeline, its parser and the help of the command line are made from them.
+Names, types, defaults and (from ``metadata={"help": ...}``) descriptions of the options are those
+of the fields; the parser of pipeline texts and the help of the command line are derived from them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ C = TypeVar("C", contravariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """One thing that a step did, or did not and why."""
+    """An optimization remark: something that a pass did, or why it did not."""
 
     step: str
     message: str
@@ -26,21 +26,21 @@ class Remark:
 
 @dataclass(slots=True)
 class Remarks:
-    """What the steps of one run have to say, in order."""
+    """The remarks of one run of a pipeline, in order."""
 
     found: list[Remark] = field(default_factory=list)
 
     def add(self, step: str, message: str, span: Span | None = None) -> None:
-        """Remember one remark."""
+        """Add a remark."""
         self.found.append(Remark(step=step, message=message, span=span))
 
 
 class Context(Protocol):
-    """What every context of a run has; the rooms that define passes add what those need."""
+    """The interface of contexts; packages that define passes extend it with what these need."""
 
     @property
     def remarks(self) -> Remarks:
-        """Where steps say what they did."""
+        """The collector of remarks."""
 
 
 class PassStep(Protocol[G, C]):
@@ -48,11 +48,11 @@ class PassStep(Protocol[G, C]):
 
     @property
     def name(self) -> str:
-        """How the step is called in the text of a pipeline; a verb."""
+        """The name of the pass in pipeline texts; a verb."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Properties that earlier steps must have given."""
+        """Properties that must hold before."""
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class PassStep(Protocol[G, C]):
 
     @property
     def before(self) -> tuple[str, ...]:
-        """Properties that must not hold yet."""
+        """Properties that must not hold before."""
 
     def run(self, graph: G, context: C) -> G:
-        """The transformed graph; the one given stays as it is."""
+        """The transformed graph; the input is not modified."""

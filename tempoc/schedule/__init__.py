@@ -1,8 +1,8 @@
-"""When everything is computed: from statements to a tree of loops.
+"""The scheduler: from statements to a tree of loops.
 
-In: `sdg` statements and tensors. Out: a schedule tree that respects every dependence (proved again
-by `verify`, which does not trust the solver), and the timeline from which `memory` reads live
-ranges; or a diagnostic that shows the cycle of equations for which there is no order.
+In: `sdg` statements and tensors. Out: a schedule tree that satisfies every dependence (verified by
+`verify`, independently of the solver), and the timeline from which `memory` computes live ranges;
+or a diagnostic with the dependence cycle that makes the program unschedulable.
 
 May import: base, symbolic, poly, ops, sdg
 """

@@ -1,7 +1,8 @@
-"""Why there is no order: a cycle of values, in the words of the source.
+"""Explains why a program is unschedulable: a shortest dependence cycle, in names of the source.
 
-At small bounds every instance is a node of a plain graph; the shortest cycle in it is what a person
-wants to see. Temporaries (`beta.mul`) are left out where the named tensors tell the story.
+At small bounds, the statement instances and their dependences are an explicit graph, which is
+searched for a shortest cycle. Temporaries (`beta.mul`) are left out if the cycle also has named
+tensors.
 """
 
 from __future__ import annotations
@@ -13,33 +14,33 @@ from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.schedule import errors
 from tempoc.schedule.errors import CycleStep
-from tempoc.schedule.replay import ConcreteProgram, StatementInstance, TensorCell, valuations
+from tempoc.schedule.replay import ConcreteProgram, StatementInstance, TensorCell, bound_assignments
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 
-# Small worlds only, and few: a cycle shows early or not at all.
+# Only a few small assignments of bounds are searched: a cycle shows early or not at all.
 SIZES = (1, 2, 3, 4, 5, 6)
 WORLDS = 250
 INSTANCES = 2_000
 
 
-def blame(
+def explain_cycle(
     statements: Statements, tasks: Sequence[str], universe: Universe, graph: Graph | None
 ) -> Diagnostic:
-    """The diagnostic for statements without an order; spans come from the graph, if given."""
+    """The diagnostic for unschedulable statements; spans come from the graph, if given."""
     part = tuple(s for s in statements.statements if s.name in tasks)
     suspects = Statements(tensors=statements.tensors, statements=part)
     count = len(universe.bounds)
     sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= WORLDS or n == 1)
-    for bounds in sorted(valuations(universe, sizes), key=lambda v: sum(v.values())):
-        found = _shortest(ConcreteProgram(suspects, universe, bounds))
-        if found:
-            met = [tensor for (tensor, _), _ in found]
-            ended = next((b for b in universe.ended if b.until in met), None)
-            steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in found)
+    for bounds in sorted(bound_assignments(universe, sizes), key=lambda v: sum(v.values())):
+        cycle = _shortest_cycle(ConcreteProgram(suspects, universe, bounds))
+        if cycle:
+            tensors = [tensor for (tensor, _), _ in cycle]
+            ended = next((b for b in universe.ended if b.until in tensors), None)
+            steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in cycle)
             gradient = any(f".{COTANGENT}." in step for step in steps_of)
-            steps = _steps(found, suspects, graph)
+            steps = _steps(cycle, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
@@ -53,14 +54,16 @@ def blame(
 
 
 def _later(calls: Sequence[Statement], part: Sequence[Statement], universe: Universe) -> str:
-    """How to call after the last step what needs calls that have more dimensions than it has."""
+    """A target for a call that depends on calls over more dimensions: at their last points."""
     for call in calls:
-        known = [call]
-        for s in known:
-            needed = {r.tensor for r in s.reads}
-            known += [o for o in part if o not in known and needed & {w.tensor for w in o.writes}]
+        producers = [call]
+        for s in producers:
+            operands = {r.tensor for r in s.reads}
+            producers += [
+                o for o in part if o not in producers and operands & {w.tensor for w in o.writes}
+            ]
         own = {*call.domain.dims}
-        inner = [s.domain.dims for s in known if s in calls and own < {*s.domain.dims}]
+        inner = [s.domain.dims for s in producers if s in calls and own < {*s.domain.dims}]
         if inner:
             dims = max(inner, key=len)
             last = [f"{d} == {universe.dim(d).bound} - 1" for d in dims if d not in own]
@@ -74,18 +77,18 @@ def _given(bounds: Mapping[str, int]) -> str:
     return " (when " + ", ".join(f"{name} = {v}" for name, v in bounds.items()) + ")"
 
 
-# A need: the reader needs the cell that the writer writes.
-CellNeed = tuple[TensorCell, StatementInstance]
+# The cell that an instance reads, and the instance that writes it.
+CellDependence = tuple[TensorCell, StatementInstance]
 
 
-def _shortest(world: ConcreteProgram) -> list[CellNeed]:
-    """The cells on a shortest cycle, each with the instance that writes it; empty if none."""
+def _shortest_cycle(world: ConcreteProgram) -> list[CellDependence]:
+    """The dependences on a shortest cycle; empty if there is none."""
     by_name = world.statements.by_name
     instances = list(world.instances())
     if len(instances) > INSTANCES:
         return []
     writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
-    needs: dict[StatementInstance, list[CellNeed]] = {}
+    needs: dict[StatementInstance, list[CellDependence]] = {}
     inside = frozenset(instances)
     for i in instances:
         needs[i] = [
@@ -94,70 +97,72 @@ def _shortest(world: ConcreteProgram) -> list[CellNeed]:
             if cell in writer and not (read.forwarded and writer[cell] == i)
         ]
         needs[i] += [need for need in world.waits(by_name[i[0]], i[1]) if need[1] in inside]
-    best: list[CellNeed] = []
+    best: list[CellDependence] = []
     for start in instances:
-        found = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
-        best = found or best
+        cycle = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
+        best = cycle or best
     return best
 
 
 def _cycle_from(
-    start: StatementInstance, needs: Mapping[StatementInstance, Sequence[CellNeed]], limit: int
-) -> list[CellNeed]:
-    """The shortest way from an instance back to itself, of at most `limit` needs."""
-    came: dict[StatementInstance, tuple[StatementInstance, CellNeed]] = {}
-    front = [start]
+    start: StatementInstance,
+    needs: Mapping[StatementInstance, Sequence[CellDependence]],
+    limit: int,
+) -> list[CellDependence]:
+    """A shortest path from an instance to itself, of at most `limit` dependences (BFS)."""
+    parents: dict[StatementInstance, tuple[StatementInstance, CellDependence]] = {}
+    frontier = [start]
     for _ in range(limit):
-        following: list[StatementInstance] = []
-        for i in front:
+        successors: list[StatementInstance] = []
+        for i in frontier:
             for need in needs[i]:
                 if need[1] == start:
-                    return _way(start, i, need, came)
-                if need[1] not in came:
-                    came[need[1]] = (i, need)
-                    following.append(need[1])
-        front = following
+                    return _path_back(start, i, need, parents)
+                if need[1] not in parents:
+                    parents[need[1]] = (i, need)
+                    successors.append(need[1])
+        frontier = successors
     return []
 
 
-def _way(
+def _path_back(
     start: StatementInstance,
     last: StatementInstance,
-    need: CellNeed,
-    came: Mapping[StatementInstance, tuple[StatementInstance, CellNeed]],
-) -> list[CellNeed]:
-    way = [need]
+    need: CellDependence,
+    came: Mapping[StatementInstance, tuple[StatementInstance, CellDependence]],
+) -> list[CellDependence]:
+    path = [need]
     while last != start:
         last, step = came[last]
-        way.append(step)
-    return [way[0], *reversed(way[1:])]
+        path.append(step)
+    return [path[0], *reversed(path[1:])]
 
 
 def _steps(
-    needs: Sequence[CellNeed], statements: Statements, graph: Graph | None
+    needs: Sequence[CellDependence], statements: Statements, graph: Graph | None
 ) -> list[CycleStep]:
-    single = len(needs) == 1  # else a function's own tensors tell the story
+    single = len(needs) == 1  # otherwise the local tensors of a function matter
     steps = []
     for (tensor, point), (name, _) in needs:
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
         steps.append(CycleStep(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
-    following = zip(steps, (*steps[1:], steps[0]), strict=True)
-    steps = [s for s, other in following if s.value != other.value] or steps[:1]
-    kept = [s for s in steps if "." not in s.tensor] or steps
-    # The story starts at the equation that stands first.
-    starts = [s.span.start if s.span is not None else 0 for s in kept]
+    pairs = zip(steps, (*steps[1:], steps[0]), strict=True)
+    steps = [s for s, other in pairs if s.value != other.value] or steps[:1]
+    named_steps = [s for s in steps if "." not in s.tensor] or steps
+    # The cycle starts at the first equation in the source.
+    starts = [s.span.start if s.span is not None else 0 for s in named_steps]
     first = starts.index(min(starts))
-    return [*kept[first:], *kept[:first]]
+    return [*named_steps[first:], *named_steps[:first]]
 
 
 def _base(name: str) -> str:
-    """The tensor of the source to which a temporary belongs."""
+    """The source tensor to which a temporary belongs."""
     return name.split(".")[0]
 
 
 def _span(s: Statement, graph: Graph | None) -> Span | None:
-    """The place of the statement's last equation: that of what it is there for."""
+    """The span of the last member with one: the equation that the statement computes."""
     if graph is None:
         return None
     spans = [span for m in reversed(s.members) if m in graph.nodes for span in graph.nodes[m].spans]

@@ -1,11 +1,11 @@
-"""Building trees that have nothing to remove: flat sequences, no empty or single-step loops."""
+"""Smart constructors of schedule trees: flat sequences, merged guards, no trivial loops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
-from tempoc.symbolic.comparisons import tidy
+from tempoc.symbolic.comparisons import solve_comparisons
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
@@ -23,7 +23,7 @@ EMPTY = TreeSequence(items=())
 
 
 def sequence(items: Iterable[ScheduleTree]) -> ScheduleTree:
-    """The items one after the other; neighbours under one condition share its guard."""
+    """A flat sequence; adjacent guards with equal or complementary conditions are merged."""
     flat: list[ScheduleTree] = []
     for item in items:
         for part in item.items if isinstance(item, TreeSequence) else (item,):
@@ -32,17 +32,17 @@ def sequence(items: Iterable[ScheduleTree]) -> ScheduleTree:
                     a == b
                 ):
                     flat[-1] = guard(a, sequence((first, second)))
-                case TreeGuard() as one, TreeGuard() as other if _opposed(
+                case TreeGuard() as one, TreeGuard() as other if _are_complementary(
                     one.condition, other.condition
                 ):
-                    flat[-1:] = _either(one, other)
+                    flat[-1:] = _hoist_common_tail(one, other)
                 case _:
                     flat.append(part)
     return flat[0] if len(flat) == 1 else TreeSequence(items=tuple(flat))
 
 
-def _either(one: TreeGuard, other: TreeGuard) -> list[ScheduleTree]:
-    """Two guards of which exactly one holds: what both do last is done after them."""
+def _hoist_common_tail(one: TreeGuard, other: TreeGuard) -> list[ScheduleTree]:
+    """Two guards with complementary conditions: a common tail of their bodies moves behind them."""
     first, second = _items(one.body), _items(other.body)
     shared = 0
     while shared < min(len(first), len(second)) and first[-1 - shared] == second[-1 - shared]:
@@ -54,8 +54,8 @@ def _either(one: TreeGuard, other: TreeGuard) -> list[ScheduleTree]:
     return [*(g for g in guards if g != EMPTY), *first[-shared:]]
 
 
-def _opposed(a: Expr, b: Expr) -> bool:
-    return tidy(a, ()) == tidy(negation(b), ())
+def _are_complementary(a: Expr, b: Expr) -> bool:
+    return solve_comparisons(a, ()) == solve_comparisons(negation(b), ())
 
 
 def _items(tree: ScheduleTree) -> tuple[ScheduleTree, ...]:
@@ -76,7 +76,7 @@ def guard(condition: Expr, body: ScheduleTree) -> ScheduleTree:
 def loop(
     var: str, lower: Expr, upper: Expr, step: int, body: ScheduleTree, place: LoopPlace = "host"
 ) -> ScheduleTree:
-    """The loop, or its body if it runs exactly once, or nothing if it never runs."""
+    """The loop; its body if it has exactly one step; empty if it has none."""
     count = sub(upper, lower) if step > 0 else sub(lower, upper)
     least, most = interval(count)
     if body == EMPTY or (most is not None and most <= 0):
@@ -87,7 +87,7 @@ def loop(
 
 
 def bind(tree: ScheduleTree, env: dict[str, Expr]) -> ScheduleTree:
-    """The tree with variables replaced, cleaned again."""
+    """The tree with variables substituted, simplified again."""
     match tree:
         case Execute(statement=name, point=point):
             return Execute(statement=name, point=tuple(substitute(p, env) for p in point))
@@ -101,5 +101,5 @@ def bind(tree: ScheduleTree, env: dict[str, Expr]) -> ScheduleTree:
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The parts that must all hold."""
+    """The conjuncts of a condition."""
     return condition.args if isinstance(condition, Conjunction) else (condition,)

@@ -1,4 +1,4 @@
-"""The schedule of a program: from statements to a tree of loops and a timeline."""
+"""Schedules a program: from statements to a tree of loops and a timeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import SECONDS, TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, lasting, timeline
 from tempoc.schedule import errors
-from tempoc.schedule.blame import blame
+from tempoc.schedule.blame import explain_cycle
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
@@ -21,16 +21,16 @@ from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statements
 
-MOST = 8
-"""How many more cycles are reported after the first."""
+MAX_CYCLES = 8
+"""The number of cycles reported after the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduled:
-    """The order of execution as loops, and as times for questions about live ranges.
+    """A schedule: as a tree of loops, and as times of all instances, for live ranges.
 
-    In the loops, and in the ``timeline``, bounds that a tensor ends stand for their largest
-    lengths: all steps are there that may be. In ``lasting`` they stand for the lengths.
+    In the tree and in ``timeline``, ended bounds stand for their largest lengths; in ``lasting``
+    for the actual lengths of the run.
     """
 
     tree: ScheduleTree
@@ -39,10 +39,10 @@ class Scheduled:
 
 
 def compute(statements: Statements, space: Space, graph: Graph | None = None) -> Scheduled:
-    """An order that respects all dependences; `DiagnosticError` with the cycle if there is none.
+    """A schedule that satisfies all dependences. Raises `DiagnosticError` with a dependence cycle.
 
-    Sizes stay symbolic: bounds with a compile-time value count as free. The graph lends its spans
-    to the diagnostic.
+    Bounds are symbolic, even those with a compile-time value. Spans of diagnostics come from the
+    graph.
     """
     tasks = {s.name: s.domain for s in statements.statements}
     problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
@@ -50,29 +50,31 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:
         causes = Collector()
-        for stuck in (error.tasks, *_others(space, problem, error.tasks)):
-            causes.add(blame(statements, stuck, space.universe, graph))
+        for stuck in (error.tasks, *_other_cycles(space, problem, error.tasks)):
+            causes.add(explain_cycle(statements, stuck, space.universe, graph))
         raise DiagnosticError(*causes.ordered()) from None
     except TooSlow:
         raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
     places = tuple(occurrences(tree))
-    found = timeline(problem.space, tasks, places)
+    times = timeline(problem.space, tasks, places)
     ended = space.universe.ended
-    # Where lengths differ from point to point, nothing is gained from knowing one.
-    one = bool(ended) and not any(b.outer for b in ended)
-    known = lasting(found, Run(space), places) if one else found
-    return Scheduled(tree=tree, timeline=found, lasting=known)
+    # Where lengths vary from point to point, knowing one does not shorten any live range.
+    fixed_length = bool(ended) and not any(b.outer for b in ended)
+    lasting_times = lasting(times, Run(space), places) if fixed_length else times
+    return Scheduled(tree=tree, timeline=times, lasting=lasting_times)
 
 
-def _others(
+def _other_cycles(
     space: Space, problem: SchedulingProblem, stuck: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    """What has no order either when these tasks are left out."""
-    for _ in range(MOST):
-        left = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
-        between = [f for f in problem.flows if f.reader in left and f.writer in left]
+    """Further unschedulable sets of tasks, without those found before."""
+    for _ in range(MAX_CYCLES):
+        remaining = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
+        internal_flows = [
+            f for f in problem.flows if f.reader in remaining and f.writer in remaining
+        ]
         try:
-            build(SchedulingProblem(space, left, between))
+            build(SchedulingProblem(space, remaining, internal_flows))
         except Unschedulable as error:
             stuck = (*stuck, *error.tasks)
             yield error.tasks

@@ -1,4 +1,4 @@
-"""What must come before what: reads after the writes of what they read, and turns in order."""
+"""The dependences of a program: flow dependences, effects in order, run-time lengths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tempoc.poly.relations.run_lengths import Waits, may_wait
 from tempoc.poly.scheduling.problem import Flow
-from tempoc.sdg.graph.effect_order import Before, befores
+from tempoc.sdg.graph.effect_order import PrecedingPoints, befores
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import ZERO, Slice, Sym
@@ -14,9 +14,10 @@ from tempoc.symbolic.walk import symbols
 
 
 def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
-    """Each reader with each writer of the tensor it reads, each different flow once."""
+    """All dependences, without duplicates: each read on each writer of the tensor, and those of
+    effects and lengths."""
     writers = {name: statements.writers(name) for name in statements.tensors}
-    found: dict[Flow, None] = {}
+    edges: dict[Flow, None] = {}
     for reader in statements.statements:
         for read in reader.reads:
             for writer, write in writers[read.tensor]:
@@ -29,63 +30,69 @@ def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
                     where=write.where,
                     forwarded=read.forwarded,
                 )
-                found[flow] = None
-    found |= dict.fromkeys(turns(statements, universe))
-    found |= dict.fromkeys(endings(statements, universe))
-    return tuple(found)
+                edges[flow] = None
+    edges |= dict.fromkeys(effect_dependences(statements, universe))
+    edges |= dict.fromkeys(length_dependences(statements, universe))
+    return tuple(edges)
 
 
-def endings(statements: Statements, universe: Universe) -> Iterator[Flow]:
-    """Who must know whether a run goes on: the rest of what it does depends on its length."""
+def length_dependences(statements: Statements, universe: Universe) -> Iterator[Flow]:
+    """Dependences of statements on the stop tensors whose lengths affect what they do."""
     for stop in statements.statements:
         for bound in stop.ends:
             for s in statements.statements:
-                found = waiting(s, bound, universe)
-                if found is not None:
+                dependence = length_dependence(s, bound, universe)
+                if dependence is not None:
                     yield Flow(
                         reader=s.name,
                         writer=stop.name,
                         tensor=stop.domain,
                         read=tuple(Slice(ZERO, Sym(d)) for d in stop.domain.dims),
                         written=tuple(Sym(d) for d in stop.domain.dims),
-                        waits=found,
+                        waits=dependence,
                     )
 
 
-def waiting(s: Statement, bound: str, universe: Universe) -> Waits | None:
-    """What a statement does that may depend on the length of a bound, if anything."""
+def length_dependence(s: Statement, bound: str, universe: Universe) -> Waits | None:
+    """How a statement may depend on the length of a bound; None if it does not."""
     at_once = tuple(v.dim for v in s.vector)
-    # What differs from point to point is said of single points only.
+    # Expressions over vectorized dimensions are stated at single points.
     if any(d in symbols(e) for e in s.mentions for d in at_once) and s.single is not None:
         s = s.single
     else:
         at_once = ()
     reads = tuple(dict.fromkeys(r.entries for r in s.reads))
-    found = Waits(bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once)
-    # What may run at any time still must know where it is, if a length tells.
-    told = any(universe.roots(name) for name in symbols(s.domain.where))
-    return None if (s.is_free and not told) or not may_wait(universe, found) else found
+    dependence = Waits(
+        bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once
+    )
+    # A statement that may run speculatively still depends on lengths in its domain.
+    domain_varies = any(universe.roots(name) for name in symbols(s.domain.where))
+    return (
+        None
+        if (s.is_free and not domain_varies) or not may_wait(universe, dependence)
+        else dependence
+    )
 
 
-def turns(statements: Statements, universe: Universe) -> Iterator[Flow]:
-    """Who takes turns: each after all that come before it, as if it read what these write."""
-    queued = [(s, s.turn) for s in statements.statements if s.turn is not None]
-    for later, mine in queued:
-        for earlier, other in queued:
-            if mine.queue == other.queue:
-                first = other.number < mine.number
+def effect_dependences(statements: Statements, universe: Universe) -> Iterator[Flow]:
+    """The order of effects, as dependences of each effect on all that precede it in its queue."""
+    effects = [(s, s.turn) for s in statements.statements if s.turn is not None]
+    for later, position in effects:
+        for earlier, earlier_position in effects:
+            if position.queue == earlier_position.queue:
+                first = earlier_position.number < position.number
                 dims = later.domain.dims, earlier.domain.dims
                 for before in befores(*dims, first, universe):
                     yield _flow(later, earlier, before)
 
 
-def _flow(later: Statement, earlier: Statement, before: Before) -> Flow:
-    """As if the earlier one wrote the first indices of its point, for the later one."""
-    here = tuple(Sym(d) for d in before.shared)
+def _flow(later: Statement, earlier: Statement, before: PrecedingPoints) -> Flow:
+    """A dependence through a fictitious tensor over the shared dimensions."""
+    prefix = tuple(Sym(d) for d in before.shared)
     return Flow(
         reader=later.name,
         writer=earlier.name,
         tensor=Domain(before.shared),
-        read=(*here[:-1], Slice(ZERO, here[-1])) if before.less else here,
-        written=here,
+        read=(*prefix[:-1], Slice(ZERO, prefix[-1])) if before.less else prefix,
+        written=prefix,
     )

@@ -12,7 +12,7 @@ from tempoc.symbolic.domain import Bound
 
 @dataclass(frozen=True, slots=True)
 class CycleStep:
-    """A value on a cycle: `h[t]`, the tensor it belongs to, and its equation."""
+    """A value on a dependence cycle: `h[t]`, its tensor, and the span of its equation."""
 
     value: str
     tensor: str
@@ -30,9 +30,9 @@ _THROUGH_GRADIENT = (
 def no_order(
     steps: Sequence[CycleStep], where: str, *, gradient: bool = False, ended: Bound | None = None
 ) -> Diagnostic:
-    """RT400: values that need each other at the same time; `steps` is the cycle, in order.
+    """RT400: a dependence cycle; `steps` are its values, in order.
 
-    `gradient`: it passes a derivative; `ended`: it passes what decides the length of a bound.
+    `gradient`: it includes a cotangent; `ended`: it includes the stop tensor of this bound.
     """
     names = list(dict.fromkeys(s.tensor for s in steps))
     chain = ", which needs ".join(s.value for s in (*steps[1:], steps[0]))
@@ -42,13 +42,13 @@ def no_order(
         for s, after in zip(steps, (*steps[1:], steps[0]), strict=True)
         if s.span is not None
     ]
-    primary, rest = (labelled[0] if labels else None), tuple(labelled[1:])
+    primary, secondary = (labelled[0] if labels else None), tuple(labelled[1:])
     subject = f"{names[0]} needs itself" if len(names) == 1 else f"{_listed(names)} need each other"
     return Diagnostic(
         code="RT400",
         message=f"no order of execution exists: {subject} in a cycle",
         primary=primary,
-        secondary=rest,
+        secondary=secondary,
         notes=(
             f"cycle: {steps[0].value} needs {chain}{where}",
             *((_length(ended),) if ended else ()),
@@ -78,9 +78,9 @@ def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
 def no_order_of_calls(
     names: Sequence[str], dims: Sequence[str], spans: Sequence[Span], later: str = ""
 ) -> Diagnostic:
-    """RT403: calls of a host function in the order of loops, which the data does not allow.
+    """RT403: the order of host calls contradicts the data dependences.
 
-    `later`: how to write a call that comes before the steps whose results it needs.
+    `later`: a target to suggest for a call that depends on steps after it.
     """
     help = "let the calls depend on earlier ones only"
     if later:
@@ -105,7 +105,7 @@ def no_order_of_calls(
 
 
 def took_too_long(count: int, seconds: float) -> Diagnostic:
-    """RT402: the solver was stopped."""
+    """RT402: the solver exceeded its time limit."""
     return Diagnostic(
         code="RT402",
         message=f"scheduling {count} statements took longer than {seconds:g} s",
@@ -114,7 +114,7 @@ def took_too_long(count: int, seconds: float) -> Diagnostic:
 
 
 def illegal(what: str) -> Diagnostic:
-    """RT449: the verifier contradicts the scheduler."""
+    """RT449: the verifier rejects the schedule."""
     return Diagnostic(
         code="RT449",
         message=f"the schedule is not legal: {what}",

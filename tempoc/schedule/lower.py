@@ -1,9 +1,8 @@
-"""From isl's loops to ours: variables are called after the dimensions they scan.
+"""Lowers isl's loop nest to a schedule tree whose loop variables are dimensions.
 
-isl counts with `c0`, `c1`, from any integer upwards, and writes points in terms of these. Here each
-loop gets the variable that makes the points of its statements short: the point of the statement
-that is furthest ahead *is* the variable (`g` at `t-7` beside `x` at `t`), and a loop that runs
-through a dimension backwards runs backwards (`range(T-1, -1, -1)`).
+isl's variables `c0`, `c1` start at any integer, count upwards, and points are affine in them. Here
+a loop variable equals the index of the statement that is furthest ahead (`g` at `t-7` beside `x` at
+`t`), and a loop that scans a dimension backwards counts down (`range(T-1, -1, -1)`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tempoc.poly.scheduling.loop_nest import (
 )
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, ScheduleTree
-from tempoc.symbolic.comparisons import tidy
+from tempoc.symbolic.comparisons import solve_comparisons
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Expr, Sym, interval, mul, negation, sub
 from tempoc.symbolic.walk import substitute, symbols
@@ -31,11 +30,11 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DimScan:
-    """A loop variable `c` scans a dimension: `dim = sign * c + rest`."""
+    """A loop variable `c` scans a dimension: `dim = sign * c + offset`."""
 
     dim: str
     sign: int
-    rest: Expr
+    offset: Expr
 
 
 def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> ScheduleTree:
@@ -78,7 +77,7 @@ def _leaves(nest: LoopNest) -> Iterator[NestLeaf]:
 
 
 class _Lowering:
-    """The walk: `env` gives isl's variables in ours, `taken` the variables of enclosing loops."""
+    """The lowering: `env` maps isl's variables to ours, `taken` are those of enclosing loops."""
 
     def __init__(self, tasks: Mapping[str, Domain], universe: Universe) -> None:
         self.tasks = tasks
@@ -86,15 +85,20 @@ class _Lowering:
         self.least = {b.name: Sym(b.name) + 1 for b in universe.bounds}
 
     def tree(self, nest: LoopNest, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
-        """A part of the nest as a tree."""
+        """The tree of a subtree of the nest."""
         match nest:
             case NestSequence(items=items):
                 return sequence(self.tree(item, env, taken) for item in items)
             case When(condition=c, body=body, otherwise=other):
-                here = tidy(substitute(c, env), taken)
-                parts = [guard(here, self.tree(body, env, taken))]
+                guard_condition = solve_comparisons(substitute(c, env), taken)
+                parts = [guard(guard_condition, self.tree(body, env, taken))]
                 if other is not None:
-                    parts.append(guard(tidy(negation(here), taken), self.tree(other, env, taken)))
+                    parts.append(
+                        guard(
+                            solve_comparisons(negation(guard_condition), taken),
+                            self.tree(other, env, taken),
+                        )
+                    )
                 return sequence(parts)
             case NestLoop():
                 return self.loop(nest, env, taken)
@@ -104,39 +108,43 @@ class _Lowering:
                 return EMPTY
 
     def loop(self, nest: NestLoop, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
-        """A loop with its own variable."""
+        """The loop over the dimension that it scans."""
         low, high = substitute(nest.lower, env), substitute(nest.upper, env)
         scan = self.scan(nest, env, low, high)
         var = _fresh(scan.dim, taken)
-        back = mul(Sym(var) - scan.rest, Sym("") * 0 + scan.sign)
-        inner = {**env, **binding(nest.var, back)}
+        inverse = mul(Sym(var) - scan.offset, Sym("") * 0 + scan.sign)
+        inner = {**env, **binding(nest.var, inverse)}
         body = self.tree(nest.body, inner, (*taken, var))
-        first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.rest for e in (low, high))
+        first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.offset for e in (low, high))
         return loop(var, first, end, nest.step * scan.sign, body)
 
     def scan(self, nest: NestLoop, env: Mapping[str, Expr], low: Expr, high: Expr) -> _DimScan:
-        """What the loop's variable shall be; it must never be negative."""
-        found = list(self.scans(nest, env))
-        for scan in found:
-            ahead = (sub(scan.rest, other.rest) for other in found if other.sign == scan.sign)
-            if all(self.natural(gap) for gap in ahead):
-                start = low + scan.rest if scan.sign > 0 else scan.rest - high + 1
+        """The change of the loop variable; the new one must never be negative."""
+        candidates = list(self.scans(nest, env))
+        for scan in candidates:
+            gaps = (
+                sub(scan.offset, other.offset) for other in candidates if other.sign == scan.sign
+            )
+            if all(self.natural(gap) for gap in gaps):
+                start = low + scan.offset if scan.sign > 0 else scan.offset - high + 1
                 if self.natural(start):
                     return scan
-        return _DimScan(dim=found[0].dim if found else "i", sign=1, rest=low * -1)
+        return _DimScan(dim=candidates[0].dim if candidates else "i", sign=1, offset=low * -1)
 
     def scans(self, nest: NestLoop, env: Mapping[str, Expr]) -> Iterator[_DimScan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
         c, backward = variable(nest.var), list[_DimScan]()
-        seen: dict[tuple[str, Expr], None] = {}
+        dim_points: dict[tuple[str, Expr], None] = {}
         for leaf in _leaves(nest.body):
-            seen.update(dict.fromkeys(zip(self.tasks[leaf.task].dims, leaf.point, strict=True)))
-        for dim, p in seen:
+            dim_points.update(
+                dict.fromkeys(zip(self.tasks[leaf.task].dims, leaf.point, strict=True))
+            )
+        for dim, p in dim_points:
             point = substitute(p, env)
             for sign in (1, -1):
-                rest = sub(point, c * sign)
-                if not any(n[-1] in "+-" for n in symbols(rest)):
-                    scan = _DimScan(dim=dim, sign=sign, rest=rest)
+                offset = sub(point, c * sign)
+                if not any(n[-1] in "+-" for n in symbols(offset)):
+                    scan = _DimScan(dim=dim, sign=sign, offset=offset)
                     if sign > 0:
                         yield scan
                     else:
@@ -144,7 +152,7 @@ class _Lowering:
         yield from backward
 
     def natural(self, e: Expr) -> bool:
-        """Whether the value is never negative, as far as we see."""
+        """Whether interval arithmetic proves that the value is not negative."""
         least = interval(substitute(e, self.least))[0]
         return least is not None and least >= 0
 

@@ -1,4 +1,4 @@
-"""Where in a tree each statement runs, as conditions and times: what questions about time need."""
+"""The occurrences of statements in a schedule tree, with their conditions and times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempoc.symbolic.expr import TRUE, Const, Expr, Sym, compare, conjunction, m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TreePosition:
-    """The way down to a part of the tree."""
+    """The position of a subtree: enclosing loop variables, conditions, and time so far."""
 
     variables: tuple[str, ...] = ()
     where: Expr = TRUE
@@ -28,20 +28,22 @@ def _walk(tree: ScheduleTree, at: _TreePosition) -> Iterator[Occurrence]:
     match tree:
         case TreeSequence(items=items):
             for k, item in enumerate(items):
-                yield from _walk(item, _inside(at, time=(Const(k),)))
+                yield from _walk(item, _descend(at, time=(Const(k),)))
         case TreeGuard(condition=condition, body=body):
-            yield from _walk(body, _inside(at, where=condition))
+            yield from _walk(body, _descend(at, where=condition))
         case TreeLoop(var=var, body=body, step=step):
             clock = Sym(var) if step > 0 else Sym(var) * -1
-            # A loop directly in another one has no place of its own.
-            yield from _walk(body, _inside(at, variables=(var,), where=_range(tree), time=(clock,)))
+            # A loop directly in another one adds no sequence position to the time.
+            yield from _walk(
+                body, _descend(at, variables=(var,), where=_range(tree), time=(clock,))
+            )
         case Execute(statement=name, point=point):
             yield Occurrence(
                 task=name, variables=at.variables, where=at.where, point=point, time=at.time
             )
 
 
-def _inside(
+def _descend(
     at: _TreePosition,
     *,
     variables: tuple[str, ...] = (),
@@ -58,8 +60,8 @@ def _inside(
 def _range(loop: TreeLoop) -> Expr:
     var, step = Sym(loop.var), loop.step
     if step > 0:
-        ends = compare(">=", var, loop.lower), compare("<", var, loop.upper)
+        range_conditions = compare(">=", var, loop.lower), compare("<", var, loop.upper)
     else:
-        ends = compare("<=", var, loop.lower), compare(">", var, loop.upper)
+        range_conditions = compare("<=", var, loop.lower), compare(">", var, loop.upper)
     stride = compare("==", mod(sub(var, loop.lower), abs(step)), Const(0))
-    return conjunction(*ends, stride)
+    return conjunction(*range_conditions, stride)

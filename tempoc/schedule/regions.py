@@ -1,4 +1,4 @@
-"""Which loops run on the device: nests without anything that the host must do.
+"""Places loops on the host or the device: device regions are nests without work for the host.
 
     for t in 0..T:                          for t in 0..T on device:
       for l in 0..L:             ->           for l in 0..L unrolled:
@@ -16,12 +16,11 @@ multiplied with it, and of stacked caches what is read. A small Llama, CPU time 
          8      4       1024          14.4      27.1
         24      1        256             -      24.2                    17.2
 
-A short loop that stands outside is left to the host, which loses nothing there. Effects and calls
-of Python functions are the host's business, and so are lengths that are found out for each of the
-loop's own steps.
+A short outermost loop stays on the host, which costs nothing there. Effects and calls of Python
+functions must run on the host, and so must loops with a run-time length at each of their steps.
 
-JAX traces what a loop executes even if it has no step. Where an extent depends on bounds, a guard
-keeps away from a statement that has no point: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
+JAX traces the body of a loop even if it has no step. Where an extent depends on bounds, a guard
+excludes a statement without points: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
 """
 
 from __future__ import annotations
@@ -62,23 +61,23 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 SHORT = 64
-"""Most steps of a loop that is written out, or left to the host."""
+"""Largest number of steps of a loop that is unrolled, or stays on the host."""
 MANY = 1000
-"""Most operators that loops within a region are written out to: XLA takes 2 to 3 ms for each."""
+"""Largest number of operators after unrolling: XLA compiles each in 2 to 3 ms."""
 
 Say = Callable[[str, Span | None], None]
-"""Told which loops run on the device, and why others do not."""
+"""Receives the remarks: which loops run on the device, and why others do not."""
 
 
 def with_regions(
     tree: ScheduleTree, statements: Statements, graph: Graph, space: Space, say: Say
 ) -> ScheduleTree:
-    """The tree with a place for each loop."""
+    """The tree with the place (host, device, unrolled) of each loop set."""
     return _RegionPlaces(statements, graph, space, say).outside(tree)
 
 
 class _TooMuch(Exception):
-    """A loop that reads weights would be written out to too much."""
+    """Unrolling a loop that reads weights would exceed ``MANY`` operators."""
 
 
 @dataclass(slots=True)
@@ -90,27 +89,27 @@ class _RegionPlaces:
     sure: Expr = TRUE
 
     def where(self, condition: Expr) -> _RegionPlaces:
-        """The same for a part that is executed only where a condition holds."""
+        """The same for a subtree under a guard; only conditions over bounds are recorded."""
         bounds = {b.name for b in self.graph.universe.bounds}
         if not bounds.issuperset(symbols(condition)):
             return self
         return replace(self, sure=conjunction(self.sure, condition))
 
     def outside(self, tree: ScheduleTree) -> ScheduleTree:
-        """A part that the host walks."""
+        """Place the loops of a subtree that runs on the host."""
         match tree:
             case TreeSequence(items=items):
                 return replace(tree, items=tuple(map(self.outside, items)))
             case TreeGuard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).outside(body))
             case TreeLoop(body=body):
-                found = self.region(tree)
-                return found or replace(tree, body=self.outside(body))
+                region = self.region(tree)
+                return region or replace(tree, body=self.outside(body))
             case Execute():
                 return tree
 
     def region(self, loop: TreeLoop) -> TreeLoop | None:
-        """An outermost loop as a region, if it can be one and gains by it."""
+        """An outermost loop as a device region, if that is possible and pays."""
         if self.steps(loop) is not None:
             return None
         title = f"the loop over `{loop.var}`"
@@ -129,10 +128,12 @@ class _RegionPlaces:
         return replace(loop, body=body, place="device")
 
     def inside(self, tree: ScheduleTree, copies: int) -> ScheduleTree:
-        """A part of a region; ``copies`` of it are written out. Raises ``_TooMuch``."""
+        """Place the loops of a subtree of which a region has ``copies``. Raises ``_TooMuch``."""
         match tree:
             case TreeSequence(items=items):
-                return TreeSequence(items=_joined(self.inside(item, copies) for item in items))
+                return TreeSequence(
+                    items=_merge_guards(self.inside(item, copies) for item in items)
+                )
             case TreeGuard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).inside(body, copies))
             case TreeLoop(body=body):
@@ -152,23 +153,23 @@ class _RegionPlaces:
                 return self.guarded(tree)
 
     def guarded(self, execute: Execute) -> ScheduleTree:
-        """The execution, only if its statement has a point where that is not sure and matters."""
+        """The execution, guarded by a non-empty domain if that is not proved and matters."""
         statement = self.statement(execute)
         if not (self.has_extents(statement) or self.may_find_nothing(statement)):
             return execute
-        somewhere = self.somewhere(statement.domain)
-        if self.space.implies(Domain((), self.sure), somewhere):
+        non_empty = self.somewhere(statement.domain)
+        if self.space.implies(Domain((), self.sure), non_empty):
             return execute
-        return TreeGuard(condition=somewhere, body=execute)
+        return TreeGuard(condition=non_empty, body=execute)
 
     def has_extents(self, statement: Statement) -> bool:
-        """Whether extents within a statement depend on anything."""
+        """Whether extents within a statement are symbolic."""
         nodes = [self.graph.nodes[m] for m in statement.members]
         types = [t for n in nodes for t in (*n.types, *operand_types(self.graph, n))]
         return any(symbols(e) for t in types for e in t.shape)
 
     def may_find_nothing(self, statement: Statement) -> bool:
-        """Whether a store that a statement reads or writes may have no slot, having no points."""
+        """Whether a tensor that a statement reads or writes may have an empty domain."""
         names = dict.fromkeys(r.tensor for r in statement.reads)
         names |= dict.fromkeys(w.tensor for w in statement.writes)
         domains = dict.fromkeys(self.statements.tensors[name].domain for name in names)
@@ -176,17 +177,17 @@ class _RegionPlaces:
         return any(not self.space.implies(sure, self.somewhere(d)) for d in domains)
 
     def somewhere(self, domain: Domain) -> Expr:
-        """The condition for a domain to have a point, as far as the largest lengths tell.
+        """The condition for a domain to be non-empty, with lengths at their largest.
 
-        Like loops it does not depend on the values of fixed bounds.
+        Like loops, it does not depend on the values of fixed bounds.
         """
         where = self.space.symbolic.project(domain, ()).where
         parts = where.args if isinstance(where, Conjunction) else (where,)
         lengths = self.graph.universe.lengths
-        return conjunction(*(p for p in parts if _holds_for_more(p, lengths)))
+        return conjunction(*(p for p in parts if _is_monotone(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
-        """How many steps a loop has, if these are few and the same in every run."""
+        """The number of steps of a loop, if constant and at most ``SHORT``."""
         fixed: dict[str, Expr] = {
             b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, Const)
         }
@@ -197,17 +198,17 @@ class _RegionPlaces:
         return steps if steps <= SHORT else None
 
     def size(self, tree: ScheduleTree) -> int:
-        """How many operators are executed in a part, each once."""
+        """The number of operators in a subtree."""
         return sum(len(self.statement(e).members) for e in executed(tree))
 
     def reads_weights(self, loop: TreeLoop) -> bool:
-        """Whether each step of a loop reads weights of its own."""
+        """Whether the loop variable indexes weights."""
         params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
-        found = _accesses(loop, self.statements, (loop.var,))
-        return any(tensor in params and moves for tensor, _, moves in found)
+        accesses = _accesses(loop, self.statements, (loop.var,))
+        return any(tensor in params and moves for tensor, _, moves in accesses)
 
     def business(self, statement: Statement) -> str:
-        """What the host must do at a statement; empty if that computes and does nothing else."""
+        """The reason why a statement must run on the host; empty if there is none."""
         name = statement.name
         if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
             return f"`{name}` calls a Python function"
@@ -221,7 +222,7 @@ class _RegionPlaces:
         return ""
 
     def lasts(self, loop: TreeLoop, execute: Execute) -> str:
-        """What within the loop has a length of its own at each step; empty if nothing has."""
+        """The reason why a run-time length keeps the loop on the host; empty if there is none."""
         universe = self.graph.universe
         inner = {loop.var, *variables(loop.body)}
         dims = self.statement(execute).domain.dims
@@ -234,36 +235,36 @@ class _RegionPlaces:
         return ""
 
     def statement(self, execute: Execute) -> Statement:
-        """What is executed."""
+        """The statement of an execution."""
         return self.statements.by_name[execute.statement]
 
     def span(self, statement: Statement) -> Span | None:
-        """Where in the source a statement comes from."""
+        """The source span of a statement."""
         spans = [s for m in statement.members for s in self.graph.nodes[m].spans]
         return spans[0] if spans else None
 
 
-# ---------------------------------------------------------------- what moves on the device
+# ---------------------------------------------------------------- indices that vary on the device
 
 
 def moving(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
-    """For each tensor the dimensions whose index moves with a loop on the device.
+    """For each tensor the dimensions whose index varies with a loop on the device.
 
-    Of such a dimension nobody can pick one array out of many; it must be an axis.
+    Such a dimension must be an axis of an array, since traced code cannot select among arrays.
     """
-    found: dict[str, set[str]] = {}
+    dims_by_tensor: dict[str, set[str]] = {}
     for tensor, dim, moves in _accesses(tree, statements, ()):
         if moves:
-            found.setdefault(tensor, set()).add(dim)
-    return {tensor: frozenset(dims) for tensor, dims in found.items()}
+            dims_by_tensor.setdefault(tensor, set()).add(dim)
+    return {tensor: frozenset(dims) for tensor, dims in dims_by_tensor.items()}
 
 
 def _accesses(
     tree: ScheduleTree, statements: Statements, variables: tuple[str, ...]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Tensor and dimension of every access, and whether the index moves with a variable.
+    """Tensor and dimension of every access, and whether the index varies.
 
-    Beside the ``variables`` that are given these are those of loops on the device.
+    It varies if it depends on one of ``variables``, or on a loop on the device.
     """
     for execute, moving_with in _with_variables(tree, variables):
         statement = statements.by_name[execute.statement]
@@ -273,14 +274,14 @@ def _accesses(
         for tensor, entries in accesses:
             dims = statements.tensors[tensor].domain.dims
             for dim, entry in zip(dims, entries, strict=True):
-                yield tensor, dim, _moves(entry, at, moving_with)
+                yield tensor, dim, _varies(entry, at, moving_with)
 
 
-def _joined(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
-    """Neighbours under the same condition under one."""
-    found: list[ScheduleTree] = []
+def _merge_guards(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
+    """Merges adjacent guards of equal conditions."""
+    merged: list[ScheduleTree] = []
     for item in items:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if (
             isinstance(item, TreeGuard)
             and isinstance(last, TreeGuard)
@@ -290,17 +291,17 @@ def _joined(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
                 b.items if isinstance(b, TreeSequence) else (b,) for b in (last.body, item.body)
             )
             both = TreeSequence(items=tuple(part for body in bodies for part in body))
-            found[-1] = TreeGuard(condition=item.condition, body=both)
+            merged[-1] = TreeGuard(condition=item.condition, body=both)
         else:
-            found.append(item)
-    return tuple(found)
+            merged.append(item)
+    return tuple(merged)
 
 
-def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
-    """Whether a condition that holds for some lengths holds for all that are larger, too.
+def _is_monotone(condition: Expr, lengths: tuple[str, ...]) -> bool:
+    """Whether a condition is monotone: if it holds for some lengths, then for all larger ones.
 
-    In the tree a length stands for the largest that there may be. What is there only if it turns
-    out shorter is asked for when the statement is executed.
+    In the tree a length stands for the largest one; conditions on the actual length are evaluated
+    when the statement is executed.
     """
     if not any(name in lengths for name in symbols(condition)):
         return True
@@ -311,9 +312,9 @@ def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
     return rising and not any(name in lengths for name in symbols(condition.right))
 
 
-def _moves(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:
-    here = substitute_entry(entry, dict(at))
-    ends = (here.lo, here.hi) if isinstance(here, Slice) else (here,)
+def _varies(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:
+    entry_at = substitute_entry(entry, dict(at))
+    ends = (entry_at.lo, entry_at.hi) if isinstance(entry_at, Slice) else (entry_at,)
     return any(v in symbols(e) for e in ends for v in variables)
 
 

@@ -1,7 +1,7 @@
-"""Schedules at concrete bounds: what runs, in which order, and what each instance needs.
+"""Schedules at concrete bounds: execution order, instances, and their reads and writes.
 
-Plain enumeration with `symbolic.walk.evaluate`; nothing here knows isl, so that it can check what
-isl says.
+Plain enumeration with `symbolic.walk.evaluate`, independent of isl, in order to verify isl's
+results.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LengthsAt = Mapping[tuple[str, Point], int]
 """Lengths, by bound and point of the dimensions over which they vary."""
 
 
-def valuations(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str, int]]:
-    """Values of the bounds from `sizes` under which the assumptions hold; fixed ones vary too."""
+def bound_assignments(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str, int]]:
+    """Assignments of `sizes` to bounds that satisfy the assumptions; constant bounds vary too."""
     free = [b.name for b in universe.bounds if b.value is None or isinstance(b.value, Const)]
     derived = [b for b in universe.bounds if b.name not in free]
     for values in product(sizes, repeat=len(free)):
@@ -37,18 +37,18 @@ def valuations(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str,
 
 
 def are_allowed(universe: Universe, bounds: Mapping[str, int]) -> bool:
-    """Whether values of bounds are at least 1, and all assumptions hold of them."""
+    """Whether all bounds are at least 1 and the assumptions hold."""
     return min(bounds.values(), default=1) >= 1 and all(
         evaluate(a, bounds) for a in universe.assumptions
     )
 
 
 def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[LengthsAt]:
-    """The lengths of some runs with these largest ones: all, if none varies with a dimension.
+    """Lengths of runs to replay, up to the given ``bounds``.
 
-    Of those that vary, all alike, growing and shrinking ones.
+    All lengths of bounds without ``outer``; of others equal, growing and shrinking ones.
     """
-    each: list[list[LengthsAt]] = []
+    choices: list[list[LengthsAt]] = []
     for b in universe.ended:
         counts = [bounds[universe.dim(d).bound] for d in b.outer]
         points, most = list(product(*map(range, counts))), bounds[b.name]
@@ -56,27 +56,27 @@ def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[LengthsAt
         if b.outer:
             ramp = [1 + k % most for k in range(len(points))]
             shapes += [ramp, ramp[::-1]]
-        each.append(
+        choices.append(
             [{(b.name, p): n for p, n in zip(points, shape, strict=True)} for shape in shapes]
         )
-    for some in product(*each):
-        found = {key: n for part in some for key, n in part.items()}
-        allowed = (with_lengths(universe, bounds, {b: n}) for (b, _), n in found.items())
+    for selection in product(*choices):
+        lengths = {key: n for part in selection for key, n in part.items()}
+        allowed = (with_lengths(universe, bounds, {b: n}) for (b, _), n in lengths.items())
         if all(are_allowed(universe, env) for env in allowed):
-            yield found
+            yield lengths
 
 
 def with_lengths(
     universe: Universe, bounds: Mapping[str, int], lengths: Mapping[str, int]
 ) -> dict[str, int]:
-    """All bounds, where some have lengths that turned out shorter."""
-    found = {**bounds, **lengths}
-    return found | {name: evaluate(e, found) for name, e in _moved(universe).items()}
+    """All bounds, given the actual lengths of some."""
+    values = {**bounds, **lengths}
+    return values | {name: evaluate(e, values) for name, e in _derived_bounds(universe).items()}
 
 
 @lru_cache
-def _moved(universe: Universe) -> Mapping[str, Expr]:
-    """Bounds that follow from lengths, over these."""
+def _derived_bounds(universe: Universe) -> Mapping[str, Expr]:
+    """The bounds derived from lengths, as expressions over these."""
     return universe.at_lengths({b.name: Sym(b.name) for b in universe.ended})
 
 
@@ -88,8 +88,8 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
             yield point
 
 
-def touched(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
-    """The points that an access touches; none if one of its slices is empty."""
+def accessed_points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+    """The points that an access covers; none if one of its slices is empty."""
     ranges = []
     for entry in entries:
         if isinstance(entry, Slice):
@@ -100,24 +100,24 @@ def touched(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Poin
     yield from product(*ranges)
 
 
-def trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[StatementInstance]:
-    """What a tree executes, in order."""
+def execution_trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[StatementInstance]:
+    """The instances that a tree executes, in order."""
     match tree:
         case TreeSequence(items=items):
             for item in items:
-                yield from trace(item, env)
+                yield from execution_trace(item, env)
         case TreeGuard(condition=condition, body=body):
             if evaluate(condition, env):
-                yield from trace(body, env)
+                yield from execution_trace(body, env)
         case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
             for value in range(evaluate(lower, env), evaluate(upper, env), step):
-                yield from trace(body, {**env, var: value})
+                yield from execution_trace(body, {**env, var: value})
         case Execute(statement=name, point=point):
             yield name, tuple(evaluate(p, env) for p in point)
 
 
 def _values(e: Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
-    """What a mentioned expression is at the points that are executed at once."""
+    """The values of an expression over the vectorized points of an instance."""
     own = [v for v in s.vector if v.dim in symbols(e)]
     ranges = (range(evaluate(v.lower, env), evaluate(v.upper, env)) for v in own)
     for point in product(*ranges):
@@ -126,10 +126,9 @@ def _values(e: Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class ConcreteProgram:
-    """A program at concrete bounds: its instances, who writes each cell, what each reads.
+    """A program at concrete bounds: its instances, their reads and writes.
 
-    ``ends`` has the lengths that are known, by bound and point of what they vary over; where there
-    is none, a bound is the largest length.
+    ``ends`` has the known lengths; a bound without one stands for its largest length.
     """
 
     statements: Statements
@@ -145,7 +144,7 @@ class ConcreteProgram:
                     yield s.name, point
 
     def has(self, s: Statement, point: Point) -> bool:
-        """Whether a point of the box is one of a statement's domain."""
+        """Whether a point is in a statement's domain."""
         env = self.at(s, point)
         inside = (env[d] < env[self.universe.dim(d).bound] for d in s.domain.dims)
         return all(inside) and bool(evaluate(s.domain.where, env))
@@ -163,12 +162,12 @@ class ConcreteProgram:
         return with_lengths(self.universe, env, lengths)
 
     def lengths(self) -> dict[str, int]:
-        """The values of all bounds whose lengths vary with nothing."""
-        known = {name: n for (name, point), n in self.ends.items() if not point}
-        return with_lengths(self.universe, self.bounds, known)
+        """The values of all bounds, with the lengths that do not vary."""
+        constant_lengths = {name: n for (name, point), n in self.ends.items() if not point}
+        return with_lengths(self.universe, self.bounds, constant_lengths)
 
     def does(self, s: Statement, point: Point) -> tuple[object, ...]:
-        """All that an instance does as far as it may depend on lengths, to be compared."""
+        """A fingerprint of an instance, as far as it depends on lengths: reads and expressions."""
         if not self.has(s, point):
             return ()
         env = self.at(s, point)
@@ -176,7 +175,7 @@ class ConcreteProgram:
         return (reads, tuple(v for e in s.mentions for v in _values(e, s, env)))
 
     def waits(self, s: Statement, point: Point) -> Iterator[tuple[TensorCell, StatementInstance]]:
-        """Where an instance must know whether the run ends, with the instances that find out."""
+        """Dependences on lengths: the stop cells that affect an instance, and their writers."""
         if s.is_free:
             return
         env, usual = self.at(s, point), self.does(s, point)
@@ -195,10 +194,10 @@ class ConcreteProgram:
         env = self.at(s, point)
         for w in s.writes:
             if evaluate(w.where, env):
-                yield from ((w.tensor, cell) for cell in touched(w.entries, env))
+                yield from ((w.tensor, cell) for cell in accessed_points(w.entries, env))
 
     def turn(self, s: Statement, point: Point) -> tuple[tuple[int, ...], int]:
-        """The place of an instance in its queue: what has no index comes before every index."""
+        """The sort key of an effect in its queue; a missing index precedes every index."""
         at = dict(zip(s.domain.dims, point, strict=True))
         number = -1 if s.turn is None else s.turn.number
         return tuple(at.get(d.name, -1) for d in self.universe.dims), number
@@ -207,5 +206,5 @@ class ConcreteProgram:
         """The cells that an instance reads."""
         env = self.at(s, point)
         for read in s.reads:
-            for cell in touched(read.entries, env):
+            for cell in accessed_points(read.entries, env):
                 yield read, (read.tensor, cell)

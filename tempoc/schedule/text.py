@@ -1,4 +1,4 @@
-"""Schedules as text, printed as a person writes loops, and read back.
+"""Printer and parser of schedule trees.
 
 ::
 
@@ -24,7 +24,7 @@ INDENT = "  "
 
 
 def show(tree: ScheduleTree) -> str:
-    """The text of a tree, a statement a line; `parse` gives the same tree back."""
+    """The text of a tree, one statement per line; `parse` is its inverse."""
     return "\n".join(_lines(tree, 0)) + "\n"
 
 
@@ -61,11 +61,11 @@ _EXECUTE = re.compile(r"([^\s\[]+)(?:\[(.*)\])?$")
 
 
 def parse(text: str) -> ScheduleTree:
-    """The tree that a text means; `ValueError` names the line that is wrong."""
+    """The tree of a text. Raises `ValueError` with the malformed line."""
     lines = [line for line in text.splitlines() if line.strip()]
-    tree, rest = _block(lines, 0, 0)
-    if rest != len(lines):
-        raise ValueError(f"unexpected indentation: {lines[rest]!r}")
+    tree, end = _block(lines, 0, 0)
+    if end != len(lines):
+        raise ValueError(f"unexpected indentation: {lines[end]!r}")
     return tree
 
 
@@ -73,15 +73,15 @@ def _block(lines: list[str], at: int, depth: int) -> tuple[ScheduleTree, int]:
     items: list[ScheduleTree] = []
     while at < len(lines) and _depth(lines[at]) == depth:
         line = lines[at].strip()
-        if found := _FOR.match(line):
+        if parsed := _FOR.match(line):
             body, at = _block(lines, at + 1, depth + 1)
-            items.append(_loop(found, body))
-        elif found := _IF.match(line):
+            items.append(_loop(parsed, body))
+        elif parsed := _IF.match(line):
             body, at = _block(lines, at + 1, depth + 1)
-            items.append(TreeGuard(condition=parse_expr(found[1]), body=body))
-        elif found := _EXECUTE.match(line):
-            point = tuple(parse_expr(p) for p in _split(found[2] or ""))
-            items.append(Execute(statement=found[1], point=point))
+            items.append(TreeGuard(condition=parse_expr(parsed[1]), body=body))
+        elif parsed := _EXECUTE.match(line):
+            point = tuple(parse_expr(p) for p in _split(parsed[2] or ""))
+            items.append(Execute(statement=parsed[1], point=point))
             at += 1
         else:
             raise ValueError(f"not a line of a schedule: {line!r}")
@@ -92,16 +92,16 @@ def _depth(line: str) -> int:
     return (len(line) - len(line.lstrip())) // len(INDENT)
 
 
-def _loop(found: re.Match[str], body: ScheduleTree) -> TreeLoop:
-    low, high, step = parse_expr(found[3]), parse_expr(found[4]), int(found[5] or 1)
-    place = next(p for p, shown in _PLACES.items() if shown == (found[6] or ""))
-    if found[2]:
+def _loop(line: re.Match[str], body: ScheduleTree) -> TreeLoop:
+    low, high, step = parse_expr(line[3]), parse_expr(line[4]), int(line[5] or 1)
+    place = next(p for p, shown in _PLACES.items() if shown == (line[6] or ""))
+    if line[2]:
         low, high, step = high - 1, low - 1, -step
-    return TreeLoop(var=found[1], lower=low, upper=high, step=step, body=body, place=place)
+    return TreeLoop(var=line[1], lower=low, upper=high, step=step, body=body, place=place)
 
 
 def _split(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside parentheses."""
+    """Splits at commas outside of parentheses."""
     part, depth = "", 0
     for char in text:
         depth += (char == "(") - (char == ")")

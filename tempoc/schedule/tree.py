@@ -1,14 +1,14 @@
-"""The schedule tree: when everything is computed.
+"""The schedule tree: the order of execution as loops.
 
 Grammar::
 
-    Tree = Sequence(Tree*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
-         | Execute(statement, point)
+    Tree = TreeSequence(Tree*) | TreeLoop(var, lower, upper, step, body)
+         | TreeGuard(condition, body) | Execute(statement, point)
 
 Expressions are over the variables of enclosing loops and the bounds; variables are never negative.
-``upper`` is exclusive. A negative ``step`` counts down, as in ``range``. Who runs a loop is its
-``place``: the host, step by step; the device, as part of a region (``regions.py``); or nobody,
-where its steps are written out one after the other within a region.
+``upper`` is exclusive. A negative ``step`` counts down, as in ``range``. The ``place`` of a loop is
+the host (step by step), the device (as part of a region, ``regions.py``), or ``unrolled`` within a
+region.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TreeGuard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSequence:
-    """One after the other."""
+    """Subtrees executed in order."""
 
     items: tuple[ScheduleTree, ...]
 
@@ -61,7 +61,7 @@ ScheduleTree = TreeSequence | TreeLoop | TreeGuard | Execute
 
 
 def executed(tree: ScheduleTree) -> Iterator[Execute]:
-    """All executions in a part, in order."""
+    """All executions in a subtree, in order."""
     match tree:
         case TreeSequence(items=items):
             for item in items:
@@ -73,7 +73,7 @@ def executed(tree: ScheduleTree) -> Iterator[Execute]:
 
 
 def variables(tree: ScheduleTree) -> Iterator[str]:
-    """The variables of all loops in a part, in order."""
+    """The variables of all loops in a subtree, in order."""
     match tree:
         case TreeSequence(items=items):
             for item in items:

@@ -1,8 +1,8 @@
-"""Is a schedule legal? Proved for all bounds and replayed at small ones, without the solver.
+"""The verifier of schedules: a proof for all bounds and a replay at small ones, without the solver.
 
-The proof takes the times of all points from the *tree* (so that it covers its making, too): each
-point of each statement runs exactly once, and after everything it reads has been written. The
-replay executes the tree at small bounds and looks.
+The proof takes the times of all instances from the *tree* (so that it covers the lowering, too):
+each instance runs exactly once, and after all writes of the cells that it reads. The replay
+executes the tree at small bounds and checks the same.
 """
 
 from __future__ import annotations
@@ -18,67 +18,76 @@ from tempoc.schedule import errors
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.occurrences import occurrences
-from tempoc.schedule.replay import ConcreteProgram, TensorCell, endings, trace, valuations
+from tempoc.schedule.replay import (
+    ConcreteProgram,
+    TensorCell,
+    bound_assignments,
+    endings,
+    execution_trace,
+)
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Point
 
 SIZES = (1, 2, 3)
-# A replay at more points than this would take longer than it tells.
+# A replay of more instances than this takes too long for what it can detect.
 INSTANCES = 20_000
 
 
 def verify_schedule(statements: Statements, scheduled: Scheduled, space: Space) -> None:
-    """Raise `DiagnosticError` if the schedule is not legal: a mistake of the compiler."""
-    wrong = [*proof(statements, scheduled.tree, space), *replay(statements, scheduled.tree, space)]
-    if wrong:
-        raise DiagnosticError(errors.illegal(wrong[0]))
+    """Raise `DiagnosticError` if the schedule is not legal: a bug of the compiler."""
+    violations = [
+        *proof(statements, scheduled.tree, space),
+        *replay(statements, scheduled.tree, space),
+    ]
+    if violations:
+        raise DiagnosticError(errors.illegal(violations[0]))
 
 
 def proof(statements: Statements, tree: ScheduleTree, space: Space) -> Iterator[str]:
-    """What is wrong for some bounds, by exact relations."""
+    """The violations for any bounds, by exact relations."""
     tasks = {s.name: s.domain for s in statements.statements}
     problem = SchedulingProblem(space, tasks, flows(statements, space.universe))
-    found = timeline(problem.space, tasks, occurrences(tree))
+    times = timeline(problem.space, tasks, occurrences(tree))
     for name in tasks:
-        if not complete(found, name):
+        if not complete(times, name):
             yield f"{name} does not run exactly once at each of its points"
             return
-    for writer, reader in violated(found, problem):
+    for writer, reader in violated(times, problem):
         yield f"{reader} may run before {writer} has written what it reads"
 
 
 def replay(
     statements: Statements, tree: ScheduleTree, space: Space, sizes: tuple[int, ...] = SIZES
 ) -> Iterator[str]:
-    """What is wrong at small bounds, by running the tree."""
-    for bounds in valuations(space.universe, sizes):
+    """The violations at small bounds, by executing the tree."""
+    for bounds in bound_assignments(space.universe, sizes):
         for ends in endings(space.universe, bounds):
             world = ConcreteProgram(statements, space.universe, bounds, ends)
             yield from _replay(world, tree, bounds)
 
 
 def _replay(world: ConcreteProgram, tree: ScheduleTree, bounds: Mapping[str, int]) -> Iterator[str]:
-    """A run whose lengths are those of the world, each known only when its end has been seen."""
-    needed = dict.fromkeys(world.instances())
-    seen: dict[tuple[str, Point], int] = {}
-    knowing = replace(world, ends=seen)
-    if len(needed) > INSTANCES:
+    """The violations in a run with given lengths, each known only after its last step ran."""
+    unexecuted = dict.fromkeys(world.instances())
+    known_lengths: dict[tuple[str, Point], int] = {}
+    observed = replace(world, ends=known_lengths)
+    if len(unexecuted) > INSTANCES:
         return
     by_name = world.statements.by_name
     written: dict[TensorCell, None] = {}
-    pending = {cell: None for name, p in needed for cell in world.writes(by_name[name], p)}
-    turns: dict[str, tuple[tuple[int, ...], int]] = {}
-    for name, point in trace(tree, dict(bounds)):
+    pending = {cell: None for name, p in unexecuted for cell in world.writes(by_name[name], p)}
+    last_positions: dict[str, tuple[tuple[int, ...], int]] = {}
+    for name, point in execution_trace(tree, dict(bounds)):
         lengths = "".join(f", {b}{list(p) or ''} = {n}" for (b, p), n in world.ends.items())
         at = f"{name}{list(point)} with {dict(bounds)}{lengths}"
         s = by_name[name]
-        if not knowing.has(s, point) or (s.is_free and (name, point) not in needed):
+        if not observed.has(s, point) or (s.is_free and (name, point) not in unexecuted):
             if not world.universe.ended:
                 yield f"{at} is no point of its domain"
                 return
             continue
-        if world.ends and knowing.does(s, point) != world.does(s, point) and not s.is_free:
+        if world.ends and observed.does(s, point) != world.does(s, point) and not s.is_free:
             yield f"{at} runs before it is known whether it does"
             return
         for bound in s.ends:
@@ -89,17 +98,17 @@ def _replay(world: ConcreteProgram, tree: ScheduleTree, bounds: Mapping[str, int
                 if d not in world.universe.outer(bound)
             )
             if world.ends[bound, outer] == step + 1:
-                seen[bound, outer] = step + 1
-        if (name, point) not in needed:
+                known_lengths[bound, outer] = step + 1
+        if (name, point) not in unexecuted:
             yield f"{at} runs twice or is no point of its domain"
             return
-        del needed[name, point]
-        if (taken := by_name[name].turn) is not None:
-            now = world.turn(by_name[name], point)
-            if taken.queue in turns and turns[taken.queue] > now:
-                yield f"{at} runs after what has its turn later in {taken.queue}"
+        del unexecuted[name, point]
+        if (effect := by_name[name].turn) is not None:
+            position = world.turn(by_name[name], point)
+            if effect.queue in last_positions and last_positions[effect.queue] > position:
+                yield f"{at} runs after what has its turn later in {effect.queue}"
                 return
-            turns[taken.queue] = now
+            last_positions[effect.queue] = position
         own = tuple(world.writes(by_name[name], point))
         for read, cell in world.reads(by_name[name], point):
             early = cell in pending and cell not in written
@@ -107,6 +116,6 @@ def _replay(world: ConcreteProgram, tree: ScheduleTree, bounds: Mapping[str, int
                 yield f"{at} reads {cell[0]}{list(cell[1])} before it is written"
                 return
         written.update(dict.fromkeys(own))
-    if needed:
-        name, point = next(iter(needed))
+    if unexecuted:
+        name, point = next(iter(unexecuted))
         yield f"{name}{list(point)} never runs with {dict(bounds)}"

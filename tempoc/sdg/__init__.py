@@ -1,8 +1,8 @@
-"""Waist one: the symbolic dependence graph, what is computed.
+"""The symbolic dependence graph (SDG), the first of the two central IRs: what is computed.
 
-In: graphs made by the front end or read from text. Out: the same graphs printed, checked, queried
-and rewritten, their meaning (`interpret`), and their form as statements and tensors for the
-scheduler, the memory planner and codegen (`build`). Nothing here decides an order of execution.
+In: graphs built by the front end or parsed from text. Out: the same graphs printed, verified,
+queried and rewritten; a reference interpreter (`interpret`); statements and stored tensors for the
+scheduler, the memory planner and codegen (`build`). The SDG has no order of execution.
 
 May import: base, symbolic, poly, ops
 """

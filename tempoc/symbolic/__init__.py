@@ -1,8 +1,7 @@
-"""Index expressions: what a program says about time, as small frozen trees.
+"""Index expressions and iteration domains, as small frozen trees.
 
 In: integers, dimensions and bounds. Out: expressions in canonical form, substituted, evaluated,
-printed and read back; domains, which say where something is computed. Questions whose answer needs
-a proof about all points go to `poly`.
+printed and parsed; iteration domains. Properties that need a proof for all points are in `poly`.
 
 May import: base
 """

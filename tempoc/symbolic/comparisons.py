@@ -1,4 +1,4 @@
-"""Comparisons turned the way a person writes them: `t >= 1`, `t < T`, `t % 2 == 1`."""
+"""Comparisons solved for a dimension, as a person writes them: `t >= 1`, `t < T`, `t % 2 == 1`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import symbols
 
 
-def tidy(c: Expr, dims: tuple[str, ...]) -> Expr:
-    """A condition with each comparison solved for one of `dims` (or what else is in it)."""
+def solve_comparisons(c: Expr, dims: tuple[str, ...]) -> Expr:
+    """A condition with each comparison solved for one of `dims` (or another symbol of it)."""
     match c:
         case Conjunction(args=args):
-            return conjunction(*(tidy(a, dims) for a in args))
+            return conjunction(*(solve_comparisons(a, dims) for a in args))
         case Disjunction(args=args):
-            return disjunction(*(tidy(a, dims) for a in args))
+            return disjunction(*(solve_comparisons(a, dims) for a in args))
         case Relation(op="!=", left=left, right=right):
             return negation(comparison(sub(left, right), True, dims))
         case Relation(op=op, left=left, right=right):
@@ -41,7 +41,7 @@ def tidy(c: Expr, dims: tuple[str, ...]) -> Expr:
 
 
 def comparison(e: Expr, equal: bool, dims: tuple[str, ...]) -> Expr:
-    """`e == 0` or `e >= 0`, turned so that dimensions stand on the left."""
+    """`e == 0` (`equal`) or `e >= 0`, with dimensions on the left-hand side."""
     terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):
         return compare("==" if equal else ">=", e, ZERO)
@@ -69,12 +69,12 @@ def _equation(e: Expr, terms: tuple[tuple[int, Expr], ...], dims: tuple[str, ...
         plus = add(*(mul(Const(c), x) for c, x in terms if c > 0))
         return compare("==", plus, sub(plus, e))
     c, x = named[0]
-    rest = mul(Const(-c), sub(e, mul(Const(c), x)))
-    if isinstance(x, Mod) and isinstance(x.arg, IndexSum) and isinstance(rest, Const):
+    solution = mul(Const(-c), sub(e, mul(Const(c), x)))
+    if isinstance(x, Mod) and isinstance(x.arg, IndexSum) and isinstance(solution, Const):
         # (t+1) % 2 == 0 as t % 2 == 1
         k = x.divisor
-        return compare("==", mod(sub(x.arg, Const(x.arg.const)), k), mod(rest - x.arg.const, k))
-    return compare("==", x, rest)
+        return compare("==", mod(sub(x.arg, Const(x.arg.const)), k), mod(solution - x.arg.const, k))
+    return compare("==", x, solution)
 
 
 def _varies(e: Expr, dims: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Domains: the set of points at which something is computed or defined."""
+"""Iteration domains, and the dimensions and bounds that a program declares."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tempoc.symbolic.walk import substitute, symbols
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Domain(metaclass=Interned):
-    """The points of the box of ``dims`` at which ``where`` holds.
+    """An iteration domain: the points of the box of ``dims`` at which ``where`` holds.
 
-    ``dims`` are names of declared dimensions in declaration order; each runs over
-    ``0 <= d < bound(d)``, which the declarations (not the domain) know. ``where`` is a condition
-    over these dimensions and the bounds; ``TRUE`` for the full box.
+    ``dims`` are names of declared dimensions in declaration order; each ranges over
+    ``0 <= d < bound(d)``, where the bound is in the ``Universe``. ``where`` is a condition over
+    these dimensions and the bounds; ``TRUE`` for the full box.
     """
 
     dims: tuple[str, ...]
@@ -32,9 +32,8 @@ SCALAR = Domain(())
 class Bound:
     """A bound ``T >= 1``: given at run time, or ``value``, a constant or derived from others.
 
-    With ``until`` (the tensor that ends it) the name stands for a *length* that is found out during
-    the run, one for each point of ``outer``. What is given, or ``value``, is then only the largest
-    length that it may have.
+    With ``until`` (a stop tensor) the name stands for a *length* determined during the run, one for
+    each point of ``outer``. The given bound, or ``value``, is then only the largest length allowed.
     """
 
     name: str
@@ -53,14 +52,14 @@ class Dim:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Universe(metaclass=Interned):
-    """What a program declares about time: bounds, dimensions in order, facts about the bounds."""
+    """The declarations of a program: bounds, dimensions in order, assumptions about the bounds."""
 
     bounds: tuple[Bound, ...] = ()
     dims: tuple[Dim, ...] = ()
     assumptions: tuple[Expr, ...] = ()
 
     def dim(self, name: str) -> Dim:
-        """The dimension of that name; ``KeyError`` if there is none."""
+        """The dimension of that name. Raises ``KeyError``."""
         for d in self.dims:
             if d.name == name:
                 return d
@@ -69,7 +68,7 @@ class Universe(metaclass=Interned):
     def ordered(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The dimensions among the names, each once, in declaration order.
 
-        With them come those over which their lengths vary, and those of lengths among the names.
+        Includes the dimensions over which their lengths, and lengths among the names, vary.
         """
         more = [n for name in names for n in self.outer(name)]
         return tuple(d.name for d in self.dims if d.name in names or d.name in more)
@@ -86,22 +85,22 @@ class Universe(metaclass=Interned):
         return tuple(n for b in self.roots(bound) for n in b.outer)
 
     def moves(self, e: Entry, points: Mapping[str, Entry]) -> str:
-        """A length in an expression that is another one at ``points``; empty if there is none."""
-        elsewhere = [d for d, p in points.items() if p != Sym(d)]
-        if not elsewhere or not any(b.outer for b in self.bounds):
+        """The name of a length in ``e`` that has another value at ``points``; empty if none."""
+        moved_dims = [d for d, p in points.items() if p != Sym(d)]
+        if not moved_dims or not any(b.outer for b in self.bounds):
             return ""
-        varying = (n for n in symbols(e) if any(d in elsewhere for d in self.outer(n)))
+        varying = (n for n in symbols(e) if any(d in moved_dims for d in self.outer(n)))
         return next((n for n in varying if not self.is_dim(n)), "")
 
     def has_lengths(self, e: Entry, dims: tuple[str, ...]) -> bool:
-        """Whether a point of these dimensions has all lengths that an expression names."""
+        """Whether a point of ``dims`` determines all lengths that an expression names."""
         if not any(b.outer for b in self.bounds):
             return True
         return all(d in dims for n in symbols(e) for d in self.outer(n))
 
     @property
     def ended(self) -> tuple[Bound, ...]:
-        """The bounds that a tensor ends during the run."""
+        """The bounds with a stop tensor, whose length is determined during the run."""
         return tuple(b for b in self.bounds if b.until)
 
     @property
@@ -110,34 +109,34 @@ class Universe(metaclass=Interned):
         return tuple(b.name for b in self.bounds if self.roots(b.name)) if self.ended else ()
 
     def roots(self, name: str) -> tuple[Bound, ...]:
-        """The ended bounds from which the value of a bound follows."""
-        found = next((b for b in self.bounds if b.name == name), None)
-        if found is None or found.until or found.value is None:
-            return (found,) if found is not None and found.until else ()
-        return tuple(dict.fromkeys(r for n in symbols(found.value) for r in self.roots(n)))
+        """The ended bounds from which a bound is derived; itself if it is one."""
+        bound = next((b for b in self.bounds if b.name == name), None)
+        if bound is None or bound.until or bound.value is None:
+            return (bound,) if bound is not None and bound.until else ()
+        return tuple(dict.fromkeys(r for n in symbols(bound.value) for r in self.roots(n)))
 
     def at_lengths(self, lengths: Mapping[str, Expr]) -> dict[str, Expr]:
-        """The values of all bounds that follow from ``lengths`` of ended bounds, these included."""
-        found = dict(lengths)
+        """``lengths`` of ended bounds, and the values of all bounds derived from them."""
+        values = dict(lengths)
         for _ in self.bounds:
             for b in self.bounds:
-                if b.name not in found and not b.until and b.value is not None:
+                if b.name not in values and not b.until and b.value is not None:
                     names = symbols(b.value)
-                    if any(n in found for n in names) and not any(
-                        n not in found and self.roots(n) for n in names
+                    if any(n in values for n in names) and not any(
+                        n not in values and self.roots(n) for n in names
                     ):
-                        found[b.name] = substitute(b.value, found)
-        return found
+                        values[b.name] = substitute(b.value, values)
+        return values
 
     def settled(self, e: Expr) -> Expr:
-        """The expression with the values of all bounds that have one at compile time."""
-        found: dict[str, Expr] = {}
+        """The expression with all bounds that are compile-time constants substituted."""
+        constants: dict[str, Expr] = {}
         for _ in self.bounds:
             for b in self.bounds:
-                if b.name not in found and b.value is not None and not b.until:
-                    value = substitute(b.value, found)
-                    found |= {b.name: value} if isinstance(value, Const) else {}
-        return substitute(e, found) if found else e
+                if b.name not in constants and b.value is not None and not b.until:
+                    value = substitute(b.value, constants)
+                    constants |= {b.name: value} if isinstance(value, Const) else {}
+        return substitute(e, constants) if constants else e
 
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""

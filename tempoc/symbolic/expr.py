@@ -2,13 +2,14 @@
 
 Grammar (``e`` integer valued, ``c`` boolean valued)::
 
-    e ::= Const | Sym | Sum(e...) | Prod(e...) | FloorDiv(e, k) | Mod(e, k) | Min(e...) | Max(e...)
-    c ::= Truth | Compare(op, e, e) | And(c...) | Or(c...) | Not(c)
+    e ::= Const | Sym | IndexSum(e...) | IndexProduct(e...) | FloorDiv(e, k) | Mod(e, k)
+        | IndexMin(e...) | IndexMax(e...)
+    c ::= Truth | Relation(op, e, e) | Conjunction(c...) | Disjunction(c...) | Negation(c)
     Slice(lo, hi, step)              an entry of an access, never an operand
 
 Build them with the functions below, never with the constructors: they keep sums sorted and merged,
-so that equal polynomials are equal objects. Simplifications use that symbols are never negative.
-Products of symbols are for *extents* only (``B * T``): ``is_affine`` tells what may be an index.
+so that equal polynomials are equal objects. Simplifications assume that symbols are not negative.
+Products of symbols are for *extents* only (``B * T``): an index must be affine (``is_affine``).
 """
 
 from __future__ import annotations
@@ -170,10 +171,10 @@ def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
     merged: dict[Expr, int] = {}
     for k, atom in terms:
         merged[atom] = merged.get(atom, 0) + k
-    kept = sorted(((k, a) for a, k in merged.items() if k), key=lambda ka: _key(ka[1]))
-    if len(kept) == 1 and (const, kept[0][0]) == (0, 1):
-        return kept[0][1]
-    return IndexSum(tuple(kept), const) if kept else Const(const)
+    nonzero = sorted(((k, a) for a, k in merged.items() if k), key=lambda ka: _key(ka[1]))
+    if len(nonzero) == 1 and (const, nonzero[0][0]) == (0, 1):
+        return nonzero[0][1]
+    return IndexSum(tuple(nonzero), const) if nonzero else Const(const)
 
 
 @lru_cache(MEMORY)
@@ -184,7 +185,7 @@ def _key(e: Expr) -> tuple[int, str]:
 
 @lru_cache(MEMORY)
 def add(*args: Expr) -> Expr:
-    """The sum; moved inside when exactly one ``min`` or ``max`` of coefficient +-1 takes part."""
+    """The sum; distributed over a ``min`` or ``max`` if it has exactly one, of coefficient +-1."""
     parts = [_terms(a) for a in args]
     return _distribute(_sum((t for ts, _ in parts for t in ts), sum(k for _, k in parts)))
 
@@ -200,20 +201,20 @@ def _distribute(e: Expr) -> Expr:
         return e
     k, atom = e.terms[at[0]]
     assert isinstance(atom, (IndexMin, IndexMax))
-    rest = _sum((*e.terms[: at[0]], *e.terms[at[0] + 1 :]), e.const)
-    moved = [add(rest, mul(Const(k), a)) for a in atom.args]
+    others = _sum((*e.terms[: at[0]], *e.terms[at[0] + 1 :]), e.const)
+    moved = [add(others, mul(Const(k), a)) for a in atom.args]
     return minimum(*moved) if isinstance(atom, IndexMin) == (k == 1) else maximum(*moved)
 
 
 def _cancel(e: IndexSum, *at: int) -> Expr:
-    """``min(n, m) + max(k-n, k-m)`` is ``k``: what is padded to ``k`` has that extent."""
+    """``min(n, m) + max(k-n, k-m)`` is ``k``: the extent of something padded to ``k``."""
     (k, x), (j, y) = (e.terms[n] for n in at)
     assert isinstance(x, (IndexMin, IndexMax)) and isinstance(y, (IndexMin, IndexMax))
     if abs(k) == abs(j) == 1 and (type(x) is type(y)) == (k == -j):
         lefts, rights = {mul(Const(k), a) for a in x.args}, [mul(Const(j), b) for b in y.args]
-        for whole in (add(a, rights[0]) for a in sorted(lefts, key=_key)):
-            if {sub(whole, b) for b in rights} == lefts:
-                return add(_sum((t for t in e.terms if t[1] not in (x, y)), e.const), whole)
+        for total in (add(a, rights[0]) for a in sorted(lefts, key=_key)):
+            if {sub(total, b) for b in rights} == lefts:
+                return add(_sum((t for t in e.terms if t[1] not in (x, y)), e.const), total)
     return e
 
 
@@ -243,33 +244,33 @@ def product(args: Iterable[Expr]) -> Expr:
 
 
 def floordiv(a: Expr, k: int) -> Expr:
-    """``a // k``; what ``k`` divides is moved out. ``ValueError`` unless ``k > 0``."""
+    """``a // k``; terms divisible by ``k`` move out. Raises ``ValueError`` unless ``k > 0``."""
     if k <= 0:
         raise ValueError("divisor must be positive")
     terms, const = _terms(a)
-    whole = [(c // k, x) for c, x in terms if c % k == 0]
-    rest = [(c, x) for c, x in terms if c % k]
-    if not rest:
-        return _sum(whole, const // k)
-    shared = gcd(k, *(c for c, _ in rest))
-    inner = _sum([(c // shared, x) for c, x in rest], const % k // shared)
+    divisible = [(c // k, x) for c, x in terms if c % k == 0]
+    indivisible = [(c, x) for c, x in terms if c % k]
+    if not indivisible:
+        return _sum(divisible, const // k)
+    shared = gcd(k, *(c for c, _ in indivisible))
+    inner = _sum([(c // shared, x) for c, x in indivisible], const % k // shared)
     divisor = k // shared
     low, high = interval(inner)
-    known = low is not None and high is not None and low // divisor == high // divisor
-    quotient = Const((low or 0) // divisor) if known else FloorDiv(inner, divisor)
-    return add(_sum(whole, const // k), quotient)
+    is_constant = low is not None and high is not None and low // divisor == high // divisor
+    quotient = Const((low or 0) // divisor) if is_constant else FloorDiv(inner, divisor)
+    return add(_sum(divisible, const // k), quotient)
 
 
 def mod(a: Expr, k: int) -> Expr:
-    """``a % k`` in ``[0, k)``; multiples of ``k`` are dropped. ``ValueError`` unless ``k > 0``."""
+    """``a % k``, without multiples of ``k`` in ``a``. Raises ``ValueError`` unless ``k > 0``."""
     if k <= 0:
         raise ValueError("divisor must be positive")
     terms, const = _terms(a)
-    rest = _sum([(c % k, x) for c, x in terms], const % k)
-    low, high = interval(rest)
+    remainder = _sum([(c % k, x) for c, x in terms], const % k)
+    low, high = interval(remainder)
     if low is not None and high is not None and low // k == high // k:
-        return add(rest, Const(-(low // k * k)))
-    return Mod(rest, k)
+        return add(remainder, Const(-(low // k * k)))
+    return Mod(remainder, k)
 
 
 def minimum(*args: Expr) -> Expr:
@@ -292,24 +293,24 @@ def _extremum(cls: type[IndexMin] | type[IndexMax], args: Iterable[Expr]) -> Exp
             base = _sum(terms, 0)
             best[base] = pick(best[base], const) if base in best else const
     flat = sorted((add(b, Const(k)) for b, k in best.items()), key=_key)
-    kept = _undominated(cls, flat)
-    return kept[0] if len(kept) == 1 else cls(tuple(kept))
+    candidates = _undominated(cls, flat)
+    return candidates[0] if len(candidates) == 1 else cls(tuple(candidates))
 
 
 def _undominated(cls: type[IndexMin] | type[IndexMax], args: list[Expr]) -> list[Expr]:
-    """Drop arguments that another one always beats (symbols are never negative)."""
-    kept: list[Expr] = []
+    """The arguments that no other one dominates (symbols are not negative)."""
+    candidates: list[Expr] = []
     for n, a in enumerate(args):
-        rivals = (*kept, *args[n + 1 :])
+        rivals = (*candidates, *args[n + 1 :])
         gaps = (interval(sub(a, b) if cls is IndexMin else sub(b, a))[0] for b in rivals)
         if not any(gap is not None and gap >= 0 for gap in gaps):
-            kept.append(a)
-    return kept
+            candidates.append(a)
+    return candidates
 
 
 @lru_cache(MEMORY)
 def interval(e: Expr) -> tuple[int | None, int | None]:
-    """Constant bounds on the value (``None``: unbounded), from symbols being at least 0."""
+    """Interval arithmetic: constant bounds on the value (``None``: unbounded) for symbols >= 0."""
     match e:
         case Const(value=v):
             return v, v
@@ -352,7 +353,7 @@ _COMPLEMENT: dict[CompareOp, CompareOp] = {
 
 
 def compare(op: CompareOp, left: Expr, right: Expr) -> Expr:
-    """``left op right``, decided at once when the difference is a constant."""
+    """``left op right``, folded if the interval of the difference decides it."""
     low, high = interval(sub(left, right))
     if low is not None and (low > 0 or low == high or (low == 0 and op in ("<", ">="))):
         return Truth(HOLDS[op](low))
@@ -381,8 +382,8 @@ def _junction(
                 return absorb
             if c != unit:
                 flat[c] = None
-    kept = tuple(flat)
-    return unit if not kept else kept[0] if len(kept) == 1 else cls(kept)
+    conditions = tuple(flat)
+    return unit if not conditions else conditions[0] if len(conditions) == 1 else cls(conditions)
 
 
 def negation(c: Expr) -> Expr:

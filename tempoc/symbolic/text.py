@@ -1,4 +1,4 @@
-"""Index expressions as text: printed as a person writes them, and read back."""
+"""Printer and parser of index expressions."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _term(k: int, x: Expr) -> str:
 
 
 def parse(text: str) -> Entry:
-    """The expression or slice that a text means; `ValueError` says where it goes wrong."""
+    """The expression or slice of a text. Raises `ValueError` with the unexpected token."""
     reader = _ExprReader(text)
     entry = reader.entry()
     reader.expect("")
@@ -158,11 +158,11 @@ class _ExprReader:
         self.text, self.tokens, at = text, list[str](), 0
         text = text.rstrip()
         while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
+            token = _TOKEN.match(text, at)
+            if token is None:
                 raise ValueError(f"unexpected {text[at:].lstrip()[:1]!r} in {text!r}")
-            self.tokens.append(found[0].strip())
-            at = found.end()
+            self.tokens.append(token[0].strip())
+            at = token.end()
         self.tokens.append("")
         self.at = 0
 

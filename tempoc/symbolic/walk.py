@@ -1,4 +1,4 @@
-"""Questions about and rewrites of index expressions: symbols, substitution, evaluation."""
+"""Traversals of index expressions: symbols, substitution, evaluation."""
 
 from __future__ import annotations
 
@@ -82,22 +82,22 @@ def children(e: Expr) -> tuple[Expr, ...]:
 @lru_cache(MEMORY)
 def symbols(e: Entry) -> tuple[str, ...]:
     """The names that occur, each once, in order of first occurrence."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
 
     def walk(x: Expr) -> None:
         if isinstance(x, Sym):
-            found[x.name] = None
+            names[x.name] = None
         for child in children(x):
             walk(child)
 
     for part in (e.lo, e.hi) if isinstance(e, Slice) else (e,):
         walk(part)
-    return tuple(found)
+    return tuple(names)
 
 
 @lru_cache(MEMORY)
 def integers(e: Expr) -> tuple[int, ...]:
-    """The integers that are written in an expression."""
+    """The integer literals of an expression: constants, coefficients, divisors."""
     match e:
         case Const(value=v):
             own: tuple[int, ...] = (v,)
@@ -167,7 +167,7 @@ CompiledExpr = Callable[[Mapping[str, int]], int]
 
 @lru_cache(MEMORY)
 def _function(e: Expr) -> CompiledExpr:
-    """The expression as a function: looking at what it is made of at every point takes longer."""
+    """The expression compiled to a closure, because interpreting the tree per point is slower."""
     match e:
         case Const(value=v) | Truth(value=v):
             number = int(v)

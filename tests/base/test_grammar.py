@@ -51,7 +51,7 @@ def test_a_machine_runs_actions_and_goes_back(expressions: Grammar) -> None:
     machine.feed(second)
     with pytest.raises(Mismatch):
         machine.feed(wrong)
-    machine.back(mark)
+    machine.restore(mark)
     assert "NUMBER" in machine.accepted(mark, [])
     assert "PLUS" in machine.accepted(mark, [second])
     machine.feed(wrong)

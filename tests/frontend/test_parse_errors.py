@@ -7,7 +7,7 @@ from tempoc.base.grammar import Mismatch
 from tempoc.base.render import render_all
 from tempoc.base.source import Source
 from tempoc.frontend.syntax.error_samples import SAMPLES
-from tempoc.frontend.syntax.explain_error import _stop
+from tempoc.frontend.syntax.explain_error import _sample_mismatch
 from tempoc.frontend.syntax.parse import parse, rt_grammar
 from tests.support.golden import Golden
 
@@ -86,7 +86,7 @@ def test_text_that_is_none() -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.texts[0])
 def test_every_sample_still_stops_the_parser(sample: object) -> None:
     for text in sample.texts:  # type: ignore[attr-defined]
-        assert isinstance(_stop(rt_grammar(), Source("", text)), Mismatch)
+        assert isinstance(_sample_mismatch(rt_grammar(), Source("", text)), Mismatch)
 
 
 def test_every_sample_is_told_by_its_own_message() -> None:

@@ -9,7 +9,12 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.check_order import has_order
 from tempoc.poly.scheduling.liveness import Liveness, Stored, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.schedule.replay import ConcreteProgram, touched, trace, valuations
+from tempoc.schedule.replay import (
+    ConcreteProgram,
+    accessed_points,
+    bound_assignments,
+    execution_trace,
+)
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.certain_order import doubtful
@@ -109,12 +114,12 @@ def check_slots(b: Builder, found: Scheduled) -> None:
     life = Liveness(found.timeline, tensors)
     windows = {name: life.windows(name) for name in tensors}
     by_name = {s.name: s for s in b.statements.statements}
-    for env in valuations(b.universe, (1, 2, 3)):
+    for env in bound_assignments(b.universe, (1, 2, 3)):
         world = ConcreteProgram(b.statements, b.universe, env)
         sizes = {name: [evaluate(w, env) for w in ws] for name, ws in windows.items()}
         memory: dict[object, object] = {}
         written: dict[object, None] = {}
-        for name, point in trace(found.tree, dict(env)):
+        for name, point in execution_trace(found.tree, dict(env)):
             s = by_name[name]
             cells = [(c, slot_of(c, sizes)) for c in world.writes(s, point)]
             for _, cell in world.reads(s, point):
@@ -139,10 +144,10 @@ def check_releases(b: Builder, found: Scheduled) -> None:
         for r in life.releases(name):
             by_task.setdefault(r.task, []).append((name, r))
     by_name = {s.name: s for s in b.statements.statements}
-    for env in valuations(b.universe, (1, 2, 3)):
+    for env in bound_assignments(b.universe, (1, 2, 3)):
         world = ConcreteProgram(b.statements, b.universe, env)
         dead: dict[object, None] = {}
-        for name, point in trace(found.tree, dict(env)):
+        for name, point in execution_trace(found.tree, dict(env)):
             s = by_name[name]
             assert not any(cell in dead for _, cell in world.reads(s, point))
             here = world.at(s, point)
@@ -154,7 +159,7 @@ def check_releases(b: Builder, found: Scheduled) -> None:
 
 
 def cells_of(tensor, entries, here):
-    for p in touched(entries, here):
+    for p in accessed_points(entries, here):
         yield tensor, p
 
 

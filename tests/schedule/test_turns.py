@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
-from tempoc.schedule.replay import ConcreteProgram, trace, valuations
+from tempoc.schedule.replay import ConcreteProgram, bound_assignments, execution_trace
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, TreeSequence
 from tempoc.schedule.verify import proof, replay
 from tempoc.sdg.statements.build import statements
@@ -80,7 +80,7 @@ def calls(system: Statements, tree: ScheduleTree, universe: Universe, size: int)
     by_name = {s.name: s for s in system.statements}
     seen: dict[str, list] = {}
     bounds = {b.name: size for b in universe.bounds}
-    for name, point in trace(tree, bounds):
+    for name, point in execution_trace(tree, bounds):
         s = by_name[name]
         if s.turn is not None:
             at = dict(zip(s.domain.dims, point, strict=True))
@@ -125,7 +125,7 @@ def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_places_of_instances() -> None:
     graph = graph_of(HEAD + PROGRAMS["prefixes"])
     system = statements(graph, Space(graph.universe))
-    world = ConcreteProgram(system, graph.universe, next(valuations(graph.universe, (2,))))
+    world = ConcreteProgram(system, graph.universe, next(bound_assignments(graph.universe, (2,))))
     places = {
         s.name: world.turn(s, (1,) * len(s.domain.dims))[0]
         for s in system.statements
@@ -179,7 +179,7 @@ def test_an_order_is_found_where_there_is_one(text: str) -> None:
         tree = compute(system, space, graph).tree
     except DiagnosticError as error:
         assert error.diagnostics[0].code in ("RT400", "RT401", "RT403")
-        small = valuations(graph.universe, (1, 2, 3))
+        small = bound_assignments(graph.universe, (1, 2, 3))
         assert any(has_cycle(ConcreteProgram(system, graph.universe, b)) for b in small)
         return
     assert list(proof(system, tree, space)) == []

@@ -1,4 +1,5 @@
-"""`associative_scan(f, x, axis)`: `f` is expanded once, on two elements that stand for any two."""
+"""`associative_scan(f, x, axis)`: `f` is inlined once, on two symbolic elements, to straight-line
+steps of the operator."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tempoc.frontend.environment.values import (
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
-from tempoc.frontend.expressions.conditional import fitted
+from tempoc.frontend.expressions.conditional import converted
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.control import Ensure, Merge
 from tempoc.ops.control.externs import ExternCall
@@ -52,14 +53,14 @@ def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
     unknown = unknown_in(value)
     if unknown is not None:
         return unknown
-    found = dict(leaves(value))
-    if sorted(found) != sorted(types):
+    result_leaves = dict(leaves(value))
+    if sorted(result_leaves) != sorted(types):
         raise Failure(type_errors.structure(span, tree, value))
     body = _Body(span)
     for side in (earlier, later):
         for path in types:
             body.argument(side.drafts[path])
-    results = [_result(round, frame, found[path], t, span) for path, t in types.items()]
+    results = [_result(round, frame, result_leaves[path], t, span) for path, t in types.items()]
     body.collect(results)
     op = AssociativeScan(
         steps=tuple(body.steps),
@@ -67,10 +68,10 @@ def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
         leaves=len(types),
         axis=axis,
     )
-    outside = (read(round, frame, *access, span) for access in body.outside)
-    made = make(round, frame, op, (*refs.values(), *outside), span)
+    captured = (read(round, frame, *access, span) for access in body.outside)
+    scanned = make(round, frame, op, (*refs.values(), *captured), span)
     numbers = {path: k for k, path in enumerate(refs)}
-    return map_leaves(lambda path, _: made[numbers[path]], tree)
+    return map_leaves(lambda path, _: scanned[numbers[path]], tree)
 
 
 def _element(type: TensorType, axis: int, span: Span) -> TensorType:
@@ -82,16 +83,16 @@ def _element(type: TensorType, axis: int, span: Span) -> TensorType:
 
 
 def _result(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
-    """A leaf of what the function returns; a number takes the type of the element."""
+    """A leaf of the function's result; a number takes the type of the element."""
     if isinstance(value, ConstantNumber):
-        return fitted(round, frame, value, type, span)
+        return converted(round, frame, value, type, span)
     type_of(value, span)
     return tensor(round, frame, value, span)
 
 
 @dataclass(slots=True)
 class _Side:
-    """One of the two arguments: a tree of nodes that are never computed."""
+    """One of the two arguments: a tree of placeholder nodes, which are never computed."""
 
     round: Round
     frame: Frame
@@ -118,7 +119,7 @@ DraftRead = tuple[Draft, int, tuple[Entry, ...]]
 
 @dataclass(slots=True)
 class _Body:
-    """The steps of the function; values are known by number, reads from outside by theirs."""
+    """The function as straight-line steps over numbered values: arguments, captures, steps."""
 
     span: Span
     known: dict[DraftPort, int] = field(default_factory=dict)
@@ -129,7 +130,7 @@ class _Body:
     count: int = 0
 
     def argument(self, draft: Draft) -> None:
-        """A leaf of an argument is the next value."""
+        """Number a leaf of an argument as the next value."""
         self.inner[draft] = True
         self._know((draft, 0))
 
@@ -138,7 +139,7 @@ class _Body:
         self.count += 1
 
     def collect(self, results: list[Ref]) -> None:
-        """Find what is computed from the arguments, and make steps of it; what else is read."""
+        """Make steps of the nodes that depend on the arguments; number the captured reads."""
         for r in results:
             self._visit(r.draft)
         reads = [(w.source, w.out, w.entries) for d in self.order for w in d.inputs]
@@ -152,18 +153,18 @@ class _Body:
             self._step(draft)
 
     def _check_outside(self, draft: Draft) -> None:
-        """Raises `Failure` for what needs an argument though it is no step: a recurrence."""
-        seen: dict[Draft, None] = {draft: None}
-        waiting = [draft]
-        while waiting:
-            reader = waiting.pop()
+        """Raises `Failure` if a captured node depends on an argument (through a recurrence)."""
+        visited: dict[Draft, None] = {draft: None}
+        worklist = [draft]
+        while worklist:
+            reader = worklist.pop()
             for w in reader.inputs:
                 if (w.source, 0) in self.known:
                     self._check_own(reader)
                     raise Failure(type_errors.scan_body(self.span, "a tensor with dimensions"))
-                if w.source not in seen:
-                    seen[w.source] = None
-                    waiting.append(w.source)
+                if w.source not in visited:
+                    visited[w.source] = None
+                    worklist.append(w.source)
 
     def _check_own(self, draft: Draft) -> None:
         """Raises `Failure` for a call of a Python function."""
@@ -180,7 +181,7 @@ class _Body:
         return self.known[draft, out]
 
     def _visit(self, draft: Draft) -> None:
-        """Decide whether a node is a step: what needs an argument is one, and constants."""
+        """Decide whether a node is a step: if it is a constant or depends on an argument."""
         if draft in self.inner:
             return
         self.inner[draft] = False  # so nothing in a cycle is a step
@@ -199,7 +200,7 @@ class _Body:
         checks = checks or (isinstance(op, SpatialIndex) and op.gathers)
         if op is None or checks or isinstance(op, Merge):
             raise Failure(type_errors.scan_body(self.span, f"`{op.name}`" if op else "a tensor"))
-        taken = tuple(self.number(w.source, w.out, w.entries) for w in draft.inputs)
-        self.steps.append((op, taken, tuple(t.dtype for t in draft.types)))
+        operands = tuple(self.number(w.source, w.out, w.entries) for w in draft.inputs)
+        self.steps.append((op, operands, tuple(t.dtype for t in draft.types)))
         for out in range(len(draft.types)):
             self._know((draft, out))

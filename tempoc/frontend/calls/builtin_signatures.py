@@ -71,7 +71,7 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-def shown(name: str) -> str:
+def signature_text(name: str) -> str:
     """The signature as a person writes it: `sum(x, axis = ..., keepdims = ...)`."""
     parts = [p.replace("=", " = ...") for p in SIGNATURES[name].split()]
     return f"{name}({', '.join('...' if p == '*' else p for p in parts)})"

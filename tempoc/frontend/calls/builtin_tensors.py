@@ -1,4 +1,4 @@
-"""Builtins that make, move, search and contract tensors, and those that ask for shapes."""
+"""Builtins of tensors: creation, movement, search, contraction, shape queries."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x")
     return tensor(round, frame, bound[name], bound.places[name])
 
 
-def _made(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: Ref) -> Ref:
+def _emit(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: Ref) -> Ref:
     return make(round, frame, op, args, bound.span)[0]
 
 
 def _flat(round: Round, frame: Frame, bound: BoundArguments, x: Ref) -> Ref:
-    """As NumPy has it where no axis is given."""
+    """A tensor flattened, as NumPy does where no axis is given."""
     if x.type.ndim == 1:
         return x
-    return _made(round, frame, bound, operator("reshape", shape=(product(x.type.shape),)), x)
+    return _emit(round, frame, bound, operator("reshape", shape=(product(x.type.shape),)), x)
 
 
 # ---------------------------------------------------------------- scans, searches, movement
@@ -67,17 +67,17 @@ def _scan(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value
     if axis is None:
         x = _flat(round, frame, bound, x)
     op = operator(name, axis=axis or 0, reverse=bound.flag("reverse"))
-    return _made(round, frame, bound, op, x)
+    return _emit(round, frame, bound, op, x)
 
 
 def _argument(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.axis(), keepdims=bound.flag("keepdims"))
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _along(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.integer("axis", -1))
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _reshape(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -92,27 +92,27 @@ def _reshape(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Va
         op = operator(name, shape=resolved(x.type.shape, shape))
     except OperandError as error:
         raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
-    return _made(round, frame, bound, op, x)
+    return _emit(round, frame, bound, op, x)
 
 
 def _broadcast_to(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, shape=_shape(round, frame, bound))
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _transpose(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axes=bound.axes("axes"))
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _flip(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axes=bound.axes())
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _expand_dims(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     op = operator(name, axis=bound.integer("axis", 0))
-    return _made(round, frame, bound, op, _operand(round, frame, bound))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _squeeze(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -120,7 +120,7 @@ def _squeeze(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Va
     axes = bound.axes()
     if axes is None:
         axes = tuple(k for k, e in enumerate(x.type.shape) if e == ONE)
-    return _made(round, frame, bound, operator(name, axes=axes), x)
+    return _emit(round, frame, bound, operator(name, axes=axes), x)
 
 
 def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -128,7 +128,7 @@ def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Val
     if not isinstance(value, (Listing, Several)):
         raise Failure(type_errors.needs_list(bound.places["xs"], name, value))
     args = tuple(tensor(round, frame, v, bound.places["xs"]) for v in value.items)
-    return _made(round, frame, bound, operator(name, axis=bound.integer("axis", 0)), *args)
+    return _emit(round, frame, bound, operator(name, axis=bound.integer("axis", 0)), *args)
 
 
 def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -151,7 +151,7 @@ def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     filler = bound.values.get("value", ConstantNumber(0))
     if not isinstance(filler, ConstantNumber):
         raise Failure(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
-    return _made(round, frame, bound, operator(name, widths=tuple(pairs), value=filler.value), x)
+    return _emit(round, frame, bound, operator(name, widths=tuple(pairs), value=filler.value), x)
 
 
 def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -160,14 +160,14 @@ def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value
     if axis is None and name == "take":
         x, axis = _flat(round, frame, bound, x), 0
     op = operator(name, axis=-1 if axis is None else axis)
-    return _made(round, frame, bound, op, x, idx)
+    return _emit(round, frame, bound, op, x, idx)
 
 
 def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     n = bound.extent("n")
     indices.check_extents(round, frame, (n,), bound.places["n"])
     op = operator(name, n=n, dtype=bound.dtype(DType.F32))
-    return _made(round, frame, bound, op, _operand(round, frame, bound, "idx"))
+    return _emit(round, frame, bound, op, _operand(round, frame, bound, "idx"))
 
 
 def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -177,7 +177,7 @@ def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Valu
 
 def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     args = tuple(tensor(round, frame, v, bound.span) for v in bound.rest)
-    return _made(round, frame, bound, operator(name, spec=bound.text("spec", "")), *args)
+    return _emit(round, frame, bound, operator(name, spec=bound.text("spec", "")), *args)
 
 
 def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -188,7 +188,7 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value
         raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
     op = operator(name, stride=bound.integer("stride", 1), padding=padding)
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
-    return _made(round, frame, bound, op, x, w)
+    return _emit(round, frame, bound, op, x, w)
 
 
 # ---------------------------------------------------------------- creation and shape
@@ -203,19 +203,19 @@ def _shape(round: Round, frame: Frame, bound: BoundArguments) -> tuple[Expr, ...
 def _filled(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     value = {"zeros": ConstantNumber(0), "ones": ConstantNumber(1)}.get(name) or bound["value"]
     if isinstance(value, ConstantNumber):
-        natural = type_of(value, bound.span).dtype if name == "full" else DType.F32
-        check_number(value.value, bound.dtype(natural), bound.span)
+        default_dtype = type_of(value, bound.span).dtype if name == "full" else DType.F32
+        check_number(value.value, bound.dtype(default_dtype), bound.span)
         op = Full(
-            shape=_shape(round, frame, bound), value=_fitting(value, bound.dtype(natural)),
-            dtype=bound.dtype(natural),
+            shape=_shape(round, frame, bound), value=_fitting(value, bound.dtype(default_dtype)),
+            dtype=bound.dtype(default_dtype),
         )  # fmt: skip
-        return _made(round, frame, bound, op)
+        return _emit(round, frame, bound, op)
     x = tensor(round, frame, value, bound.span)
     dtype = bound.dtype(x.type.dtype)
     if dtype is not x.type.dtype:
-        x = _made(round, frame, bound, operator("cast", dtype=dtype), x)
-    wide = operator("broadcast_to", shape=_shape(round, frame, bound))
-    return _made(round, frame, bound, wide, x)
+        x = _emit(round, frame, bound, operator("cast", dtype=dtype), x)
+    broadcast = operator("broadcast_to", shape=_shape(round, frame, bound))
+    return _emit(round, frame, bound, broadcast, x)
 
 
 def _fitting(value: ConstantNumber, dtype: DType) -> int | float | bool:
@@ -230,9 +230,9 @@ def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value
         dtype = bound.dtype(type.dtype)
         value = ConstantNumber(0 if name == "zeros_like" else 1)
         op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
-        made = _made(round, frame, bound, op)
-        made.draft.doubt = doubt_of(v)
-        return spread(round, frame, made, dims_of(v, round.universe))
+        full = _emit(round, frame, bound, op)
+        full.draft.doubt = doubt_of(v)
+        return spread(round, frame, full, dims_of(v, round.universe))
 
     return map_leaves(leaf, bound["x"])
 
@@ -241,7 +241,7 @@ def _eye(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     n = bound.extent("n")
     m = bound.extent("m") if bound.has("m") else n
     indices.check_extents(round, frame, (n, m), bound.span)
-    return _made(round, frame, bound, Eye(n=n, m=m, dtype=bound.dtype(DType.F32)))
+    return _emit(round, frame, bound, Eye(n=n, m=m, dtype=bound.dtype(DType.F32)))
 
 
 def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
@@ -253,7 +253,7 @@ def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Val
     low, high = (_end(v, bound) for v in ends)
     step = bound.integer("step", 1)
     op = Arange(stop=high, start=low, step=step, dtype=bound.dtype(DType.I32))
-    ref = _made(round, frame, bound, op)
+    ref = _emit(round, frame, bound, op)
     extent = round.space.reduce(op.extent, round.domain(frame.where, op.extent))
     type = TensorType(op.dtype, (extent,))
     ref.draft.types = (type,)
@@ -261,12 +261,12 @@ def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Val
 
 
 def _end(value: Value, bound: BoundArguments) -> Expr:
-    found = as_expr(value)
-    if found is None:
+    expr = as_expr(value)
+    if expr is None:
         raise Failure(type_errors.needs_index(bound.span, "an end of `arange`", value))
-    if isinstance(found, Const):
-        check_number(found.value, DType.I32, bound.span)
-    return found
+    if isinstance(expr, Const):
+        check_number(expr.value, DType.I32, bound.span)
+    return expr
 
 
 def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:

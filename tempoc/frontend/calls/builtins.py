@@ -34,13 +34,13 @@ from tempoc.frontend.expressions.apply_operator import (
 )
 from tempoc.frontend.expressions.arithmetic import as_expr, as_named, fold
 from tempoc.frontend.expressions.bind_arguments import BoundArguments, bind
-from tempoc.frontend.expressions.partial_types import early
+from tempoc.frontend.expressions.partial_types import partial_result
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic.expr import maximum, minimum
 from tempoc.symbolic.walk import is_condition
 
-# Functions of numbers that are computed at once when the number is known at compile time.
+# Functions that are folded for a compile-time number; the result is a float.
 FOLDED: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
     "exp": math.exp,
@@ -55,7 +55,7 @@ FOLDED: dict[str, Callable[[float], float]] = {
     "exp2": lambda x: 2.0**x,
     "rsqrt": lambda x: 1.0 / math.sqrt(x),
 }
-KEEPING: dict[str, Callable[[float], float]] = {
+FOLDED_KEEPING_TYPE: dict[str, Callable[[float], float]] = {
     "abs": abs,
     "floor": lambda x: x if isinstance(x, int) else float(math.floor(x)),
     "ceil": lambda x: x if isinstance(x, int) else float(math.ceil(x)),
@@ -67,11 +67,11 @@ KEEPING: dict[str, Callable[[float], float]] = {
 def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
     """The result of a builtin. Raises `Failure` or `StillUnknown`."""
     if name in ("min", "max"):
-        found = _index_extremum(round, frame, name, arguments, span)
-        if found is not None:
-            return found
+        extremum = _index_extremum(round, frame, name, arguments, span)
+        if extremum is not None:
+            return extremum
     signature = builtin_names.SIGNATURES[name].split()
-    shown = builtin_names.shown(name)
+    shown = builtin_names.signature_text(name)
     bound = bind(name, signature, arguments, span, shown, round.universe)
     if name in builtin_names.UNARY:
         return _unary(round, frame, name, bound["x"], span)
@@ -86,7 +86,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return gradient(round, frame, name, bound)
     if name == "cond":
         return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
-    value = early(round, frame, name, bound)
+    value = partial_result(round, frame, name, bound)
     if value is not None:
         return value
     unknown = unknown_in(*bound.values.values(), *bound.rest)
@@ -114,18 +114,20 @@ def _index_extremum(
         return None
     if all(isinstance(v, ConstantNumber) and not isinstance(v.value, bool) for v in values):
         numbers = [v.value for v in values if isinstance(v, ConstantNumber)]
-        found = min(numbers) if name == "min" else max(numbers)
-        return ConstantNumber(float(found) if any(isinstance(n, float) for n in numbers) else found)
+        extreme = min(numbers) if name == "min" else max(numbers)
+        return ConstantNumber(
+            float(extreme) if any(isinstance(n, float) for n in numbers) else extreme
+        )
     if len(values) == 1 and isinstance(values[0], Ref):
         return None
     exprs = [as_expr(v) for v in values]
-    known = [e for e in exprs if e is not None and not is_condition(e)]
-    if len(known) < len(values):
+    operands = [e for e in exprs if e is not None and not is_condition(e)]
+    if len(operands) < len(values):
         return None
     for v in values:
         if isinstance(v, ConstantNumber):
             check_number(v.value, DType.I32, span)
-    extremum = lift((minimum if name == "min" else maximum)(*known))
+    extremum = lift((minimum if name == "min" else maximum)(*operands))
     return as_named(round, frame, extremum, values, span)
 
 
@@ -133,9 +135,9 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
         if isinstance(x, ConstantNumber) and not isinstance(x.value, bool):
-            found = _folded(name, x.value)
-            if found is not None:
-                return ConstantNumber(found)
+            folded = _folded(name, x.value)
+            if folded is not None:
+                return ConstantNumber(folded)
         return elementwise(round, frame, operator(name), (x,), span)
 
     return map_together(round, leaf, (value,), span)
@@ -144,8 +146,10 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
 def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
-        whole = isinstance(x, ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
-        if whole and isinstance(x, ConstantNumber) and x.value in dtype.integers:
+        is_integer = (
+            isinstance(x, ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
+        )
+        if is_integer and isinstance(x, ConstantNumber) and x.value in dtype.integers:
             literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
             return make(round, frame, literal, (), span)[0]
         return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
@@ -155,8 +159,8 @@ def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) ->
 
 def _folded(name: str, x: int | float) -> int | float | None:
     try:
-        if name in KEEPING and math.isfinite(x):
-            return KEEPING[name](x)
+        if name in FOLDED_KEEPING_TYPE and math.isfinite(x):
+            return FOLDED_KEEPING_TYPE[name](x)
         if name in FOLDED:
             return FOLDED[name](float(x))
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -170,17 +174,17 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
         if isinstance(x, ConstantNumber) and isinstance(y, ConstantNumber):
             if name == "power":
                 return fold("**", x, y, span)
-            found = (min if name == "minimum" else max)(x.value, y.value)
+            extreme = (min if name == "minimum" else max)(x.value, y.value)
             inexact = isinstance(x.value, float) or isinstance(y.value, float)
-            return ConstantNumber(float(found) if inexact else found)
+            return ConstantNumber(float(extreme) if inexact else extreme)
         return elementwise(round, frame, operator(name), (x, y), span)
 
     return map_together(round, leaf, (a, b), span)
 
 
 def _is_axis(value: Value) -> bool:
-    whole = isinstance(value, ConstantNumber) and isinstance(value.value, int)
-    return whole or isinstance(value, Listing)
+    is_integer = isinstance(value, ConstantNumber) and isinstance(value.value, int)
+    return is_integer or isinstance(value, Listing)
 
 
 def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:

@@ -1,7 +1,7 @@
 """`extern`: calls of Python functions with declared types.
 
-An extent that is a name without another meaning stands for any extent: the operand in which it
-stands alone gives it its value, as for `as`.
+An unbound name as an extent in a signature is a free extent: it is unified with the extent of the
+operand, as for `as`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tempoc.frontend.expressions import annotations as annotate
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
 from tempoc.frontend.expressions.bind_arguments import bind
-from tempoc.frontend.expressions.partial_types import of_types
+from tempoc.frontend.expressions.partial_types import stand_ins
 from tempoc.frontend.expressions.spatial_indexing import Position, select
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.control import Copy
@@ -55,15 +55,15 @@ ResultTree = tuple[tuple[str, Value], ...]
 
 
 def problems(item: ast.ExternDecl) -> list[Diagnostic]:
-    """What is wrong with a declaration whatever calls it."""
-    found: list[Diagnostic] = []
+    """The errors of a declaration, independent of its calls."""
+    diagnostics: list[Diagnostic] = []
     if not _PLACE.fullmatch(item.path.value):
-        found.append(extern_errors.bad_place(item.path.span, item.path.value))
+        diagnostics.append(extern_errors.bad_place(item.path.span, item.path.value))
     if item.kind == "jax" and item.over is not None:
-        found.append(extern_errors.over_jax(item.over.span))
+        diagnostics.append(extern_errors.over_jax(item.over.span))
     if item.kind == "jax" and not item.results:
-        found.append(extern_errors.no_results(item.span, item.name.name))
-    return found
+        diagnostics.append(extern_errors.no_results(item.span, item.name.name))
+    return diagnostics
 
 
 def call(
@@ -80,38 +80,44 @@ def call(
     unknown = unknown_in(*bound.values.values())
     if unknown is not None and not (round.partial and is_open(unknown)):
         return unknown
-    wanted, results, free = _signature(round, function)
+    declared_args, results, free = _signature(round, function)
     if unknown is not None:
-        return _early(round, frame, results, free, tuple(bound.values.values()), span) or unknown
+        return (
+            _partial_call(round, frame, results, free, tuple(bound.values.values()), span)
+            or unknown
+        )
     known: dict[str, Expr] = {}
     operands: list[Ref] = []
-    for parameter, declared in wanted:
+    for parameter, declared in declared_args:
         place = bound.places.get(parameter, span)
         operands += _operands(round, frame, bound[parameter], declared, known, free, place)
     over = None if item.over is None else indices.entry_name(round, frame, item.over)
     if over is not None:
         operands = [_along(round, frame, o, over, span) for o in operands]
         bound_of = round.universe.dim(over).bound
-        wanted, results = _longer(wanted, bound_of), _longer(results, bound_of)
+        declared_args, results = (
+            _with_leading_axis(declared_args, bound_of),
+            _with_leading_axis(results, bound_of),
+        )
     if item.kind == "jax":
         _check_extents(round, operands, name, span)
-    op = _operator(item, wanted, results, free)
+    op = _operator(item, declared_args, results, free)
     if isinstance(op, ExternHost):
         op = replace(op, default=frame.default)
-        round.draws += 1  # the domain of a call is found like that of a draw
-        found = _every_point(round, frame, op, operands, span, over)
+        round.draws += 1  # the domain of a call is inferred like that of a draw
+        refs = _effectful_call(round, frame, op, operands, span, over)
     else:
-        found = make(round, frame, op, tuple(operands), span, hint=name)
-    dims = found[0].draft.dims if found else ()
+        refs = make(round, frame, op, tuple(operands), span, hint=name)
+    dims = refs[0].draft.dims if refs else ()
     if over is not None:
-        here = Position(Index(Sym(over)), span)
-        found = tuple(_row(round, frame, ref, here) for ref in found)
-    refs = iter(found)
-    trees = tuple(map_leaves(lambda *_: next(refs), declared) for _, declared in results)
+        point = Position(Index(Sym(over)), span)
+        refs = tuple(_row(round, frame, ref, point) for ref in refs)
+    remaining = iter(refs)
+    trees = tuple(map_leaves(lambda *_: next(remaining), declared) for _, declared in results)
     return trees[0] if len(trees) == 1 else Several(trees, dims)
 
 
-def _early(
+def _partial_call(
     round: Round,
     frame: Frame,
     results: ResultTree,
@@ -119,14 +125,14 @@ def _early(
     arguments: tuple[Value, ...],
     span: Span,
 ) -> Value | None:
-    """What a call gives before its arguments are known; `None` if they decide on its shape."""
+    """The result of a call with unknown arguments; `None` if its shape depends on them."""
     for _, tree in results:
         for _, leaf in leaves(tree):
             assert isinstance(leaf, Typed)
             if any(n in free for e in leaf.type.shape for n in symbols(e)):
                 return None
     dims = dims_of(Listing(arguments), round.universe)
-    trees = tuple(of_types(round, frame, tree, dims, span) for _, tree in results)
+    trees = tuple(stand_ins(round, frame, tree, dims, span) for _, tree in results)
     return trees[0] if len(trees) == 1 else Several(trees, dims)
 
 
@@ -137,10 +143,10 @@ def _row(round: Round, frame: Frame, ref: Ref, here: Position) -> Ref:
 
 
 def _operator(
-    item: ast.ExternDecl, wanted: ResultTree, results: ResultTree, free: tuple[str, ...]
+    item: ast.ExternDecl, expected: ResultTree, results: ResultTree, free: tuple[str, ...]
 ) -> ExternCall:
     module, _, attribute = item.path.value.partition(":")
-    (takes, arguments), (gives, given) = (_texts(trees) for trees in (wanted, results))
+    (takes, arguments), (gives, given) = (_texts(trees) for trees in (expected, results))
     return KINDS[item.kind](
         extern=item.name.name,
         module=module,
@@ -164,8 +170,8 @@ def _texts(trees: ResultTree) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(types)
 
 
-def _longer(trees: ResultTree, bound: str) -> ResultTree:
-    """Types with one more axis in front."""
+def _with_leading_axis(trees: ResultTree, bound: str) -> ResultTree:
+    """Types with an additional leading axis."""
 
     def longer(_: tuple[str, ...], leaf: Value) -> Value:
         assert isinstance(leaf, Typed)
@@ -178,28 +184,28 @@ def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Re
     """An operand at all points of a dimension, along a new first axis."""
     copy = make(round, frame, Copy(), (operand,), span)[0]
     copy.draft.dims = round.universe.ordered((*copy.draft.dims, dim))
-    whole = Slice(ZERO, Sym(round.universe.dim(dim).bound))
-    entries = tuple(whole if d == dim else Sym(d) for d in copy.draft.dims)
+    full_range = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+    entries = tuple(full_range if d == dim else Sym(d) for d in copy.draft.dims)
     return read(round, frame, copy.draft, 0, entries, span)
 
 
-def _every_point(
+def _effectful_call(
     round: Round, frame: Frame, op: ExternCall, operands: list[Ref], span: Span, over: str | None
 ) -> tuple[Ref, ...]:
-    """A call that is made at all points of its equation, whoever reads the results."""
-    made = make(round, frame, op, tuple(operands), span, hint=op.extern)
-    draft = round.drafts[-1] if not made else made[0].draft
+    """A call with side effects: made at all points of its equation, whether used or not."""
+    outputs = make(round, frame, op, tuple(operands), span, hint=op.extern)
+    draft = round.drafts[-1] if not outputs else outputs[0].draft
     draft.dims = round.universe.ordered(tuple(d for d in (*draft.dims, *frame.draws) if d != over))
     draft.role = "root"
     where = round.domain(frame.where)
     box = round.space.symbolic.project(where, draft.dims).where
     draft.defined = round.space.symbolic.simplify(box, Domain(draft.dims))
     draft.turn = (*frame.turn, span.end)
-    return tuple(identity(round, frame, draft, span, k) for k in range(len(made)))
+    return tuple(identity(round, frame, draft, span, k) for k in range(len(outputs)))
 
 
 def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:
-    """A kernel knows only the largest extent of what varies with the point."""
+    """Raises `Failure` for ragged operands: a kernel is traced for one shape."""
     for operand in operands:
         for n in (n for e in operand.type.shape for n in symbols(e)):
             if round.universe.is_dim(n):
@@ -212,19 +218,19 @@ def _operands(
     round: Round,
     frame: Frame,
     value: Value,
-    wanted: Value,
+    expected: Value,
     known: dict[str, Expr],
     free: tuple[str, ...],
     span: Span,
 ) -> Iterator[Ref]:
     """The leaves of an argument as operands of the declared types. Raises `Failure`."""
-    if not isinstance(wanted, RecordValue):
-        assert isinstance(wanted, Typed)
-        yield _operand(round, frame, value, wanted.type, known, free, span)
+    if not isinstance(expected, RecordValue):
+        assert isinstance(expected, Typed)
+        yield _operand(round, frame, value, expected.type, known, free, span)
         return
-    if not isinstance(value, RecordValue) or sorted(value.names) != sorted(wanted.names):
-        raise Failure(extern_errors.not_a_record(span, wanted, value))
-    for name, part in wanted.fields:
+    if not isinstance(value, RecordValue) or sorted(value.names) != sorted(expected.names):
+        raise Failure(extern_errors.not_a_record(span, expected, value))
+    for name, part in expected.fields:
         inner = value.get(name)
         assert inner is not None
         yield from _operands(round, frame, inner, part, known, free, span)
@@ -234,7 +240,7 @@ def _operand(
     round: Round,
     frame: Frame,
     value: Value,
-    wanted: TensorType,
+    expected: TensorType,
     known: dict[str, Expr],
     free: tuple[str, ...],
     span: Span,
@@ -242,19 +248,19 @@ def _operand(
     """A value as an operand of the declared type. Raises `Failure`."""
     if not isinstance(value, (Ref, ConstantNumber, Index)):
         raise Failure(extern_errors.not_a_tensor(span, value))
-    have = type_of(value, span)
-    for e, extent in zip(wanted.shape, have.shape, strict=False):
+    actual = type_of(value, span)
+    for e, extent in zip(expected.shape, actual.shape, strict=False):
         if isinstance(e, Sym) and e.name in free:
             known.setdefault(e.name, extent)
-    declared = Typed(at_extents(wanted, known))
+    declared = Typed(at_extents(expected, known))
     if any(n in free for e in declared.type.shape for n in symbols(e)):
-        raise Failure(extern_errors.operand(span, have, wanted))
+        raise Failure(extern_errors.operand(span, actual, expected))
     try:
         fitting = annotate.check(round, frame, value, declared, span)
     except Failure as problem:
         if problem.diagnostic.code != type_errors.ANNOTATION:
             raise
-        raise Failure(extern_errors.operand(span, have, declared.type)) from None
+        raise Failure(extern_errors.operand(span, actual, declared.type)) from None
     return tensor(round, frame, fitting, span)
 
 
@@ -264,7 +270,7 @@ def _operand(
 def _signature(
     round: Round, function: PythonFunction
 ) -> tuple[ResultTree, ResultTree, tuple[str, ...]]:
-    """Types of arguments and results, and the names in them that stand for any extent."""
+    """Types of arguments and results, and the names of free extents in them."""
     item = function.definition
     free = tuple(dict.fromkeys(n for part in item.args for n in _free(function, part.type)))
     scope = Scope("loop", parent=function.scope)
@@ -282,7 +288,7 @@ def _signature(
 
 
 def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
-    """Names that are whole extents and mean nothing else."""
+    """Unbound names that are extents."""
     if isinstance(e, ast.RecordType):
         for f in e.fields:
             yield from _free(function, f.type)
@@ -293,7 +299,7 @@ def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
 
 
 def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) -> None:
-    """No extent varies with the point. Raises `Failure`."""
+    """Raises `Failure` if an extent varies with the point."""
     for f in fields:
         if isinstance(f.type, ast.RecordType):
             _check_fixed(round, frame, f.type.fields)

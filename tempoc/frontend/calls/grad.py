@@ -1,8 +1,8 @@
 """`grad(loss, x)` while a program is elaborated: a placeholder of the type of `x`.
 
-What the loss depends on is not known yet, it may depend on the gradient itself (at an earlier step
-of training). So a node is made that stands for the derivative, reads the whole loss, and `x`
-where it is read itself; `differentiate` replaces it when the graph is there.
+The dependences of the loss are not known yet; it may depend on the gradient itself (at an earlier
+step of training). Therefore a placeholder node (`Gradient`) reads the loss at all points and `x` at
+its own; `differentiate` replaces it once the graph is complete.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Va
 
 
 def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[Ref]:
-    """Reads of the whole loss, leaf by leaf; none while it is unknown. Raises `Failure`."""
+    """Reads of the loss at all points, leaf by leaf; none while it is unknown. Raises `Failure`."""
     place = bound.places["loss"]
     if unknown_in(bound["loss"]) is not None:
         return []
-    found: list[Ref] = []
+    losses: list[Ref] = []
     for _, leaf in leaves(bound["loss"]):
         if isinstance(leaf, (Unknown, Typed)):
             return []
@@ -90,9 +90,9 @@ def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[Ref]:
             raise Failure(gradient_errors.not_float(place, "the loss", ref.type))
         if ref.entries != tuple(Sym(d) for d in ref.draft.dims):
             ref = make(round, frame, Copy(), (ref,), place)[0]
-        whole = tuple(Slice(ZERO, Sym(round.universe.dim(d).bound)) for d in ref.draft.dims)
-        found.append(replace(ref, entries=whole))
-    return found
+        full_entries = tuple(Slice(ZERO, Sym(round.universe.dim(d).bound)) for d in ref.draft.dims)
+        losses.append(replace(ref, entries=full_entries))
+    return losses
 
 
 def stop_gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:

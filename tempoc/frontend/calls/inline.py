@@ -1,4 +1,4 @@
-"""Functions are expanded where they are called: parameters, bodies, loops."""
+"""Inlining: a function is expanded at each call; its loops are unrolled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions.bind_arguments import bind
-from tempoc.frontend.expressions.unroll import turns
+from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
 from tempoc.symbolic.expr import Sym
 
@@ -50,8 +50,8 @@ def call(round: Round, frame: Frame, function: Value, arguments: Arguments, span
             return function
         case _:
             name = span.text.split("(")[0]
-            taken = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
-            raise Failure(name_errors.not_callable(span, describe(function), taken=taken))
+            shadowed = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
+            raise Failure(name_errors.not_callable(span, describe(function), taken=shadowed))
 
 
 def _closure(
@@ -113,7 +113,7 @@ def _parameters(
 
 
 def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> str:
-    """The dimension that is given for a `dim` parameter. Raises `Failure`."""
+    """The dimension passed for a `dim` parameter. Raises `Failure`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
     dim = value.expr if isinstance(value, Index) else None
@@ -142,7 +142,7 @@ def run_block(round: Round, frame: Frame, statements: Sequence[ast.BodyStatement
 
 
 def _loop(round: Round, frame: Frame, loop: ast.ForLoop) -> Value:
-    for inner in turns(round, frame, loop.name, loop.over):
+    for inner in loop_iterations(round, frame, loop.name, loop.over):
         run_block(round, inner, loop.body)
     return BAD
 
@@ -150,7 +150,7 @@ def _loop(round: Round, frame: Frame, loop: ast.ForLoop) -> Value:
 def _declare(
     round: Round, frame: Frame, statements: Sequence[ast.BodyStatement]
 ) -> list[IndexedTensor]:
-    """Bind the names that the equations of a block define, so that their order does not matter."""
+    """Bind the names defined in a block before evaluating it: the order of equations is free."""
     written: dict[str, list[WrittenTarget]] = {}
     plain: dict[str, ast.Equation] = {}
     for s in statements:
@@ -173,12 +173,12 @@ def _declare(
 
 
 def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> Value:
-    """The value of a local name that is read before its equation was reached."""
+    """The value of a local name that is read before its equation is evaluated."""
     if (*frame.path, "=", equation.span.start) in round.done:
         raise Failure(name_errors.local_cycle(equation.span, name))
     equations.run(round, frame, equation)
-    found = frame.scope.names.get(name)
-    return BAD if found is None or isinstance(found, Pending) else found  # type: ignore[return-value]
+    value = frame.scope.names.get(name)
+    return BAD if value is None or isinstance(value, Pending) else value  # type: ignore[return-value]
 
 
 def _cell(

@@ -46,11 +46,11 @@ def _parsed(text: str) -> Value:
     return ConstantText(text)
 
 
-def _value(found: object) -> Value:
-    if isinstance(found, list):
-        return Listing(tuple(_value(v) for v in found))
-    if isinstance(found, (bool, int, float)):
-        return ConstantNumber(found)
-    if isinstance(found, str):
-        return ConstantText(found)
-    raise ValueError(found)
+def _value(value: object) -> Value:
+    if isinstance(value, list):
+        return Listing(tuple(_value(v) for v in value))
+    if isinstance(value, (bool, int, float)):
+        return ConstantNumber(value)
+    if isinstance(value, str):
+        return ConstantText(value)
+    raise ValueError(value)

@@ -1,4 +1,4 @@
-"""Dimensions, bounds and assumptions: what a program says about time."""
+"""Dimensions, bounds and assumptions: the universe of a program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT = 2**31
 
 
 def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
-    """The universe of a program; what is wrong is reported."""
+    """The universe of a program; errors are reported."""
     dims: list[Dim] = []
     bounds: dict[str, tuple[Expr | None, Span]] = {}
     ended = [i.bound.name for i in main.items if isinstance(i, ast.DimDecl) and i.until is not None]
@@ -34,15 +34,15 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
             continue
         if not any(d.name == item.name.name for d in dims):
             dims.append(Dim(name=item.name.name, bound=item.bound.name))
-        known = bounds.get(item.bound.name)
+        earlier = bounds.get(item.bound.name)
         value = None if item.default is None else _value(scopes, scope, item, item.default)
         span = item.span if item.default is None else item.default.span
-        if known is None or known[0] is None:
+        if earlier is None or earlier[0] is None:
             bounds[item.bound.name] = (value, span)
             if isinstance(value, Const) and item.bound.name not in ended:
                 scopes.know(Bound(name=item.bound.name, value=value))
-        elif value is not None and value != known[0]:
-            scopes.errors.add(name_errors.bound_values(span, item.bound.name, known[1]))
+        elif value is not None and value != earlier[0]:
+            scopes.errors.add(name_errors.bound_values(span, item.bound.name, earlier[1]))
     names = tuple(d.name for d in dims)
     _check_bounds(scopes, bounds, names)
     until = _endings(scopes, main)
@@ -50,9 +50,9 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     spans: list[Span] = []
     for item in main.items:
         if isinstance(item, ast.Assume):
-            found = _assumption(scopes, scope, item, names)
-            if found is not None:
-                assumptions.append(found)
+            assumption = _assumption(scopes, scope, item, names)
+            if assumption is not None:
+                assumptions.append(assumption)
                 spans.append(item.condition.span)
     universe = Universe(
         bounds=tuple(
@@ -69,20 +69,20 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
 
 
 def _endings(scopes: Scopes, main: ast.Module) -> dict[str, str]:
-    """The tensor that ends each bound which one ends."""
-    found: dict[str, ast.Ident] = {}
+    """The stop tensor of each bound with `until`."""
+    stops: dict[str, ast.Ident] = {}
     for item in main.items:
         if isinstance(item, ast.DimDecl) and item.until is not None:
-            before = found.setdefault(item.bound.name, item.until)
-            if before is not item.until:
+            earlier = stops.setdefault(item.bound.name, item.until)
+            if earlier is not item.until:
                 name = item.bound.name
-                scopes.errors.add(ending_errors.ended_twice(item.until.span, name, before.span))
-    return {bound: until.name for bound, until in found.items()}
+                scopes.errors.add(ending_errors.ended_twice(item.until.span, name, earlier.span))
+    return {bound: until.name for bound, until in stops.items()}
 
 
 def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]) -> Universe:
-    """What follows from lengths must not be larger for shorter ones, nor limit others."""
-    kept: list[Bound] = []
+    """Bounds derived from lengths must be monotone in them, and must not limit other lengths."""
+    bounds: list[Bound] = []
     for b in universe.bounds:
         roots = [r for n in symbols(b.value or ZERO) for r in universe.roots(n)]
         if b.until and roots:
@@ -91,16 +91,16 @@ def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]
         elif roots and not _grows(universe, b):
             scopes.errors.add(ending_errors.shrinking(spans[b.name], b.name, roots[0].name))
             b = replace(b, value=None)
-        kept.append(b)
-    return replace(universe, bounds=tuple(kept))
+        bounds.append(b)
+    return replace(universe, bounds=tuple(bounds))
 
 
 def _grows(universe: Universe, bound: Bound) -> bool:
-    """Whether a derived bound is largest for the largest lengths."""
+    """Whether a derived bound is monotone in the lengths."""
     shorter = {r.name: Sym(f"{r.name}'") for r in universe.roots(bound.name)}
-    more = tuple(Bound(name=s.name) for s in shorter.values())
+    primed = tuple(Bound(name=s.name) for s in shorter.values())
     facts = tuple(compare("<=", s, Sym(n)) for n, s in shorter.items())
-    space = Space(replace(universe, bounds=(*universe.bounds, *more), assumptions=facts))
+    space = Space(replace(universe, bounds=(*universe.bounds, *primed), assumptions=facts))
     less = compare("<=", universe.at_lengths(shorter)[bound.name], Sym(bound.name))
     return space.implies(Domain(()), less)
 
@@ -113,7 +113,7 @@ def _impossible(universe: Universe) -> bool:
 def _value(scopes: Scopes, scope: Scope, item: ast.DimDecl, default: ast.Expression) -> Expr | None:
     """The value of a bound, overridden by `-D` where it is a number.
 
-    What is wrong with a `-D` is said, and the value in the program kept: all else is reported too.
+    After an error in a `-D` the value of the program is used, so that other errors are reported.
     """
     name = item.bound.name
     value: Value = scopes.evaluate(scope, default)
@@ -139,24 +139,24 @@ def _overridden(
         scopes.errors.add(name_errors.define_derived(name, item.bound.span))
         return value
     try:
-        found = parse_define(name, text, value, item.bound.span)
+        override = parse_define(name, text, value, item.bound.span)
     except Failure as problem:
         scopes.errors.add(problem.diagnostic)
         return value
-    if isinstance(found, ConstantNumber) and not isinstance(found.value, int):
+    if isinstance(override, ConstantNumber) and not isinstance(override.value, int):
         kind = "an integer of at least 1"
         scopes.errors.add(name_errors.define_kind(name, text, kind, item.bound.span))
         return value
-    if isinstance(found, ConstantNumber) and not 1 <= found.value < LIMIT:
-        scopes.errors.add(name_errors.bound_size(default.span, name, int(found.value)))
+    if isinstance(override, ConstantNumber) and not 1 <= override.value < LIMIT:
+        scopes.errors.add(name_errors.bound_size(default.span, name, int(override.value)))
         return value
-    return found
+    return override
 
 
 def _check_bounds(
     scopes: Scopes, bounds: dict[str, tuple[Expr | None, Span]], dims: tuple[str, ...]
 ) -> None:
-    """Derived bounds name other bounds only, and not in a circle."""
+    """Derived bounds refer only to other bounds, without cycles."""
     for name, (value, span) in list(bounds.items()):
         if value is None:
             continue
@@ -167,15 +167,15 @@ def _check_bounds(
         path = [name]
         current: Expr | None = value
         while current is not None:
-            following = [n for n in symbols(current) if bounds.get(n, (None, span))[0] is not None]
-            if not following:
+            operands = [n for n in symbols(current) if bounds.get(n, (None, span))[0] is not None]
+            if not operands:
                 break
-            path.append(following[0])
-            if following[0] in path[:-1]:
+            path.append(operands[0])
+            if operands[0] in path[:-1]:
                 scopes.errors.add(name_errors.bound_cycle(span, tuple(path)))
                 bounds[name] = (None, span)
                 break
-            current = bounds[following[0]][0]
+            current = bounds[operands[0]][0]
 
 
 def _assumption(
@@ -184,11 +184,11 @@ def _assumption(
     value = scopes.evaluate(scope, item.condition)
     if isinstance(value, Unknown):
         return None
-    found = as_expr(value)
-    if found is None or not is_condition(found) or not is_affine(found):
+    condition = as_expr(value)
+    if condition is None or not is_condition(condition) or not is_affine(condition):
         scopes.errors.add(name_errors.bad_assumption(item.condition.span))
         return None
-    if any(n in dims for n in symbols(found)):
+    if any(n in dims for n in symbols(condition)):
         scopes.errors.add(name_errors.bad_assumption(item.condition.span))
         return None
-    return found
+    return condition

@@ -35,32 +35,32 @@ from tempoc.symbolic.walk import symbols
 _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
-def effects(round: Round, top: Frame, main: ast.Module) -> None:
-    """Make the nodes, in source order."""
+def elaborate_effects(round: Round, top: Frame, main: ast.Module) -> None:
+    """Add the effect nodes to the round, in source order."""
     saved: list[tuple[ast.String, Domain]] = []
     for item in main.items:
         if isinstance(item, ast.PrintDecl | ast.SaveDecl):
             try:
                 draft = _effect(round, top, item)
                 if isinstance(item, ast.SaveDecl) and draft is not None:
-                    _check_other(round, item.path, Domain(draft.dims, draft.defined), saved)
+                    _check_overlap(round, item.path, Domain(draft.dims, draft.defined), saved)
             except Failure as problem:
                 round.report(problem.diagnostic)
             except StillUnknown:
                 continue
 
 
-def _check_other(
+def _check_overlap(
     round: Round, path: ast.String, here: Domain, saved: list[tuple[ast.String, Domain]]
 ) -> None:
-    """Raises `Failure` if a point's file is that of an earlier `save` at its point, too."""
-    for other, there in saved:
+    """Raises `Failure` if an earlier `save` writes the same file at a common point."""
+    for other, other_domain in saved:
         if other.value == path.value:
-            dims = round.universe.ordered((*here.dims, *there.dims))
-            both = Domain(dims, conjunction(here.where, there.where))
+            dims = round.universe.ordered((*here.dims, *other_domain.dims))
+            both = Domain(dims, conjunction(here.where, other_domain.where))
             point = round.space.witness(both, FALSE)
             if point is not None:
-                when = shown_point(round.universe, dims, (here.where, there.where), point)
+                when = shown_point(round.universe, dims, (here.where, other_domain.where), point)
                 raise Failure(name_errors.save_twice(path.span, path.value, when, other.span))
     saved.append((path, here))
 
@@ -74,10 +74,10 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         prefix=f"{word}.{base}",
         origin=DraftOrigin(span=item.span),
     )
-    holds: Expr = TRUE
+    guard: Expr = TRUE
     if item.guard is not None:
-        holds = indices.condition(round, frame, item.guard, f"the condition of `{word}`")
-    frame = frame.within(holds)
+        guard = indices.condition(round, frame, item.guard, f"the condition of `{word}`")
+    frame = frame.within(guard)
     value = round.evaluate(frame, item.value)
     if isinstance(value, Unknown):
         return None
@@ -92,17 +92,17 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         names.append(_name(refs[-1], ".".join((base, *path))))
         if refs[-1].type.dtype is DType.KEY:
             raise Failure(name_errors.effect_key(item.value.span, word))
-    found = [n for r in refs for e in r.entries for n in symbols(e)]
-    dims = round.universe.ordered((*found, *symbols(holds)))
+    entry_names = [n for r in refs for e in r.entries for n in symbols(e)]
+    dims = round.universe.ordered((*entry_names, *symbols(guard)))
     op: EffectOp
     if isinstance(item, ast.SaveDecl):
-        _check_path(round, item.path, Domain(dims, holds))
+        _check_path(round, item.path, Domain(dims, guard))
         stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
         titles, places = (tuple(part) for part in zip(*stored, strict=True))
         op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
     else:
         parts: tuple[str, ...] = ()
-        read = _whole(round, frame, item.value)
+        read = _tensor_part(round, frame, item.value)
         at = tuple(_place(r, n, dims) for r, n in zip(refs, names, strict=True))
         if read is not item.value:
             at = _places(round, frame, read, dims, len(refs)) or at
@@ -117,7 +117,7 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         origin=frame.origin,
         op=op,
         role="root",
-        defined=holds,
+        defined=guard,
         spans=(item.span,),
         turn=(item.span.end,),
     )
@@ -132,7 +132,7 @@ def _name(ref: Ref, name: str) -> str:
 
 
 def _stored(ref: Ref, name: str) -> tuple[str, EffectPlace]:
-    """The name in a file; a param is to be read back, at the points that its own name tells."""
+    """The name in the file, and the point; a param is saved under its template, to be reloaded."""
     at = tuple(zip(ref.draft.dims, ref.entries, strict=True))
     if isinstance(ref.draft.op, Param) and ref.draft.hint == name:
         return ref.draft.op.template, at
@@ -140,7 +140,7 @@ def _stored(ref: Ref, name: str) -> tuple[str, EffectPlace]:
 
 
 def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> EffectPlace:
-    """Where a tensor is read that goes by its own name, else the point at hand."""
+    """The point shown: that of the read for a tensor shown by its own name, else the effect's."""
     if ref.draft.hint != name:
         return tuple((d, Sym(d)) for d in dims)
     return tuple(zip(ref.draft.dims, ref.entries, strict=True))
@@ -149,15 +149,15 @@ def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> EffectPlace:
 def _places(
     round: Round, frame: Frame, read: ast.Expression, dims: tuple[str, ...], count: int
 ) -> tuple[EffectPlace, ...]:
-    """Where the tensor is read of which parts are shown; none if the parts are not its leaves."""
+    """The points at which the leaves of ``read`` are read; none if it has not ``count`` leaves."""
     base, value = base_name(read), round.evaluate(frame, read)
     refs = [(leaf, ".".join((base, *path))) for path, leaf in leaves(value)]
-    found = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, Ref))
-    return found if len(found) == count else ()
+    places = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, Ref))
+    return places if len(places) == count else ()
 
 
-def _whole(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
-    """The part of an expression that reads a tensor; what follows it takes a part of that."""
+def _tensor_part(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
+    """The prefix of an expression that reads a tensor; the rest selects a part of its value."""
     chain = [e]
     while isinstance(chain[-1], ast.Access | ast.Field):
         chain.append(chain[-1].base)
@@ -175,7 +175,7 @@ def _whole(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
 
 
 def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
-    """Raises `Failure` for a path that leaves the directory, or is that of several points."""
+    """Raises `Failure` for a path outside of the directory, or common to several points."""
     text = path.value
     pure = PurePosixPath(text.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in text:

@@ -36,28 +36,28 @@ from tempoc.symbolic.walk import symbols
 _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
-def declared(round: Round, frame: Frame, name: TensorName) -> Value:
+def elaborate_declaration(round: Round, frame: Frame, name: TensorName) -> Value:
     """The tensor of an `input` or `param`. Raises `Failure` or `StillUnknown`."""
     item = name.item
     assert item is not None
     dims = _dims(round, frame, item)
-    here = _frame(frame, item, dims)
+    inner = _frame(frame, item, dims)
     if isinstance(item, ast.InputDecl):
-        types = annotate.type_tree(round, here, item.type)
-        return _input(round, here, item, dims, types)
+        types = annotate.type_tree(round, inner, item.type)
+        return _input(round, inner, item, dims, types)
     template = _template(item, dims)
-    default = None if item.default is None else round.evaluate(here, item.default)
+    default = None if item.default is None else round.evaluate(inner, item.default)
     if item.type is not None:
-        types = annotate.type_tree(round, here, item.type)
+        types = annotate.type_tree(round, inner, item.type)
         if default is not None and not isinstance(default, Unknown):
-            default = annotate.check(round, here, default, types, item.default.span)  # type: ignore[union-attr]
+            default = annotate.check(round, inner, default, types, item.default.span)  # type: ignore[union-attr]
     else:
         assert default is not None
         unknown = unknown_in(default)
         if unknown is not None:
             return unknown
         types = _types(default, item.span)
-    return _param(round, here, item, dims, types, template, default)
+    return _param(round, inner, item, dims, types, template, default)
 
 
 def _frame(frame: Frame, item: ast.InputDecl | ast.ParamDecl, dims: tuple[str, ...]) -> Frame:
@@ -70,16 +70,16 @@ def _frame(frame: Frame, item: ast.InputDecl | ast.ParamDecl, dims: tuple[str, .
 def _dims(round: Round, frame: Frame, item: ast.InputDecl | ast.ParamDecl) -> tuple[str, ...]:
     names: list[str] = []
     for d in item.dims:
-        found = frame.scope.find(d.name)
-        known = isinstance(found, Index) and isinstance(found.expr, Sym)
-        if not known or not round.universe.is_dim(d.name):
+        binding = frame.scope.find(d.name)
+        is_index = isinstance(binding, Index) and isinstance(binding.expr, Sym)
+        if not is_index or not round.universe.is_dim(d.name):
             raise Failure(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
         names.append(d.name)
     dims = tuple(names)
     if dims != round.universe.sorted(dims):
         span = item.dims[0].span.to(item.dims[-1].span)
-        wanted = round.universe.sorted(dims)
-        raise Failure(name_errors.dims_order(span, item.name.name, wanted))
+        expected = round.universe.sorted(dims)
+        raise Failure(name_errors.dims_order(span, item.name.name, expected))
     return dims
 
 
@@ -142,9 +142,9 @@ def _param(
 def _leaf_of(value: Value, path: tuple[str, ...]) -> Value:
     for step in path:
         if isinstance(value, RecordValue):
-            found = value.get(step)
-            assert found is not None
-            value = found
+            field = value.get(step)
+            assert field is not None
+            value = field
         elif hasattr(value, "items"):
             value = value.items[int(step)]
     return value

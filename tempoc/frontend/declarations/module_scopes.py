@@ -1,6 +1,6 @@
-"""What the declarations of a program say: scopes, constants, dimensions and bounds.
+"""The scopes of all modules, from their declarations: constants, functions, dimensions, bounds.
 
-All of it is known before the first equation is looked at, and the same in all rounds.
+They are complete before the first equation is evaluated, and the same in all rounds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tempoc.symbolic.expr import Sym
 
 @dataclass(slots=True, kw_only=True)
 class SourceProgram:
-    """The main module's scope and what belongs to it."""
+    """The main module: its scope, universe and tensors."""
 
     loaded: LoadedSources
     language: Language
@@ -55,13 +55,13 @@ class SourceProgram:
 
 @dataclass(slots=True)
 class Scopes:
-    """Makes the scopes of all modules; constants are evaluated when they are first wanted."""
+    """Builds the scopes of all modules; constants are evaluated lazily."""
 
     loaded: LoadedSources
     language: Language
     defines: dict[str, str]
     errors: Collector = field(default_factory=Collector)
-    made: dict[str, Scope] = field(default_factory=dict)
+    modules: dict[str, Scope] = field(default_factory=dict)
     scratch: Round | None = None
     universe: Universe = field(default_factory=Universe)
 
@@ -73,7 +73,7 @@ class Scopes:
             self._bind_items(prelude, outer)
         for module in self.loaded.modules.values():
             if module.key not in (self.loaded.prelude, self.loaded.main.key):
-                scope = self.made[module.key] = Scope("module", parent=outer, owner=module.key)
+                scope = self.modules[module.key] = Scope("module", parent=outer, owner=module.key)
                 self._bind_items(module, scope)
                 self._hide(scope, module.source.path)
         scope = Scope("module", parent=outer, owner=self.loaded.main.key)
@@ -109,14 +109,14 @@ class Scopes:
                             equations.setdefault(target.name.name, []).append(item)
                 case _:
                     pass
-        for key, found in equations.items():
-            tensor = self._equations(scope, key, found)
+        for key, group in equations.items():
+            tensor = self._equations(scope, key, group)
             if tensor is not None:
                 tensors[key] = tensor
         return tensors
 
     def _hide(self, scope: Scope, module: str) -> None:
-        """Of an imported file only functions and constants can be used."""
+        """Hide tensors and dimensions of an imported file: it exports functions and constants."""
         for name, value in scope.names.items():
             if isinstance(value, (TensorName, Index)):
                 scope.names[name] = Foreign(module)
@@ -145,14 +145,16 @@ class Scopes:
     ) -> None:
         for item in items:
             key = module.imports.get(item.alias.name)
-            if key is not None and key in self.made:
-                package = Package(item.alias.name, self.made[key])
+            if key is not None and key in self.modules:
+                package = Package(item.alias.name, self.modules[key])
                 self._declare(scope, item.alias, package)
             elif key is None:
                 self._declare(scope, item.alias, BAD)
 
-    def _equations(self, scope: Scope, name: str, found: list[ast.Equation]) -> TensorName | None:
-        targets = [t for eq in found for t in eq.targets if t.name.name == name]
+    def _equations(
+        self, scope: Scope, name: str, equations: list[ast.Equation]
+    ) -> TensorName | None:
+        targets = [t for eq in equations for t in eq.targets if t.name.name == name]
         if name in scope.names:
             place = scope.places.get(name)
             self.errors.add(name_errors.declared_twice(targets[0].name.span, name, place))
@@ -164,7 +166,7 @@ class Scopes:
             self.errors.add(domain_errors.plain_twice(second, name, first))
             scope.bind(name, BAD, first)
             return None
-        distinct = _distinct(found)
+        distinct = _distinct(equations)
         for eq in distinct:
             if plain and eq.guard is not None and all(t.entries is None for t in eq.targets):
                 self.errors.add(domain_errors.plain_guard(eq.guard.span, name))
@@ -205,7 +207,7 @@ class Scopes:
         raise Failure(name_errors.const_cycle(e.span, name.name))
 
     def know(self, bound: Bound) -> None:
-        """What is evaluated from now on may use the value of a bound."""
+        """Make the value of a bound available to later evaluations."""
         self.universe = replace(self.universe, bounds=(*self.universe.bounds, bound))
         self.scratch = None
 
@@ -224,13 +226,13 @@ class Scopes:
         return self.scratch.evaluate(frame, e)
 
 
-def _distinct(found: list[ast.Equation]) -> tuple[ast.Equation, ...]:
+def _distinct(equations: list[ast.Equation]) -> tuple[ast.Equation, ...]:
     """Each equation object once, in order."""
-    kept: list[ast.Equation] = []
-    for eq in found:
-        if not any(eq is other for other in kept):
-            kept.append(eq)
-    return tuple(kept)
+    distinct: list[ast.Equation] = []
+    for eq in equations:
+        if not any(eq is other for other in distinct):
+            distinct.append(eq)
+    return tuple(distinct)
 
 
 def _is_constant(value: Value) -> bool:

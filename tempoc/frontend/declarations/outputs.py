@@ -36,7 +36,7 @@ class OutputRead:
     span: Span
 
 
-def outputs(round: Round, top: Frame, main: ast.Module) -> list[OutputRead]:
+def elaborate_outputs(round: Round, top: Frame, main: ast.Module) -> list[OutputRead]:
     """All outputs, in source order."""
     results: list[OutputRead] = []
     for item in main.items:
@@ -89,7 +89,7 @@ def base_name(e: ast.Expression) -> str:
 
 def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
     """The entries with each free dimension made a slice. Raises `Failure`."""
-    found: list[Entry] = []
+    entries: list[Entry] = []
     universe = round.universe
     for e in ref.type.shape:
         _check_length(round, ref, e, span)
@@ -101,8 +101,8 @@ def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
         for n in symbols(entry):
             if universe.is_dim(n):
                 raise Failure(name_errors.output_free(span, n))
-        found.append(entry)
-    return tuple(found)
+        entries.append(entry)
+    return tuple(entries)
 
 
 def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:

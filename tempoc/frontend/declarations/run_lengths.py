@@ -1,4 +1,4 @@
-"""`dim t < T until stop`: nodes that look at `stop`, and over what the lengths vary."""
+"""`dim t < T until stop`: `Until` nodes, and the dimensions over which lengths vary."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from tempoc.ops.definition.types import DType
 from tempoc.symbolic.domain import Universe
 
 
-def endings(round: Round, top: Frame, main: ast.Module) -> None:
-    """Make the nodes, in source order; what they say about lengths goes into the round."""
+def elaborate_lengths(round: Round, top: Frame, main: ast.Module) -> None:
+    """Add the `Until` nodes to the round, and the outer dimensions of lengths to `round.outer`."""
     for item in main.items:
         if isinstance(item, ast.DimDecl) and item.until is not None:
             try:
-                _ending(round, top, item, item.until)
+                _elaborate_length(round, top, item, item.until)
             except Failure as problem:
                 round.report(problem.diagnostic)
             except StillUnknown:
                 continue
 
 
-def _ending(round: Round, top: Frame, item: ast.DimDecl, until: ast.Ident) -> None:
+def _elaborate_length(round: Round, top: Frame, item: ast.DimDecl, until: ast.Ident) -> None:
     name, span, dim, bound = until.name, until.span, item.name.name, item.bound.name
-    found = top.scope.find(name)
+    binding = top.scope.find(name)
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
         path=("until", item.span.start),
@@ -42,7 +42,7 @@ def _ending(round: Round, top: Frame, item: ast.DimDecl, until: ast.Ident) -> No
     value = round.evaluate(frame, ast.Name(span=span, name=name))
     if isinstance(value, Unknown):
         return
-    if not isinstance(found, TensorName | IndexedTensor) or not isinstance(value, Ref):
+    if not isinstance(binding, TensorName | IndexedTensor) or not isinstance(value, Ref):
         raise Failure(ending_errors.no_tensor(span, name, describe(value)))
     ref = value
     if ref.type.dtype is not DType.BOOL or ref.type.shape:
@@ -72,8 +72,8 @@ def _ending(round: Round, top: Frame, item: ast.DimDecl, until: ast.Ident) -> No
     round.add(draft)
 
 
-def extended(universe: Universe, round: Round) -> Universe:
-    """The universe with what a round found out about lengths."""
+def with_outer_dims(universe: Universe, round: Round) -> Universe:
+    """The universe with the outer dimensions of lengths inferred in a round."""
     bounds = tuple(
         replace(b, outer=universe.sorted((*b.outer, *round.outer.get(b.name, ()))))
         for b in universe.bounds

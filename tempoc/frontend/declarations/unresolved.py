@@ -1,8 +1,7 @@
-"""Names that exist nowhere, also in what no call and no choice ever reaches.
+"""Unresolved names in code that is never elaborated.
 
-A function is looked at where it is called, and of a choice by constants only one side is. A name
-that is misspelt is a mistake all the same. Only names are looked for here: what they may be used
-for is known where they are used.
+Functions are elaborated only where they are called, and of a choice by constants only one side is,
+but unresolved names are errors everywhere. Only names are checked here.
 """
 
 from __future__ import annotations
@@ -21,43 +20,43 @@ NameSet = frozenset[str]
 
 
 def in_functions(scope: Scope) -> Iterator[Diagnostic]:
-    """What is unknown in the functions of a file."""
+    """The unresolved names in the functions of a file."""
     for value in scope.names.values():
         if isinstance(value, Closure) and value.scope is scope:
             yield from _unknown(scope, value.definition)
 
 
 def in_equations(scope: Scope, items: Iterable[ast.Item]) -> Iterator[Diagnostic]:
-    """What is unknown in the equations of a program."""
+    """The unresolved names in the equations of a program."""
     for item in items:
         if isinstance(item, ast.Equation):
             yield from _unknown(scope, item)
 
 
 def _unknown(scope: Scope, item: ast.Def | ast.Equation) -> Iterator[Diagnostic]:
-    waiting: list[tuple[ast.SyntaxNode, NameSet]] = [(item, frozenset(_own(item)))]
-    while waiting:
-        node, local = waiting.pop()
-        found = _problem(scope, node, local)
-        if found is not None:
-            yield found
-        inside = children(node)
+    worklist: list[tuple[ast.SyntaxNode, NameSet]] = [(item, frozenset(_bound_names(item)))]
+    while worklist:
+        node, local = worklist.pop()
+        diagnostic = _name_error(scope, node, local)
+        if diagnostic is not None:
+            yield diagnostic
+        nodes = children(node)
         match node:
             case ast.ForLoop(name=name, over=over) | ast.ListComp(name=name, over=over):
-                turn = local | {name.name}
-                waiting += [(part, local if part is over else turn) for part in inside]
-            case ast.CallExpr(function=ast.Name() as function) if found is not None:
-                waiting += [(part, local) for part in inside if part is not function]
+                loop_names = local | {name.name}
+                worklist += [(part, local if part is over else loop_names) for part in nodes]
+            case ast.CallExpr(function=ast.Name() as function) if diagnostic is not None:
+                worklist += [(part, local) for part in nodes if part is not function]
             case _:
-                waiting += [(part, local) for part in inside]
+                worklist += [(part, local) for part in nodes]
 
 
-def _own(item: ast.Def | ast.Equation) -> Iterator[str]:
-    """The names that a function, or an equation with `as`, makes itself."""
-    waiting: list[ast.SyntaxNode] = [item]
-    while waiting:
-        node = waiting.pop()
-        waiting += children(node)
+def _bound_names(item: ast.Def | ast.Equation) -> Iterator[str]:
+    """The names bound by a function: parameters, targets, extents of `as`."""
+    worklist: list[ast.SyntaxNode] = [item]
+    while worklist:
+        node = worklist.pop()
+        worklist += children(node)
         match node:
             case ast.DefParam(name=name) | ast.EquationTarget(name=name):
                 yield name.name
@@ -68,7 +67,7 @@ def _own(item: ast.Def | ast.Equation) -> Iterator[str]:
 
 
 def _extents(type: ast.TypeExpr) -> Iterator[str]:
-    """The names for which an `as` finds an extent, if there is nothing else of that name."""
+    """The names in a type, which `as` binds to extents if they are unbound."""
     if isinstance(type, ast.RecordType):
         for f in type.fields:
             yield from _extents(f.type)
@@ -76,8 +75,8 @@ def _extents(type: ast.TypeExpr) -> Iterator[str]:
     yield from (e.name for e in type.extents if isinstance(e, ast.Name))
 
 
-def _problem(scope: Scope, node: ast.SyntaxNode, local: NameSet) -> Diagnostic | None:
-    """What is wrong with a name that stands here."""
+def _name_error(scope: Scope, node: ast.SyntaxNode, local: NameSet) -> Diagnostic | None:
+    """The error for an unresolved name; None if the node has none."""
 
     def missing(name: str) -> bool:
         return name not in local and scope.find(name) is None

@@ -1,4 +1,4 @@
-"""Where tensors are defined, where they are read, and the proof that reads stay inside.
+"""Iteration domains: demand analysis, and the proof that accesses are in bounds.
 
 May import, of its package: declarations, environment, errors
 """

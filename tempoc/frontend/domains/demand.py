@@ -1,9 +1,9 @@
-"""Where each node is needed: exactly at the points at which something reads it.
+"""Demand analysis: the domain of each node is the set of points at which it is read.
 
-Tensors of the program have their domains from their equations. Everything in between is needed
-where its readers read it: a guard or the first match of an equation reaches all parts of its right
-side. Recurrences inside of functions read themselves: their demand is the least that is closed
-under their own reads, found by repetition, or all that they define where that takes too long.
+The domains of the program's tensors (roots) come from their equations. The demand of all other
+nodes is propagated backwards from their consumers, so guards restrict whole right-hand sides. The
+demand of a recurrence inside of a function is a least fixpoint, computed by iteration; after
+`SWEEPS` iterations it is widened to all points that the equations define.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tempoc.frontend.declarations.outputs import OutputRead
-from tempoc.frontend.domains.empty_slices import fill_in
+from tempoc.frontend.domains.empty_slices import replace_empty_slices
 from tempoc.frontend.domains.reachable import components
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
@@ -21,11 +21,11 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, TRUE, Entry, Expr, Slice, Sym, conjunction
 
 SWEEPS = 4
-"""How often the demand of a recurrence is carried around its cycle before we take all of it."""
+"""The number of fixpoint iterations before the demand of a recurrence is widened."""
 
 
-def place(round: Round, results: list[OutputRead]) -> list[Draft]:
-    """Set `where` of all nodes that the tensors and the outputs need; these nodes, as they came."""
+def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
+    """Set the domain (`where`) of all needed nodes; returns these nodes in their order."""
     roots = [d for d in round.drafts if d.role == "root"]
     starts = [*roots, *(r.ref.draft for r in results)]
     demand = _PointDemand(round)
@@ -39,34 +39,34 @@ def place(round: Round, results: list[OutputRead]) -> list[Draft]:
         demand.read_by(root)
     for group in components(starts):
         demand.settle(group)
-    kept = dict.fromkeys(roots)
-    kept.update(dict.fromkeys(d for d in demand.found if d.where != FALSE))
-    fill_in(round, kept)
-    return [d for d in round.drafts if d in kept]
+    needed = dict.fromkeys(roots)
+    needed.update(dict.fromkeys(d for d in demand.demanded if d.where != FALSE))
+    replace_empty_slices(round, needed)
+    return [d for d in round.drafts if d in needed]
 
 
 def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
     """The points at which an operand is read."""
     if wire.guard == TRUE:
         return Domain(draft.dims, draft.where)
-    there, guarded = round.space.symbolic, Domain(draft.dims, wire.guard)
+    space, guard_domain = round.space.symbolic, Domain(draft.dims, wire.guard)
     if draft.where == TRUE:
-        return guarded
-    if draft.role == "root" and there.implies(guarded, draft.where):
-        return guarded  # a branch of a definition, not of an `if` in one that has a guard
+        return guard_domain
+    if draft.role == "root" and space.implies(guard_domain, draft.where):
+        return guard_domain  # a branch of a definition, not of an `if` in one that has a guard
     where = conjunction(draft.where, wire.guard)
-    return Domain(draft.dims, there.simplify(where, Domain(draft.dims)))
+    return Domain(draft.dims, space.simplify(where, Domain(draft.dims)))
 
 
 @dataclass(slots=True)
 class _PointDemand:
-    """The points asked for so far, of every node that is no root."""
+    """The demand computed so far, of every node that is no root."""
 
     round: Round
-    found: dict[Draft, Expr] = field(default_factory=dict)
+    demanded: dict[Draft, Expr] = field(default_factory=dict)
 
     def read_by(self, draft: Draft) -> bool:
-        """Pass on what a node reads; whether that asked for anything new."""
+        """Propagate the demand of a node to its operands; whether anything changed."""
         new = False
         for wire in draft.inputs:
             if wire.source.role != "root":
@@ -75,29 +75,29 @@ class _PointDemand:
         return new
 
     def add(self, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> bool:
-        """Ask for what is read from `sink`; whether that is anything new."""
+        """Add the points of `source` that are read from `sink`; whether anything changed."""
         if source.role == "root":
             return False
-        asked = _image(self.round, sink, entries, source)
+        image = _image(self.round, sink, entries, source)
         if source.defined != TRUE:
             box = Domain(source.dims)
-            asked = self.round.space.symbolic.simplify(conjunction(asked, source.defined), box)
-        known = self.found.get(source, FALSE)
-        if asked in (FALSE, known) or known == TRUE:
-            self.found.setdefault(source, known)
+            image = self.round.space.symbolic.simplify(conjunction(image, source.defined), box)
+        known = self.demanded.get(source, FALSE)
+        if image in (FALSE, known) or known == TRUE:
+            self.demanded.setdefault(source, known)
             return False
         dims = source.dims
-        there = self.round.space.symbolic
-        if known != FALSE and there.implies(Domain(dims, asked), known):
+        space = self.round.space.symbolic
+        if known != FALSE and space.implies(Domain(dims, image), known):
             return False
-        if known == FALSE or asked == TRUE:
-            self.found[source] = asked
+        if known == FALSE or image == TRUE:
+            self.demanded[source] = image
         else:
-            self.found[source] = there.union(Domain(dims, known), Domain(dims, asked)).where
+            self.demanded[source] = space.union(Domain(dims, known), Domain(dims, image)).where
         return True
 
     def settle(self, group: list[Draft]) -> None:
-        """Decide where the nodes of a cycle (or one node) are computed; all their readers are."""
+        """Fix the demand of a strongly connected component whose consumers are done."""
         if len(group) == 1 and all(w.source is not group[0] for w in group[0].inputs):
             self._fix(group[0])
             self.read_by(group[0])
@@ -105,7 +105,7 @@ class _PointDemand:
         for _ in range(SWEEPS):
             new = False
             for draft in group:
-                draft.where = self.found.get(draft, FALSE)
+                draft.where = self.demanded.get(draft, FALSE)
                 new = self.read_by(draft) or new
             if not new:
                 break
@@ -116,33 +116,33 @@ class _PointDemand:
             self.read_by(draft)
 
     def _fix(self, draft: Draft) -> None:
-        draft.where = self.found.get(draft, FALSE)
+        draft.where = self.demanded.get(draft, FALSE)
         if isinstance(draft.op, Merge):
             self.drop_unused(draft, draft.op)
 
     def _widen(self, group: list[Draft]) -> None:
-        """Compute the tensors of a cycle at all points of the dimensions that they write."""
-        there = self.round.space.symbolic
+        """Widen the demand of a cycle's tensors to all points of the dimensions that they write."""
+        space = self.round.space.symbolic
         for draft in group:
             if draft.role == "local":
                 carried = tuple(d for d in draft.dims if d not in draft.written)
-                outer = there.project(Domain(draft.dims, self.found[draft]), carried)
+                outer = space.project(Domain(draft.dims, self.demanded[draft]), carried)
                 where = conjunction(outer.where, draft.defined)
-                self.found[draft] = there.simplify(where, Domain(draft.dims))
+                self.demanded[draft] = space.simplify(where, Domain(draft.dims))
         for _ in group:
             new = False
             for draft in group:
-                draft.where = self.found.get(draft, FALSE)
+                draft.where = self.demanded.get(draft, FALSE)
                 new = self.read_by(draft) or new
             if not new:
                 return
 
     def drop_unused(self, draft: Draft, op: Merge) -> None:
-        """Leave out the branches that no point takes, because of what is around them."""
+        """Remove branches of a merge that no demanded point takes."""
         if draft.where == draft.defined and draft.role == "local":
             return
-        there = self.round.space.symbolic
-        used = [not there.is_empty(sink_of(self.round, draft, w)) for w in draft.inputs]
+        space = self.round.space.symbolic
+        used = [not space.is_empty(sink_of(self.round, draft, w)) for w in draft.inputs]
         if not all(used) and any(used):
             targets = tuple(t for t, u in zip(op.targets, used, strict=True) if u)
             draft.op = Merge(targets=targets)
@@ -150,7 +150,7 @@ class _PointDemand:
 
 
 def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> Expr:
-    """The points of a source that are read from `sink`; all if lengths there are not known."""
+    """The points of a source read from `sink`; all points if lengths there are unknown."""
     if sink.where == FALSE:
         return FALSE
     key = ("image", sink, entries, source.dims)
@@ -160,8 +160,8 @@ def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft
 def _find_image(
     round: Round, sink: Domain, entries: tuple[Entry, ...], dims: tuple[str, ...]
 ) -> Expr:
-    found = _exact_image(round, sink, entries, dims)
-    return found if round.universe.has_lengths(found, dims) else TRUE
+    image = _exact_image(round, sink, entries, dims)
+    return image if round.universe.has_lengths(image, dims) else TRUE
 
 
 def _exact_image(
@@ -170,15 +170,15 @@ def _exact_image(
     pairs = list(zip(dims, entries, strict=True))
     if moves_elsewhere(round.universe, sink, entries, Domain(dims)):
         return TRUE
-    there = round.space.symbolic
+    space = round.space.symbolic
     if all(e == Sym(d) for d, e in pairs):
-        return there.project(sink, dims).where
-    if sink.where == TRUE and all(_whole(round, d, e) for d, e in pairs):
+        return space.project(sink, dims).where
+    if sink.where == TRUE and all(_is_full_range(round, d, e) for d, e in pairs):
         return TRUE
-    points = there.access_map(sink, entries, Domain(dims)).range()
-    return there.domain(points, dims).where
+    points = space.access_map(sink, entries, Domain(dims)).range()
+    return space.domain(points, dims).where
 
 
-def _whole(round: Round, dim: str, entry: Entry) -> bool:
+def _is_full_range(round: Round, dim: str, entry: Entry) -> bool:
     bound = Sym(round.universe.dim(dim).bound)
     return entry == Sym(dim) or entry == Slice(Sym(dim) - Sym(dim), bound)

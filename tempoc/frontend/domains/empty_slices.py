@@ -1,4 +1,4 @@
-"""Operands that are never read, because their slice is always empty, become empty tensors."""
+"""Replaces operands without demand (their slice is always empty) by empty tensors."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tempoc.symbolic.expr import Slice, Sym
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
-def fill_in(round: Round, kept: dict[Draft, None]) -> None:
-    """Give every kept node operands that are kept, too; what they stand for is read nowhere."""
-    for draft in list(kept):
+def replace_empty_slices(round: Round, needed: dict[Draft, None]) -> None:
+    """Replace operands that are not needed, so that operands of needed nodes are needed."""
+    for draft in list(needed):
         for k, wire in enumerate(draft.inputs):
-            if wire.source not in kept:
-                draft.inputs[k] = _nothing(round, draft, wire)
-                kept[round.add(draft.inputs[k].source)] = None
+            if wire.source not in needed:
+                draft.inputs[k] = _empty_operand(round, draft, wire)
+                needed[round.add(draft.inputs[k].source)] = None
 
 
-def _nothing(round: Round, sink: Draft, wire: Wire) -> Wire:
+def _empty_operand(round: Round, sink: Draft, wire: Wire) -> Wire:
     source, type = wire.source, wire.source.types[wire.out]
     pairs = list(zip(source.dims, wire.entries, strict=True))
     at = {d: e for d, e in pairs if not isinstance(e, Slice)}

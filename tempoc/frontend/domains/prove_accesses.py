@@ -1,7 +1,7 @@
-"""Every read stays inside the domain on which its source is defined, for all bounds: proofs.
+"""Proves that every access is in bounds: inside of its source's domain, for all bounds.
 
-What cannot be proved is refused with a witness, the smallest bounds and the first point at which
-the read goes wrong.
+A failed proof is reported with a witness, the smallest bounds and the first point at which the
+access is out of bounds.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
 FEW = 4
-"""How much larger than the smallest a bound may have to be before another help is better."""
+"""The largest increase of a bound for which an `assume` is suggested."""
 
 
-def check(round: Round, drafts: list[Draft], results: list[OutputRead], errors: Collector) -> None:
-    """Prove all reads, and report those that fail."""
+def prove_accesses(
+    round: Round, drafts: list[Draft], results: list[OutputRead], errors: Collector
+) -> None:
+    """Prove all accesses, and report those that fail."""
     reporter = replace(round, errors=errors)
     for draft in drafts:
         for wire in draft.inputs:
@@ -63,13 +65,13 @@ def check(round: Round, drafts: list[Draft], results: list[OutputRead], errors: 
                 if bound:
                     reporter.report(_elsewhere(round, wire, bound), draft.origin.calls)
                     continue
-            found = round.space.outside(sink, wire.entries, _defined(wire.source))
-            if found is not None and isinstance(draft.op, Until):
-                reporter.report(_never_ends(round, draft.op, wire, found))
-            elif found is not None:
-                diagnostic = _explain(round, draft, wire, sink, found)
+            violation = round.space.outside(sink, wire.entries, _defined(wire.source))
+            if violation is not None and isinstance(draft.op, Until):
+                reporter.report(_never_ends(round, draft.op, wire, violation))
+            elif violation is not None:
+                diagnostic = _explain(round, draft, wire, sink, violation)
                 reporter.report(diagnostic, draft.origin.calls)
-                _forget_covering(round, draft, found, errors)
+                _forget_covering(round, draft, violation, errors)
     for result in results:
         source = result.ref.draft
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
@@ -80,9 +82,9 @@ def check(round: Round, drafts: list[Draft], results: list[OutputRead], errors: 
             )
             reporter.report(shown)
             continue
-        found = round.space.outside(Domain(()), result.entries, _defined(source))
-        if found is not None:
-            reporter.report(_output(round, result, found))
+        violation = round.space.outside(Domain(()), result.entries, _defined(source))
+        if violation is not None:
+            reporter.report(_output(round, result, violation))
 
 
 def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:
@@ -101,47 +103,47 @@ def _over(round: Round, source: Draft, bound: str) -> str:
     return next(d for d in dims if round.universe.dim(d).bound == bound)
 
 
-def _never_ends(round: Round, op: Until, wire: Wire, found: OutsideRead) -> Diagnostic:
+def _never_ends(round: Round, op: Until, wire: Wire, violation: OutsideRead) -> Diagnostic:
     dims = wire.source.dims
-    where = [f"{d} = {found.point[d]}" for d in dims]
-    bounds = f"{op.bound} = {found.point[op.bound]}"
+    where = [f"{d} = {violation.point[d]}" for d in dims]
+    bounds = f"{op.bound} = {violation.point[op.bound]}"
     dim = next(d for d in reversed(dims) if round.universe.dim(d).bound == op.bound)
     name = wire.span.text
     return ending_errors.partly_defined(wire.span, name, dim, f"{', '.join(where)} when {bounds}")
 
 
 def _is_obvious(wire: Wire) -> bool:
-    """The point at hand of something defined everywhere; a branch of a merge."""
+    """Whether no proof is needed: an identity read of a full domain, or a branch of a merge."""
     if wire.guard != TRUE and wire.source.role == "temporary":
         return True
-    here = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
-    return here and wire.source.defined == TRUE
+    is_identity = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
+    return is_identity and wire.source.defined == TRUE
 
 
 def _defined(source: Draft) -> Domain:
-    """Where a node may be read; a temporary exists wherever it is wanted."""
+    """The domain of a node; that of a temporary is full, since it follows the demand."""
     return Domain(source.dims, source.defined)
 
 
-def _output(round: Round, result: OutputRead, found: OutsideRead) -> Diagnostic:
-    point = _assignment(result.ref.draft.dims, found.index)
-    if found.dim is not None:
-        bound = round.universe.dim(found.dim).bound
-        point += f" when {bound} = {found.point[bound]}"
+def _output(round: Round, result: OutputRead, violation: OutsideRead) -> Diagnostic:
+    point = _assignment(result.ref.draft.dims, violation.index)
+    if violation.dim is not None:
+        bound = round.universe.dim(violation.dim).bound
+        point += f" when {bound} = {violation.point[bound]}"
     name, slice = result.ref.draft.hint, _defined_slice(round, result)
     return name_errors.output_partial(result.span, name, point, result.span.text, slice)
 
 
 def _defined_slice(round: Round, result: OutputRead) -> str:
-    """A slice of an output on which it is defined: without a few first or last points."""
+    """A slice of an output on which it is defined, without up to `FEW` first or last points."""
     draft = result.ref.draft
     for k, entry in enumerate(result.entries):
         if not isinstance(entry, Slice) or entry.step != 1:
             continue
         for cut in range(1, FEW):
             for lo, hi in ((entry.lo + cut, entry.hi), (entry.lo, entry.hi - cut)):
-                tried = (*result.entries[:k], Slice(lo, hi), *result.entries[k + 1 :])
-                if round.space.outside(Domain(()), tried, _defined(draft)) is None:
+                entries = (*result.entries[:k], Slice(lo, hi), *result.entries[k + 1 :])
+                if round.space.outside(Domain(()), entries, _defined(draft)) is None:
                     return f"{draft.hint}[{draft.dims[k]} = {show(Slice(lo, hi))}]"
     return ""
 
@@ -151,33 +153,33 @@ def _assignment(dims: tuple[str, ...], values: tuple[int, ...]) -> str:
 
 
 def _explain(
-    round: Round, draft: Draft, wire: Wire, sink: Domain, found: OutsideRead
+    round: Round, draft: Draft, wire: Wire, sink: Domain, violation: OutsideRead
 ) -> Diagnostic:
     source = wire.source
-    dims, index = source.dims, found.index
-    failing = dims.index(found.dim) if found.dim is not None else None
+    dims, index = source.dims, violation.index
+    failing = dims.index(violation.dim) if violation.dim is not None else None
     if failing is not None:
         where = f"{dims[failing]} = {index[failing]}"
         entries: tuple[Entry, ...] = (wire.entries[failing],)
         bound = round.universe.dim(dims[failing]).bound
-        above = index[failing] >= found.point[bound]
+        above = index[failing] >= violation.point[bound]
     else:
         where, entries, bound, above = _assignment(dims, index), wire.entries, "", False
     named = dict.fromkeys(n for e in entries for n in symbols(e))
     shown = [d for d in sink.dims if d in named] or list(sink.dims)
-    when = [f"{d} = {found.point[d]}" for d in shown]
+    assignment = [f"{d} = {violation.point[d]}" for d in shown]
     bounds = [n for n in named if not round.universe.is_dim(n)]
     if above and bound not in bounds:
         bounds.append(bound)
-    when += [f"{b} = {found.point[b]}" for b in bounds]
-    message = access_errors.message(wire.span.text, _name(source), where, when)
-    help = _help(round, draft, wire, sink, found, failing, above)
+    assignment += [f"{b} = {violation.point[b]}" for b in bounds]
+    message = access_errors.message(wire.span.text, _name(source), where, assignment)
+    help = _help(round, draft, wire, sink, violation, failing, above)
     notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
     return access_errors.outside(wire.span, message, help, notes)
 
 
 def _name(source: Draft) -> str:
-    """What the source calls a node; empty for what it only writes as an expression."""
+    """The name of a node in the source; empty for a temporary."""
     return "" if source.role == "temporary" else source.hint
 
 
@@ -186,11 +188,11 @@ def _help(
     draft: Draft,
     wire: Wire,
     sink: Domain,
-    found: OutsideRead,
+    violation: OutsideRead,
     failing: int | None,
     above: bool,
 ) -> str:
-    """The way out: another equation first, a guard, another index."""
+    """The suggested fix: an equation moved up, an assumption, a guard, another index."""
     source = wire.source
     if failing is not None:
         entry = wire.entries[failing]
@@ -200,19 +202,19 @@ def _help(
     place = _placement(round, draft)
     if place is not None:
         cell, own = place
-        later = _covering(round, cell, own, found)
+        later = _covering_placement(round, cell, own, violation)
         if later is not None:
             return access_errors.move_up(later.equation.span.line, cell.plan.name)
     if failing is None:
         return access_errors.restrict_hole(source.hint)
     guard = _guard(round, wire, failing, above)
-    enough = _enough(round, sink, wire, found, failing)
+    enough = _sufficient_bound(round, sink, wire, violation, failing)
     if enough is not None:
         return access_errors.assume(show(enough))
     if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
         return _about_bounds(round, wire, failing, guard, above)
     restricted = show(guard)
-    missing = _missing(round, place, found, wire.entries[failing], above)
+    missing = _missing(round, place, violation, wire.entries[failing], above)
     entry = wire.entries[failing]
     if isinstance(entry, Slice):
         bound = Sym(round.universe.dim(source.dims[failing]).bound)
@@ -223,22 +225,22 @@ def _help(
     return access_errors.restrict(missing, restricted)
 
 
-def _enough(
-    round: Round, sink: Domain, wire: Wire, found: OutsideRead, failing: int
+def _sufficient_bound(
+    round: Round, sink: Domain, wire: Wire, violation: OutsideRead, failing: int
 ) -> Expr | None:
-    """How large the bound must at least be for the read to stay inside, if that is enough."""
+    """A lower bound on the bound that makes the access valid, if there is a small one."""
     source = wire.source
     bound = round.universe.dim(source.dims[failing]).bound
-    for size in range(found.point[bound] + 1, found.point[bound] + 1 + FEW):
-        known = compare(">=", Sym(bound), Const(size))
-        large = Domain(sink.dims, conjunction(sink.where, known))
+    for size in range(violation.point[bound] + 1, violation.point[bound] + 1 + FEW):
+        lower_bound = compare(">=", Sym(bound), Const(size))
+        large = Domain(sink.dims, conjunction(sink.where, lower_bound))
         if round.space.outside(large, wire.entries, _defined(source)) is None:
-            return known
+            return lower_bound
     return None
 
 
 def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bool) -> str:
-    """An entry without dimensions: an assumption helps, if there are bounds that satisfy it."""
+    """The fix of an entry without dimensions: an assumption, if bounds can satisfy it."""
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
     if isinstance(entry, Const):
@@ -261,37 +263,37 @@ def _placement(round: Round, draft: Draft) -> tuple[IndexedTensor, Placement] | 
     return None
 
 
-def _covering(
-    round: Round, cell: IndexedTensor, own: Placement, found: OutsideRead
+def _covering_placement(
+    round: Round, cell: IndexedTensor, own: Placement, violation: OutsideRead
 ) -> Placement | None:
-    """A later equation that would be used at the point, stood it above this one."""
-    point = dict(found.point)
+    """A later equation that claims the point: it would be used if moved above this one."""
+    point = dict(violation.point)
     if any(d not in point for d in own.dims):
         return None
     at = {d: evaluate(e, point) for d, e in own.entries.items()}
     env = {**point, **at}
     for p in cell.plan.placements:
-        known = p.number > own.number and all(n in env for n in symbols(p.claimed))
-        if known and evaluate(p.claimed, env):
+        applies = p.number > own.number and all(n in env for n in symbols(p.claimed))
+        if applies and evaluate(p.claimed, env):
             return p
     return None
 
 
-def _forget_covering(round: Round, draft: Draft, found: OutsideRead, errors: Collector) -> None:
-    """That a later equation is never used is the same mistake as standing too far down."""
+def _forget_covering(round: Round, draft: Draft, violation: OutsideRead, errors: Collector) -> None:
+    """Drop the "never used" error of that later equation: it has the same cause."""
     place = _placement(round, draft)
-    later = None if place is None else _covering(round, *place, found)
+    later = None if place is None else _covering_placement(round, *place, violation)
     if later is not None:
         unused = domain_errors.UNREACHABLE
-        errors.found[:] = [
+        errors.diagnostics[:] = [
             d
-            for d in errors.found
+            for d in errors.diagnostics
             if not (d.code == unused and d.primary and d.primary.span == later.equation.span)
         ]
 
 
 def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
-    """The condition that keeps an entry inside, as short as it can be said."""
+    """The shortest condition under which an entry is in bounds."""
     entry = wire.entries[failing]
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     if isinstance(entry, Slice):
@@ -301,20 +303,20 @@ def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
     if dim is None:
         return compare("<" if above else ">=", entry, limit)
     if isinstance(entry, (Sym, IndexSum)):
-        rest = sub(entry, Sym(dim))
-        if dim not in symbols(rest):
-            return compare("<" if above else ">=", Sym(dim), sub(limit, rest))
+        offset = sub(entry, Sym(dim))
+        if dim not in symbols(offset):
+            return compare("<" if above else ">=", Sym(dim), sub(limit, offset))
     return compare("<" if above else ">=", entry, limit)
 
 
 def _missing(
     round: Round,
     place: tuple[IndexedTensor, Placement] | None,
-    found: OutsideRead,
+    violation: OutsideRead,
     entry: Entry,
     above: bool,
 ) -> str:
-    """The point of the target for which an equation is missing: `x[0]`, `s[i, 0]`, `x[T-1]`."""
+    """The target of a missing equation: `x[0]`, `s[i, 0]`, `x[T-1]`."""
     if place is None:
         return ""
     cell, own = place
@@ -326,8 +328,8 @@ def _missing(
             parts.append(show(e))
         elif above:
             parts.append(show(Sym(round.universe.dim(d).bound) - 1))
-        elif all(n in found.point for n in symbols(e)):
-            parts.append(str(evaluate(e, found.point)))
+        elif all(n in violation.point for n in symbols(e)):
+            parts.append(str(evaluate(e, violation.point)))
         else:
             return ""
     return f"{cell.plan.name}[{', '.join(parts)}]"

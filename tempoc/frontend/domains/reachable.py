@@ -1,4 +1,4 @@
-"""What the tensors of the program need, cycle by cycle, readers before what they read."""
+"""Strongly connected components of draft nodes, consumers before operands."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class _Reachability:
         stack = [(start, _operands(start))]
         self._enter(start)
         while stack:
-            draft, rest = stack[-1]
-            following = next(rest, None)
-            if following is None:
+            draft, operands = stack[-1]
+            operand = next(operands, None)
+            if operand is None:
                 stack.pop()
                 if stack:
                     outer = stack[-1][0]
                     self.low[outer] = min(self.low[outer], self.low[draft])
                 if self.low[draft] == self.number[draft]:
                     self._close(draft)
-            elif following not in self.number:
-                self._enter(following)
-                stack.append((following, _operands(following)))
-            elif following in self.open:
-                self.low[draft] = min(self.low[draft], self.number[following])
+            elif operand not in self.number:
+                self._enter(operand)
+                stack.append((operand, _operands(operand)))
+            elif operand in self.open:
+                self.low[draft] = min(self.low[draft], self.number[operand])
 
     def _enter(self, draft: Draft) -> None:
         self.number[draft] = self.low[draft] = len(self.number)

@@ -1,4 +1,4 @@
-"""What is known while equations are evaluated: scopes, values, tensors, nodes so far, failures.
+"""The state of elaboration: scopes, values, indexed tensors, draft nodes, failures.
 
 May import, of its package: syntax
 """

@@ -1,7 +1,7 @@
-"""Nodes of the graph while it is being made: like `sdg.Node`, but still growing.
+"""Draft nodes: mutable nodes of the graph under construction.
 
-A draft is compared by identity. `role` says who decides where it is computed: a `root` (a tensor of
-the program) everywhere its equations define it, a `temporary` where it is read, a `local` (an
+Drafts are compared by identity. The `role` determines the domain: a `root` (a tensor of the
+program) is computed wherever its equations define it, a `temporary` where it is read, a `local` (an
 indexed tensor of a function) where it is read and defined.
 """
 
@@ -20,17 +20,17 @@ Role = Literal["root", "local", "temporary"]
 
 
 class Doubt(IntEnum):
-    """How much of a type is only a lower bound, in rounds before the last."""
+    """The part of an inferred type that is only a lower bound, in rounds before the last."""
 
     NONE = 0
     DTYPE = 1
     SHAPE = 2
-    """Neither dtype nor shape is sure."""
+    """Both dtype and shape are lower bounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wire:
-    """An operand: what will become an edge. `shown` is the source text of the read."""
+    """An operand of a draft, which becomes an edge."""
 
     source: Draft
     out: int
@@ -41,7 +41,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call that has been expanded, for the notes of diagnostics."""
+    """An inlined call, for the notes of diagnostics."""
 
     name: str
     span: Span
@@ -50,7 +50,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DraftOrigin:
-    """Where a node comes from: the equation, and the calls around it, outermost first."""
+    """The origin of a node: its equation, and the inlined calls around it, outermost first."""
 
     span: Span
     target: str = ""
@@ -60,11 +60,11 @@ class DraftOrigin:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A node in the making. `op` is None for a tensor that is read before it is defined.
+    """A draft node. `op` is None for a tensor that is read before it is defined.
 
-    `written`: the dimensions that the targets of a local tensor name, the others are carried along.
-    `defined`: where the equations of a tensor define it. `where`: the points of the finished node.
-    `turn`: the place in the source, where the order of calls counts. `doubt`: of its types.
+    `written`: the dimensions named by the targets of a local tensor; the others are those of the
+    call. `defined`: where the equations of a tensor define it. `where`: the domain of the finished
+    node. `turn`: the position in the source, for effects. `doubt`: of its types.
     """
 
     hint: str

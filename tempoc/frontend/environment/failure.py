@@ -1,4 +1,4 @@
-"""How a mistake travels from where it is found to the expression that is given up for it."""
+"""Exceptions that abort the evaluation of an expression."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tempoc.frontend.environment.values import Unknown
 
 
 class Failure(Exception):
-    """The expression at hand is wrong; it becomes unknown, and the diagnostic is reported."""
+    """The expression is in error: its value becomes unknown, and the diagnostic is reported."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         """Carry a diagnostic."""
@@ -16,9 +16,9 @@ class Failure(Exception):
 
 
 class StillUnknown(Exception):
-    """What is computed at compile time depends on something that this round does not know."""
+    """A compile-time value depends on something unknown in this round."""
 
     def __init__(self, value: Unknown) -> None:
-        """Carry what is unknown."""
+        """Carry the unknown value."""
         super().__init__()
         self.value = value

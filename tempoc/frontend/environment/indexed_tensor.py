@@ -1,8 +1,8 @@
-"""Tensors with indexed equations: where each equation writes, and what the branches were.
+"""Tensors with indexed equations: the points written by each equation, and the branches.
 
-A `TargetPlan` is what the targets and guards alone tell, the same in all rounds. A `IndexedTensor`
-is the tensor in one round: placeholders that can be read before the branches are known, and the
-branches.
+A `TargetPlan` follows from the targets and guards alone and is the same in all rounds. An
+`IndexedTensor` is the tensor in one round: placeholder nodes, which can be read before the branches
+are evaluated, and the branches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempoc.frontend.syntax import ast
 from tempoc.symbolic.expr import TRUE, Expr
 
 TensorKey = tuple[str | int, ...]
-"""Identifies a tensor in all rounds: calls and loop turns on the way to it, and its name."""
+"""Identifies a tensor in all rounds: the inlined calls and loop iterations, and its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,9 +25,9 @@ class Placement:
     """One equation's part of a tensor.
 
     `entries`: for each written dimension the point written, in the equation's own `dims`.
-    `kept`: the exact condition over the tensor's points at which this equation is used.
-    `needed`: the same in the equation's dimensions. `claimed`: what it would be used for if no
-    equation stood above it.
+    `used`: the condition over the tensor's points under which this equation applies (first match).
+    `needed`: the same in the equation's dimensions. `claimed`: the same without the equations above
+    it.
     """
 
     number: int
@@ -35,17 +35,17 @@ class Placement:
     target: ast.EquationTarget
     entries: Mapping[str, Expr]
     dims: tuple[str, ...]
-    kept: Expr
+    used: Expr
     claimed: Expr
     needed: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetPlan:
-    """Where the equations of a tensor write.
+    """The points written by the equations of a tensor.
 
-    `dims` are those that the targets write; `where` is the condition on which the tensor is
-    defined. `merges` tells whether it needs a `Merge`. A `broken` plan has been reported.
+    `dims` are the dimensions of the targets; `where` is the domain of the tensor; `merges` is
+    whether it needs a `Merge`. The errors of a `broken` plan are in `problems`.
     """
 
     name: str
@@ -59,7 +59,7 @@ class TargetPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EquationBranch:
-    """What an equation gives: a tree of reads, and where it was evaluated."""
+    """An evaluated equation: its right-hand side as a tree of reads, and its origin."""
 
     placement: Placement
     value: Value
@@ -70,8 +70,8 @@ class EquationBranch:
 class IndexedTensor:
     """An indexed tensor in one round.
 
-    `leaves` are the nodes that readers read, made when the first of them comes.
-    `carried` are dimensions that a function's tensor has without naming them.
+    `leaves` are the placeholder nodes, created at the first read.
+    `carried` are dimensions of the call, which a function's tensor has without naming them.
     """
 
     key: TensorKey

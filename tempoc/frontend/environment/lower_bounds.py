@@ -1,9 +1,9 @@
-"""What is not known yet of a type, and what can be said of it nevertheless.
+"""Lower bounds of types during type inference.
 
-Types are the least solution of the equations. On the way to it a tensor has a lower bound for a
-type: the promotion and the broadcast shape of what has been seen. An operator that meets an operand
-of which nothing is known takes a stand-in for it, the least type there is. What comes of it is a
-lower bound too, and nothing in it is a mistake yet: a mistake there only defers the expression.
+Types are the least solution of the equations, in the lattice of promotion and broadcasting. Before
+the fixpoint, a tensor has a lower bound of its type: the join of the branches seen. An operand of
+unknown type is replaced by a stand-in of the least type; the result is a lower bound, too. A type
+error that involves a lower bound is not reported, but defers the expression to a later round.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEAST = (TensorType(DType.I32, (), weak=True), TensorType(DType.BOOL))
 
 
 def doubt_of(*values: Value) -> Doubt:
-    """How much of the types of these values is only a lower bound."""
+    """The greatest doubt of the types of these values."""
     most = Doubt.NONE
     for value in values:
         parts = value.items if isinstance(value, Several) else (value,)
@@ -49,7 +49,7 @@ def doubt_of(*values: Value) -> Doubt:
 
 
 def is_open(value: Value) -> bool:
-    """Whether nothing is known of a value, and that is not because of a mistake."""
+    """Whether a value is unknown, but not because of an error."""
     return isinstance(value, Unknown) and ERROR not in value.causes
 
 
@@ -61,15 +61,15 @@ def stand_in(
     span: Span,
     doubt: Doubt = Doubt.SHAPE,
 ) -> Ref:
-    """A read of a node that never is part of a graph: of it, a lower bound of the type is known."""
+    """A read of a placeholder node with this lower bound of a type; never part of a graph."""
     round.deferred = True
     round.doubted += 1
     draft = Draft(hint="?", dims=dims, types=(type,), origin=frame.origin, doubt=doubt)
     return Ref(draft, 0, tuple(Sym(d) for d in dims), type, span)
 
 
-def later(round: Round) -> StillUnknown:
-    """What to raise for something that cannot be evaluated with lower bounds."""
+def deferred(round: Round) -> StillUnknown:
+    """The exception to raise for an expression that cannot be evaluated with lower bounds."""
     round.deferred = True
     return StillUnknown(DEFERRED)
 
@@ -77,14 +77,13 @@ def later(round: Round) -> StillUnknown:
 def operand_types(
     round: Round, op: Op, known: tuple[TensorType | None, ...], facts: ShapeFacts
 ) -> tuple[TensorType, ...]:
-    """The types of operands, with the least for those that are not known.
+    """The types of operands; unknown ones get the type in `LEAST` that makes the result least.
 
-    Least is what makes the result least: `? + true` is an integer, `maximum(?, true)` a bool.
-    Raises `StillUnknown`.
+    `? + true` is an integer, `maximum(?, true)` a bool. Raises `StillUnknown`.
     """
-    given = tuple(t for t in known if t is not None)
-    if len(given) == len(known):
-        return given
+    known_types = tuple(t for t in known if t is not None)
+    if len(known_types) == len(known):
+        return known_types
     best: tuple[TensorType, tuple[TensorType, ...]] | None = None
     for least in LEAST:
         types = tuple(least if t is None else t for t in known)
@@ -95,16 +94,16 @@ def operand_types(
         if best is None or is_below(result, best[0]):
             best = result, types
     if best is None:
-        raise later(round)
+        raise deferred(round)
     return best[1]
 
 
 def with_vector(
     round: Round, frame: Frame, operands: tuple[Value, ...], span: Span
 ) -> Value | None:
-    """The product of a matrix with what is not known to be one: with a vector, if nobody objects.
+    """The product of a matrix with an operand of unknown rank, which is guessed to be a vector.
 
-    A vector is the least that fits; it is a guess, since a matrix would fit, too.
+    Only in `guessing` rounds; None if the guess does not apply.
     """
     matrices = [v for v in operands if isinstance(v, Ref) and v.type.ndim > 1]
     others = [v for v in operands if is_open(v) or _may_grow(v)]
@@ -112,12 +111,12 @@ def with_vector(
         return None
     (matrix,) = matrices
     shape, first = matrix.type.shape, matrix is operands[0]
-    left = shape[:-1] if first else (*shape[:-2], shape[-1])
+    result_shape = shape[:-1] if first else (*shape[:-2], shape[-1])
     dims = dims_of(matrix, round.universe)
-    type = TensorType(matrix.type.dtype, left, matrix.type.weak)
+    type = TensorType(matrix.type.dtype, result_shape, matrix.type.weak)
     return stand_in(round, frame, type, dims, span)
 
 
 def _may_grow(value: Value) -> bool:
-    """Whether a value is a scalar only as far as is known."""
+    """Whether a value is a scalar, but only as a lower bound."""
     return isinstance(value, Ref) and value.type.ndim == 0 and doubt_of(value) is Doubt.SHAPE

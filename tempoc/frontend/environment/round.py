@@ -1,9 +1,8 @@
-"""One round of elaboration, and where in it an expression is evaluated.
+"""One round of elaboration (`Round`), and the context of an expression in it (`Frame`).
 
-The types of indexed tensors are found by repetition (Kleene): a round evaluates all equations with
-the types that the round before found, an unknown type making everything unknown that is computed
-from it. The last round, which finds nothing new, leaves the drafts of the nodes and the
-diagnostics.
+Types of indexed tensors are inferred by Kleene iteration: a round evaluates all equations with the
+types of the round before; values computed from unknown types are unknown. The last round, at the
+fixpoint, yields the draft nodes and the diagnostics.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import is_affine, symbols
 
 MAX_SITES = 4
-"""How many calls a diagnostic shows: the outermost and the innermost ones."""
+"""Largest number of call sites in a diagnostic: the outermost and the innermost ones."""
 
 MAX_CALLS = 64
-"""How deep calls may be nested; far above what people write, far below Python's own limit."""
+"""Largest nesting of calls: far above what people write, far below Python's recursion limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferredTensor:
-    """What a round found out about an indexed tensor: a tree of `Typed`, and its dimensions."""
+    """The inferred type of an indexed tensor: a tree of `Typed`, and its dimensions."""
 
     tree: Value
     dims: tuple[str, ...]
@@ -43,14 +42,13 @@ class InferredTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """Where an expression is evaluated.
+    """The context in which an expression is evaluated.
 
-    `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
-    names of nodes, `where` holds at every point at which the value is needed. `place` is the
-    expansion in terms that no edit elsewhere changes, `turn` the expansion in the order of the
-    source, `draws` the domain of random draws, `lazy`
-    whether this is a branch of a `cond`, which may not be taken, `default` the param of which this
-    is the default.
+    `path` identifies the inlined calls and loop iterations in all rounds; `place` does so in terms
+    that are stable under edits elsewhere, `turn` in the order of the source. `prefix` is the prefix
+    of node names, `where` a condition that holds at every demanded point, `draws` the domain of
+    random draws. `lazy`: this is a branch of a `cond`, which may not be taken. `default`: the
+    param of which this is the default.
     """
 
     scope: Scope
@@ -65,21 +63,21 @@ class Frame:
     default: str = ""
 
     def within(self, condition: Expr) -> Frame:
-        """The same place, where only points with this condition matter."""
+        """The same context, restricted to points where a condition holds."""
         return replace(self, where=condition)
 
 
 class Language(Protocol):
-    """What the parts of the elaborator need of each other, tied together in `elaborate.py`."""
+    """The mutually recursive entry points of the elaborator, implemented in `elaborate.py`."""
 
     def evaluate(self, round: Round, frame: Frame, e: ast.Expression) -> Value:
-        """The value of an expression; mistakes are reported and leave it unknown."""
+        """The value of an expression; unknown after a reported error."""
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
-        """The value of a tensor of the program at the point at hand."""
+        """The value of a tensor of the program at the current point."""
 
     def cell(self, round: Round, name: TensorName, span: Span) -> IndexedTensor:
-        """An indexed tensor of the program in this round; its plan is made when it is wanted."""
+        """An indexed tensor of the program in this round; its plan is made lazily."""
 
     def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate the equations of a tensor of the program before those that read it."""
@@ -90,12 +88,12 @@ class Language(Protocol):
         """The result of a function."""
 
     def place(self, span: Span) -> str:
-        """The lasting name of a call's or loop's place in the source."""
+        """The stable name of a call's or loop's position in the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of a call, evaluated, with the places where they are written."""
+    """The evaluated arguments of a call, with their spans."""
 
     positional: tuple[Value, ...]
     keyword: tuple[tuple[str, Value], ...]
@@ -107,19 +105,18 @@ class Arguments:
 class Round:
     """The state of one round.
 
-    `assumed` has the tensors whose types are no longer doubted, because nothing more is to be found
-    about them, `spoiled` those of which a mistake hides the type, `dropped` those whose lower
-    bound was taken back. `deferred`: something was not evaluated, or with a stand-in, because of
-    types that are lower bounds; `changed`: a type is new, `firmer`: one is doubted less; `doubted`
-    counts the reads of such tensors. `eager`: equations are evaluated when they are first read.
-    `partial`, `guessing`: see `fixpoint.py`; `final`: nothing more can be found, so that every
-    mistake is one.
+    Tensors: `assumed` are those whose lower bounds are taken for their types; `spoiled` those whose
+    type is hidden by an error; `dropped` those whose lower bound was withdrawn; `unshaped` those
+    typed by numbers alone, because of errors in their other equations (false: the number itself is
+    the error).
 
-    `outer` has the dimensions over which lengths vary, as far as they are known;
-    `unshaped` are tensors of which only numbers are left, because of mistakes in other equations
-    (false: the number itself is the mistake);
-    `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
-    `draws` counts the draws so far.
+    Flags: `deferred`: an expression was deferred, or evaluated with a stand-in; `changed`: a type
+    changed; `firmer`: a doubt decreased; `eager`: equations are evaluated at the first read;
+    `partial`, `guessing`: see `fixpoint.py`; `final`: no more can be inferred, so every error is
+    reported. `doubted` counts the reads of tensors with doubt.
+
+    `outer` has the dimensions over which lengths vary; `drawn` the domains of draws for unindexed
+    targets (by offset), as far as known; `draws` counts the draws so far.
     """
 
     universe: Universe
@@ -155,9 +152,9 @@ class Round:
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
-        """Remember an error; at one place of the source one error with a code is enough."""
+        """Add an error, unless one with the same code and span is there."""
         place = diagnostic.primary.span if diagnostic.primary else None
-        for other in self.errors.found:
+        for other in self.errors.diagnostics:
             same_place = place is not None and other.primary and other.primary.span == place
             if same_place and other.code == diagnostic.code:
                 return
@@ -166,19 +163,19 @@ class Round:
         self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
 
     def evaluate(self, frame: Frame, e: ast.Expression) -> Value:
-        """The value of an expression; mistakes are reported and leave it unknown."""
+        """The value of an expression; unknown after a reported error."""
         return self.language.evaluate(self, frame, e)
 
     def attempt(self, frame: Frame, action: Callable[[], Value], *, doubted: bool = False) -> Value:
-        """The result of an action, or unknown and a report if it finds a mistake.
+        """The result of an action; unknown if it fails, after reporting the error.
 
-        What is wrong with types that are only lower bounds may be right with the types themselves.
+        An error that involves types with `doubt` is deferred, since the final types may be correct.
         """
-        before = self.doubted
+        doubted_before = self.doubted
         try:
             return action()
         except Failure as problem:
-            if not self.final and (doubted or self.doubted > before):
+            if not self.final and (doubted or self.doubted > doubted_before):
                 self.deferred = True
                 return Unknown(frozenset((LATER,)))
             self.report(problem.diagnostic, frame.origin.calls)
@@ -188,19 +185,19 @@ class Round:
             return unknown.value
 
     def add(self, draft: Draft) -> Draft:
-        """Remember a node."""
+        """Add a draft node."""
         self.drafts.append(draft)
         return draft
 
     def domain(self, where: Expr, *others: Expr) -> Domain:
-        """The points where a condition holds, over the dimensions that these expressions name."""
+        """The domain of a condition, over the dimensions that the expressions name."""
         names = tuple(n for e in (where, *others) for n in symbols(e))
         return Domain(self.universe.ordered(names), where)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameFacts:
-    """Answers questions of shape rules, at the points that a frame needs."""
+    """Proves facts for shape rules at the points where ``where`` holds."""
 
     round: Round
     where: Expr

@@ -1,9 +1,8 @@
-"""Names and what they are bound to, one table inside another.
+"""Nested lexical scopes.
 
-Modules, bodies of functions and loop bodies each have a scope; a name is looked for from the inside
-out. The table of a module has the builtins around it. What a name is bound to is a value, or a
-tensor that is still to be read (`TensorName`, `cell.Cell`) or an equation of a body that has
-not been looked at yet (`Pending`).
+Modules, function bodies and loop bodies each have a scope; names are resolved from the inside out,
+and the builtins are outermost. A name is bound to a value, to a tensor that has yet to be read
+(`TensorName`, `IndexedTensor`), or to an equation of a body that is evaluated lazily (`Pending`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tempoc.base.source import Span
 from tempoc.frontend.syntax import ast
 
 DISCARD = "_"
-"""The target whose value is thrown away; it may stand in any number of equations."""
+"""The target whose value is discarded; any number of equations may have it."""
 
 ScopeKind = Literal["builtins", "module", "body", "loop"]
 
@@ -45,16 +44,16 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A tensor or dimension of an imported file, which only gives functions and constants."""
+    """A tensor or dimension of an imported file, which exports only functions and constants."""
 
     module: str
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A table of names; `places` remembers where each was introduced.
+    """A table of names; `places` has the span of each declaration.
 
-    `dims` are the dimensions that a function's body names; all others are carried along.
+    `dims` are the dimensions that a function's body names; all others are those of the call.
     """
 
     kind: ScopeKind
@@ -65,7 +64,7 @@ class Scope:
     places: dict[str, Span] = field(default_factory=dict)
 
     def find(self, name: str) -> object | None:
-        """What the name is bound to here or further out."""
+        """The binding of a name in this scope or an enclosing one."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -74,7 +73,7 @@ class Scope:
         return None
 
     def bind(self, name: str, value: object, span: Span | None = None) -> None:
-        """Bind a name here, replacing what it was."""
+        """Bind a name in this scope, replacing its binding."""
         self.names[name] = value
         if span is not None:
             self.places[name] = span
@@ -95,7 +94,7 @@ class Scope:
 
 
 def nearest(name: str, names: Iterator[str]) -> str | None:
-    """The name that somebody who wrote `name` may have meant."""
+    """The most similar name, for "did you mean"; None if there is none."""
     known = list(dict.fromkeys(names))
     alike = [n for n in known if n.lower() == name.lower()]
     close = alike or difflib.get_close_matches(name, known, n=3, cutoff=0.7)
@@ -104,7 +103,7 @@ def nearest(name: str, names: Iterator[str]) -> str | None:
 
 
 def free_name(name: str, text: str) -> str:
-    """A name like this one that a text does not have: another letter, or a number behind it."""
+    """A name similar to this one that does not occur in a text."""
     taken = frozenset(re.findall(r"\w+", text))
     tries: list[str] = []
     if len(name) == 1:

@@ -1,12 +1,14 @@
-"""What an expression means while the program is elaborated: compile-time values.
+"""The values of expressions during elaboration.
 
-    value  = Number | Text | Index | Ref | Listing | Record | Several
+    value  = ConstantNumber | ConstantText | Index | Ref | Listing | RecordValue | Several
            | Closure | Builtin | PythonFunction | Package | Unknown
-    tree   = leaf | Listing(tree...) | Record(name: tree...)      leaf: Number, Index, Ref, Typed
+    tree   = leaf | Listing(tree...) | RecordValue(name: tree...)
+    leaf   = ConstantNumber | Index | Ref | Typed
 
-A `Ref` is a read that has not happened yet: a node's output with one entry for each dimension of
-the node. Reading at another point substitutes in the entries, so a chain of accesses is one edge.
-`Unknown` stands for what is not known in this round (or is in error) and absorbs every operation.
+A `Ref` is a symbolic read: a node's output with one entry for each dimension of the node. Reading
+it at another point substitutes in the entries, so a chain of accesses becomes one edge. `Unknown`
+is the value of an expression that is unknown in this round, or in error; every operation on it is
+`Unknown`.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from tempoc.symbolic.expr import Entry, Expr
 from tempoc.symbolic.walk import symbols
 
 ERROR = "!"
-"""The cause of an `Unknown` that has been reported already."""
+"""The cause of an `Unknown` that is a reported error."""
 
 LATER = "?"
-"""The cause of an `Unknown` that went wrong with types that are only lower bounds."""
+"""The cause of an `Unknown` that was deferred, because of types that are only lower bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A leaf of which only the type matters, and how far it is known."""
+    """A leaf with only a type, and the doubt of the type."""
 
     type: TensorType
     doubt: Doubt = Doubt.NONE
@@ -99,8 +101,8 @@ class RecordValue:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """The results of a function that returns more than one, or none: ``dims`` are those of a call
-    without results.
+    """The results of a function that does not return exactly one; ``dims`` are the dimensions of a
+    call without results.
     """
 
     items: tuple[Value, ...]
@@ -140,9 +142,9 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No type is known, because of these tensors; `ERROR` among them: it has been reported.
+    """A value of unknown type; `causes` are the tensors of unknown type, `ERROR` or `LATER`.
 
-    It varies with `dims` at least.
+    It varies at least with `dims`.
     """
 
     causes: frozenset[str]
@@ -183,7 +185,7 @@ def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
-    """The leaf at a path; a number and what is unknown stand for all that is below them."""
+    """The leaf at a path; a number or an unknown value is its own leaf at every path."""
     for step in path:
         if isinstance(value, RecordValue):
             value = value.get(step) or BAD
@@ -195,7 +197,7 @@ def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
 def map_leaves(
     f: Callable[[tuple[str, ...], Value], Value], value: Value, path: tuple[str, ...] = ()
 ) -> Value:
-    """The tree with each leaf replaced by what `f` makes of it and its path."""
+    """The tree with each leaf replaced by `f(path, leaf)`."""
     match value:
         case Listing(items=items):
             return Listing(tuple(map_leaves(f, v, (*path, str(k))) for k, v in enumerate(items)))
@@ -206,7 +208,7 @@ def map_leaves(
 
 
 def unknown_in(*values: Value) -> Unknown | None:
-    """The causes of everything unknown in these values and their leaves; `None` if all is known."""
+    """The join of all unknown leaves of these values; `None` if there is none."""
     causes: frozenset[str] | None = None
     for value in values:
         if isinstance(value, (Listing, RecordValue, Several)):
@@ -247,7 +249,7 @@ def constant(expr: Expr) -> int | bool | None:
 
 
 def describe(value: Value) -> str:
-    """What kind of thing a value is, for a sentence: "a record", "the function `f`"."""
+    """The kind of a value, for messages: "a record", "the function `f`"."""
     match value:
         case ConstantNumber(value=bool()):
             return "a bool"

@@ -43,7 +43,7 @@ from tempoc.symbolic.walk import symbols
 
 
 def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
-    """Evaluate an equation, unless this round has done so, and give the targets their values."""
+    """Evaluate an equation, once per round, and assign the values to its targets."""
     key = (*frame.path, "=", eq.span.start)
     if key in round.done:
         return
@@ -54,21 +54,21 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
             round.language.cell(round, name, target.span)
     _check_guard(round, frame, eq)
     where = _where(round, frame, eq)
-    one = len(eq.values) == 1 and len(eq.targets) > 1
+    shared = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[Value] = []
     for k, e in enumerate(eq.values):
-        here, before = _inside(round, frame, eq, eq.targets[k], where), round.draws
-        targets = eq.targets if one else (eq.targets[k],)
-        dims = draws.written(round, frame, [(t, placement(round, frame, eq, t)) for t in targets])
-        values.append(round.evaluate(replace(here, draws=dims), e))
-        if frame.scope.body().kind == "module" and round.draws > before:
-            draws.settle(round, targets, values[-1])
+        inner, draws_before = _inside(round, frame, eq, eq.targets[k], where), round.draws
+        targets = eq.targets if shared else (eq.targets[k],)
+        dims = draws.draw_dims(round, frame, [(t, placement(round, frame, eq, t)) for t in targets])
+        values.append(round.evaluate(replace(inner, draws=dims), e))
+        if frame.scope.body().kind == "module" and round.draws > draws_before:
+            draws.record_draw_dims(round, targets, values[-1])
     for k, target in enumerate(eq.targets):
-        here = _inside(round, frame, eq, target, where)
-        value = values[0] if one else values[k]
-        action = partial(_part, round, here, eq, k, value)
-        part = round.attempt(here, action, doubted=bool(doubt_of(value)))
-        _assign(round, frame, here, eq, target, part if part != BAD else _nothing(value))
+        inner = _inside(round, frame, eq, target, where)
+        value = values[0] if shared else values[k]
+        action = partial(_part, round, inner, eq, k, value)
+        part = round.attempt(inner, action, doubted=bool(doubt_of(value)))
+        _assign(round, frame, inner, eq, target, part if part != BAD else _failed_value(value))
 
 
 def _inside(
@@ -78,31 +78,31 @@ def _inside(
     prefix = f"{frame.prefix}.{name}" if frame.prefix else name
     origin = DraftOrigin(span=eq.span, target=name, calls=frame.origin.calls)
     scope = Scope("loop", parent=frame.scope)
-    here = replace(frame, scope=scope, prefix=prefix, origin=origin, where=where)
+    inner = replace(frame, scope=scope, prefix=prefix, origin=origin, where=where)
     for e in eq.values:
-        annotate.foresee(round, here, e)
-    return here
+        annotate.predeclare_extents(round, inner, e)
+    return inner
 
 
 def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
-    """A guard over values that are discarded needs brackets, as everywhere."""
+    """Report a guard on unindexed discarded targets: a guard needs an index."""
     if eq.guard is not None and all(t.entries is None and is_discarded(t) for t in eq.targets):
         round.report(domain_errors.plain_guard(eq.guard.span, DISCARD), frame.origin.calls)
 
 
 def is_discarded(target: ast.EquationTarget) -> bool:
-    """Whether nobody is to read what the target gets."""
+    """Whether the target is `_`, whose value is discarded."""
     return target.name.name == DISCARD
 
 
 def _where(round: Round, frame: Frame, eq: ast.Equation) -> Expr:
-    """Where the right side is needed: wherever one of the targets is kept."""
+    """The condition under which the right-hand side is needed: one of the targets uses it."""
     parts: list[Expr] = []
     for target in eq.targets:
-        found = placement(round, frame, eq, target)
-        if found is None:
+        placed = placement(round, frame, eq, target)
+        if placed is None:
             return frame.where
-        parts.append(found[1].needed)
+        parts.append(placed[1].needed)
     return disjunction(*parts)
 
 
@@ -123,7 +123,7 @@ def placement(
 def _discarded(
     round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget
 ) -> IndexedTensor:
-    """What an indexed target would write if somebody could read it."""
+    """The tensor that an indexed target `_[...]` would define."""
     key = (*frame.path, DISCARD, target.span.start)
     plan = round.plans.get(key)
     if plan is None:
@@ -136,7 +136,7 @@ def _discarded(
 
 
 def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value) -> Value:
-    """The value of one target, of the type that it was given. Raises `Failure`."""
+    """The value of one target, converted to its annotated type. Raises `Failure`."""
     target = eq.targets[number]
     if not isinstance(value, Unknown):
         if len(eq.values) == len(eq.targets):
@@ -164,7 +164,7 @@ def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: Valu
             return declared
         round.report(problem.diagnostic, frame.origin.calls)
         dims = [d.name for d in round.universe.dims]
-        return map_leaves(lambda _, v: _rid(v, dims, target.span), declared)
+        return map_leaves(lambda _, v: _remaining_type(v, dims, target.span), declared)
 
 
 def _assign(
@@ -180,15 +180,15 @@ def _assign(
         _check_free(round, outer, here, eq, target, value)
         return
     if target.entries is not None:
-        found = outer.scope.find(name)
+        cell = outer.scope.find(name)
         place = placement(round, outer, eq, target)
         if place is not None:
             _branch(round, here, place[0], place[1], value)
-        ready = isinstance(found, IndexedTensor) and len(found.branches) >= len(
-            found.plan.placements
+        is_complete = isinstance(cell, IndexedTensor) and len(cell.branches) >= len(
+            cell.plan.placements
         )
-        if ready and isinstance(found, IndexedTensor) and not found.finished:
-            finish(round, found)
+        if is_complete and isinstance(cell, IndexedTensor) and not cell.finished:
+            finish(round, cell)
         return
     if outer.scope.body().kind == "module":
         action = partial(_plain, round, here, target, value)
@@ -197,8 +197,8 @@ def _assign(
     _local(round, outer, target, value)
 
 
-def _nothing(value: Value) -> Value:
-    """What a target gets of no results: their dimensions count as those of a value."""
+def _failed_value(value: Value) -> Value:
+    """The value of a target after an error; a call without results stays, for its dimensions."""
     return value if isinstance(value, Several) and not value.items else BAD
 
 
@@ -210,14 +210,14 @@ def _check_free(
     target: ast.EquationTarget,
     value: Value,
 ) -> None:
-    """What is discarded varies only with dimensions that the target names, if it names some."""
+    """Report free dimensions of a discarded value that an indexed target does not name."""
     place = placement(round, outer, eq, target)
     if place is None or outer.scope.body().kind != "module":
         return
-    found = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
-    free = [d for d in found if d not in place[1].dims]
+    varying = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
+    free = [d for d in varying if d not in place[1].dims]
     if free:
-        shown = _generic(*place)
+        shown = _target_text(*place)
         round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
@@ -234,19 +234,19 @@ def _branch(round: Round, here: Frame, cell: IndexedTensor, place: Placement, va
         fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
         dims = tuple(fixed or wrong)
         diagnostic = domain_errors.free_dimension(
-            place.target.span, cell.plan.name, dims, fixed, _generic(cell, place)
+            place.target.span, cell.plan.name, dims, fixed, _target_text(cell, place)
         )
         round.report(diagnostic, here.origin.calls)
-        value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
+        value = map_leaves(lambda _, v: _remaining_type(v, free, place.target.span), value)
     else:
         carried = () if cell.plan.broken else free
         cell.carried = round.universe.ordered((*cell.carried, *carried))
-    value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
+    value = map_leaves(lambda _, v: _storable_leaf(round, here, v, place), value)
     cell.branches.append(EquationBranch(placement=place, value=value, origin=here.origin))
 
 
-def _rid(value: Value, free: list[str], span: Span) -> Value:
-    """What is left of a wrong value: its type, unless that varies with one of the dimensions."""
+def _remaining_type(value: Value, free: list[str], span: Span) -> Value:
+    """The type of a value in error, unless it varies with one of the dimensions ``free``."""
     if not isinstance(value, Ref | Index | ConstantNumber | Typed):
         return BAD
     type = type_of(value, span)
@@ -254,8 +254,8 @@ def _rid(value: Value, free: list[str], span: Span) -> Value:
     return BAD if varies else Typed(type)
 
 
-def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
-    """Only tensors can be stored."""
+def _storable_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
+    """The leaf of a stored tree; reports an error if it is no tensor."""
     if isinstance(value, (Unknown, ConstantNumber, Index, Ref, Typed)):
         return value
 
@@ -266,12 +266,12 @@ def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Va
     return round.attempt(here, refuse)
 
 
-def _generic(cell: IndexedTensor, place: Placement) -> str:
+def _target_text(cell: IndexedTensor, place: Placement) -> str:
     return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
 
 
 def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: Value) -> Value:
-    """A tensor with an unindexed equation: a node for each leaf, over all dimensions found."""
+    """A tensor with an unindexed equation: a node per leaf, over all dimensions of the value."""
     tree = isinstance(value, (ConstantNumber, Index, Ref, Listing, RecordValue))
     if not tree or any(not isinstance(v, (ConstantNumber, Index, Ref)) for _, v in leaves(value)):
         return value
@@ -304,9 +304,9 @@ def _dims(round: Round, e: Expr) -> tuple[str, ...]:
 def _local(round: Round, outer: Frame, target: ast.EquationTarget, value: Value) -> None:
     """A plain local name of a function."""
     name, body = target.name.name, outer.scope.body()
-    known = body.names.get(name)
+    binding = body.names.get(name)
     loops = outer.scope.kind == "loop"
-    if known is not None and not isinstance(known, Pending) and not loops:
+    if binding is not None and not isinstance(binding, Pending) and not loops:
         if name not in body.places:
             diagnostic = name_errors.no_function(target.name.span, name)
         else:

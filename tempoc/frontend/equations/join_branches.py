@@ -1,8 +1,8 @@
-"""What the branches of an indexed tensor tell of its type together.
+"""The type of an indexed tensor as the join of the types of its branches.
 
-The dtype is the promotion over all branches. The shape is that of all branches that are no numbers;
-it may be spelled in several ways, each of which says the same where its branch is used. While some
-branch is unknown, or known from below, so is the whole.
+The dtype is the promotion over all branches. The shape is the common shape of all branches that are
+not numbers; expressions for it may differ, but are equal where their branch is used. The type has
+doubt as long as some branch is unknown or has doubt.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def source_type(place: Placement, type: TensorType) -> TensorType:
     return TensorType(type.dtype, shape, type.weak)
 
 
-def joined(round: Round, cell: IndexedTensor) -> InferredTensor | None:
-    """What the branches tell together; `None` if nothing yet. Raises `Failure`."""
+def join_branches(round: Round, cell: IndexedTensor) -> InferredTensor | None:
+    """The join of the branches; `None` if nothing is known yet. Raises `Failure`."""
     branches = [b for b in cell.branches if not isinstance(b.value, Unknown)]
     if not branches:
-        return _kept(round, cell)
+        return _previous(round, cell)
     shape = _structure(round, cell, branches)
     dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
 
@@ -66,16 +66,16 @@ def joined(round: Round, cell: IndexedTensor) -> InferredTensor | None:
         return Unknown(frozenset((LATER,))) if early else BAD
 
     tree = map_leaves(leaf, shape)
-    told = [v for _, v in leaves(tree)]
-    if told and all(isinstance(v, Unknown) for v in told):
+    leaf_types = [v for _, v in leaves(tree)]
+    if leaf_types and all(isinstance(v, Unknown) for v in leaf_types):
         return round.table.get(cell.key)
     return InferredTensor(tree=tree, dims=dims)
 
 
-def _kept(round: Round, cell: IndexedTensor) -> InferredTensor | None:
-    """What was known before: unless it was a lower bound, which nothing supports any more.
+def _previous(round: Round, cell: IndexedTensor) -> InferredTensor | None:
+    """The type of the round before, if all branches are unknown; a lower bound is withdrawn.
 
-    That happens once for each tensor, so that it comes to an end.
+    A tensor's lower bound is withdrawn only once, which guarantees termination.
     """
     known = round.table.get(cell.key)
     stale = known is not None and doubt_of(known.tree) is Doubt.SHAPE
@@ -117,7 +117,7 @@ class _Mismatch(Exception):
 
 
 def _skeleton(values: tuple[Value, ...]) -> Value:
-    """A tree with the structure that all have in common. Raises `_Mismatch`."""
+    """A tree with the common structure of all values. Raises `_Mismatch`."""
     open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, ConstantNumber))]
     firm = [k for k in range(len(values)) if k not in open_ended]
     if not firm:
@@ -157,20 +157,20 @@ class _Part:
 def _part(branch: EquationBranch, value: Value) -> _Part:
     place = branch.placement
     type = type_of(value, place.target.span)
-    back = inverse(place)
-    shape = tuple(substitute(e, back) for e in type.shape)
+    inverted = inverse(place)
+    shape = tuple(substitute(e, inverted) for e in type.shape)
     literal = isinstance(value, ConstantNumber)
     return _Part(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
 
 
 def _join(round: Round, cell: IndexedTensor, parts: list[_Part], early: bool) -> Typed:
-    """The type of a leaf; `early` if not all branches have told theirs. Raises `Failure`."""
+    """The type of a leaf; `early` if some branches are unknown. Raises `Failure`."""
     early = early or any(p.doubt for p in parts)
     sure = [p for p in parts if not p.literal and p.doubt < Doubt.SHAPE]
     dtype, weak = _promoted(round, parts)
     if sure:
         shape = _shape(round, cell, sure)
-        _compare(round, shape, parts)
+        _check_lower_bounds(round, shape, parts)
     else:
         shape = _lower_bound(round, [p for p in parts if not p.literal])
     doubt = (Doubt.DTYPE if sure else Doubt.SHAPE) if early else Doubt.NONE
@@ -191,10 +191,10 @@ def _promoted(round: Round, parts: list[_Part]) -> tuple[DType, bool]:
 
 
 def _shape(round: Round, cell: IndexedTensor, parts: list[_Part]) -> Shape:
-    """The shape that all have, each where it is used. Raises `Failure` if there is none.
+    """The common shape of all branches, each where it is used. Raises `Failure` if there is none.
 
-    A branch for few points may not say how the shape varies from point to point, so each may be
-    the one that says it; those that are written for more dimensions come first.
+    A branch for a few points may have a less general expression for the shape, so every branch is a
+    candidate; those over more dimensions come first.
     """
     ordered = sorted(parts, key=lambda p: -len(p.branch.placement.dims))
     clashes = []
@@ -212,20 +212,20 @@ def _shape(round: Round, cell: IndexedTensor, parts: list[_Part]) -> Shape:
 
 
 def _fits(round: Round, shape: Shape, part: _Part) -> bool:
-    """Whether a part has this shape at all points at which its branch is used."""
-    facts = FrameFacts(round, part.branch.placement.kept)
+    """Whether a branch has this shape at all points at which it is used."""
+    facts = FrameFacts(round, part.branch.placement.used)
     return shape == part.type.shape or same_shape(shape, part.type.shape, facts)
 
 
-def _compare(round: Round, shape: Shape, parts: list[_Part]) -> None:
-    """See whether lower bounds of shapes have come up to the shape."""
+def _check_lower_bounds(round: Round, shape: Shape, parts: list[_Part]) -> None:
+    """Defer if the lower bound of a branch's shape is still below the shape."""
     for part in parts:
         if not part.literal and part.doubt is Doubt.SHAPE and not _fits(round, shape, part):
             round.deferred = True
 
 
 def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
-    """The shape to which lower bounds of one shape broadcast, or the first if they clash."""
+    """The broadcast of the shapes' lower bounds; the first one if they are incompatible."""
     if not parts:
         return ()
     try:
@@ -233,7 +233,7 @@ def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
     except OperandError:
         round.deferred = True
         return parts[0].type.shape
-    _compare(round, shape, parts)
+    _check_lower_bounds(round, shape, parts)
     return shape
 
 

@@ -1,4 +1,4 @@
-"""Indexed tensors in a round: what readers get, and what the branches make of it."""
+"""Indexed tensors in a round: placeholder reads, and the merge node of the branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tempoc.frontend.environment.values import (
     map_leaves,
     unknown_in,
 )
-from tempoc.frontend.equations.join_branches import inverse, joined, source_type
+from tempoc.frontend.equations.join_branches import inverse, join_branches, source_type
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.types import TensorType
@@ -30,24 +30,24 @@ from tempoc.symbolic.expr import FALSE, Expr, Sym
 
 
 def value_of(round: Round, cell: IndexedTensor, span: Span) -> Value:
-    """The tensor at the point at hand, as far as this round knows it."""
+    """The tensor at the current point, as far as known in this round."""
     if cell.plan.broken or cell.key in round.spoiled:
         return BAD
-    known = round.table.get(cell.key)
-    if known is None or round.unshaped.get(cell.key):
+    inferred = round.table.get(cell.key)
+    if inferred is None or round.unshaped.get(cell.key):
         return Unknown(frozenset((cause(cell),)))
 
     def leaf(path: tuple[str, ...], value: Value) -> Value:
         if not isinstance(value, Typed):
             return Unknown(frozenset((cause(cell),))) if is_open(value) else BAD
-        draft = _leaf(cell, path, value, known.dims)
+        draft = _leaf(cell, path, value, inferred.dims)
         return Ref(draft, 0, tuple(Sym(d) for d in draft.dims), value.type, span)
 
-    return map_leaves(leaf, known.tree)
+    return map_leaves(leaf, inferred.tree)
 
 
 def cause(cell: IndexedTensor) -> str:
-    """How an unknown value names this tensor."""
+    """The name of this tensor among the causes of an unknown value."""
     return ".".join(str(k) for k in cell.key)
 
 
@@ -70,7 +70,7 @@ def _leaf(cell: IndexedTensor, path: tuple[str, ...], typed: Typed, dims: tuple[
 
 
 def finish(round: Round, cell: IndexedTensor) -> None:
-    """All branches are there: find the types, and make the nodes if these are not new."""
+    """After the last branch: infer the types, and build the nodes if the types are unchanged."""
     cell.finished = True
     if cell.plan.broken:
         return
@@ -79,29 +79,29 @@ def finish(round: Round, cell: IndexedTensor) -> None:
         round.unknown[cause(cell)] = unknown
     frame = Frame(scope=Scope("loop"), path=cell.key, prefix=cell.name, origin=cell.origin)
     try:
-        known = joined(round, cell)
+        inferred = join_branches(round, cell)
     except Failure as problem:
         round.report(problem.diagnostic, cell.origin.calls)
         round.unknown[cause(cell)] = BAD
         return
-    if known is None:
+    if inferred is None:
         return
-    before = round.table.get(cell.key)
-    round.table[cell.key] = known
-    if before is None or before.dims != known.dims or _types(before) != _types(known):
+    previous = round.table.get(cell.key)
+    round.table[cell.key] = inferred
+    if previous is None or previous.dims != inferred.dims or _types(previous) != _types(inferred):
         round.changed = True
         cell.leaves.clear()
         return
-    round.firmer = round.firmer or known != before
-    for path, typed in leaves(known.tree):
+    round.firmer = round.firmer or inferred != previous
+    for path, typed in leaves(inferred.tree):
         if not isinstance(typed, Typed):
             continue
-        _leaf(cell, path, typed, known.dims)
-        _define(round, frame, cell, path, typed.type, known.dims)
+        _leaf(cell, path, typed, inferred.dims)
+        _define(round, frame, cell, path, typed.type, inferred.dims)
 
 
 def _types(known: InferredTensor) -> Value:
-    """The types alone, however far they are doubted."""
+    """The types without their doubt."""
 
     def plain(_: tuple[str, ...], typed: Value) -> Value:
         return Typed(typed.type) if isinstance(typed, Typed) else typed
@@ -117,18 +117,18 @@ def _define(
     type: TensorType,
     dims: tuple[str, ...],
 ) -> None:
-    """Fill the node that the readers of a leaf read."""
+    """Define the placeholder node of a leaf: as the only branch, or a merge of all branches."""
     draft = cell.leaves[path]
     targets: list[tuple[Expr, ...]] = []
     for branch in cell.branches:
         value = leaf_at(branch.value, path)
-        if isinstance(value, (Unknown, Typed)) or branch.placement.kept == FALSE:
+        if isinstance(value, (Unknown, Typed)) or branch.placement.used == FALSE:
             continue
         place = branch.placement
-        here = frame.within(place.needed)
+        inner = frame.within(place.needed)
         source = source_type(place, type)
         if not cell.plan.merges:
-            _try_conform(round, here, branch, value, draft)
+            _try_conform(round, inner, branch, value, draft)
             return
         own = round.universe.ordered((*place.dims, *(d for d in dims if d not in cell.plan.dims)))
         side = Draft(
@@ -138,10 +138,10 @@ def _define(
             origin=branch.origin,
             spans=(place.equation.span,),
         )
-        _try_conform(round, here, branch, value, side)
-        back = inverse(place)
-        entries = tuple(back.get(d, Sym(d)) for d in own)
-        draft.inputs.append(Wire(side, 0, entries, place.target.span, place.kept))
+        _try_conform(round, inner, branch, value, side)
+        inverted = inverse(place)
+        entries = tuple(inverted.get(d, Sym(d)) for d in own)
+        draft.inputs.append(Wire(side, 0, entries, place.target.span, place.used))
         targets.append(tuple(place.entries.get(d, Sym(d)) for d in dims))
         side.uses += 1
     draft.op = Merge(targets=tuple(targets))
@@ -151,9 +151,9 @@ def _define(
 def _try_conform(
     round: Round, frame: Frame, branch: EquationBranch, value: Value, draft: Draft
 ) -> None:
-    here = replace(frame, origin=branch.origin)
+    inner = replace(frame, origin=branch.origin)
     try:
-        conform(round, here, value, draft, branch.placement.target.span)
+        conform(round, inner, value, draft, branch.placement.target.span)
     except Failure as problem:
         if doubt_of(value) or draft.doubt:
             round.deferred = True

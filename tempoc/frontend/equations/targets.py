@@ -1,4 +1,4 @@
-"""Where the indexed equations of a tensor write: targets, guards, first match."""
+"""The target plan of a tensor: the points that each equation writes, by first match."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Target:
 def make_plan(
     round: Round, frame: Frame, name: str, written: tuple[WrittenTarget, ...]
 ) -> TargetPlan:
-    """The plan of a tensor; what is wrong is in its `problems`. Raises `StillUnknown`."""
+    """The plan of a tensor; errors are in its `problems`. Raises `StillUnknown`."""
     problems: list[Diagnostic] = []
     targets: list[_Target] = []
     dims: tuple[str, ...] | None = None
@@ -62,24 +62,24 @@ def make_plan(
     if dims is None:
         return TargetPlan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
     placements: list[Placement] = []
-    before: Expr = FALSE
+    covered: Expr = FALSE
     broken = bool(problems)
     for number, target in enumerate(targets):
         try:
-            placement, claimed = _place(round, frame, number, target, dims, before)
+            placement, claimed = _place(round, frame, number, target, dims, covered)
         except Failure as problem:
             problems.append(problem.diagnostic)
             broken = True
             continue
-        if placement.kept == FALSE:
+        if placement.used == FALSE:
             shown, span = target.target.name.name, target.equation.span
-            problems.append(domain_errors.unreachable(span, shown, before != FALSE))
+            problems.append(domain_errors.unreachable(span, shown, covered != FALSE))
         wrong_lengths = _lengths(round, frame, name, target, placement)
         if wrong_lengths is not None:
             problems.append(wrong_lengths)
             broken = True
         placements.append(placement)
-        before = disjunction(before, claimed)
+        covered = disjunction(covered, claimed)
     box = Domain(dims)
     first = targets[0]
     positions = zip(first.names or dims, first.entries, strict=True)
@@ -88,7 +88,7 @@ def make_plan(
         name=name,
         dims=dims,
         placements=tuple(placements),
-        where=round.space.symbolic.simplify(before, box),
+        where=round.space.symbolic.simplify(covered, box),
         merges=not plain,
         broken=broken,
         problems=tuple(problems),
@@ -120,9 +120,9 @@ def _is_shift(e: Expr, dim: str) -> bool:
 def _dimensions(
     round: Round, name: str, targets: list[_Target], *, complete: bool
 ) -> tuple[list[Diagnostic], tuple[str, ...] | None]:
-    """Where the targets disagree, and the dimensions of the positions, unless that is unclear.
+    """The conflicts between targets, and the tensor's dimensions; None if they are unclear.
 
-    Unless the targets are `complete`, nothing is said about a position without a dimension.
+    Positions without a dimension are reported only if the targets are `complete`.
     """
     if any(t.names is not None for t in targets):
         problems, dims = _keyword_dimensions(round, name, targets)
@@ -138,17 +138,17 @@ def _dimensions(
         return problems, None
     if places:
         return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
-    wanted = round.universe.sorted(dims)
-    if dims != wanted:
+    expected = round.universe.sorted(dims)
+    if dims != expected:
         span = next((t for t in targets if None not in t.dims), targets[0]).target.span
-        return [domain_errors.target_order(span, name, dims, wanted)], None
+        return [domain_errors.target_order(span, name, dims, expected)], None
     return [], dims
 
 
 def _positions(
     name: str, targets: list[_Target]
 ) -> tuple[list[Diagnostic], tuple[str | None, ...]]:
-    """Where positional targets disagree with those before them, and what stands at each place."""
+    """The conflicts between positional targets, and the dimension of each position."""
     problems: list[Diagnostic] = []
     first = targets[0]
     known: list[tuple[str, _Target] | None] = [None] * len(first.entries)
@@ -172,7 +172,7 @@ def _positions(
 def _keyword_dimensions(
     round: Round, name: str, targets: list[_Target]
 ) -> tuple[list[Diagnostic], tuple[str, ...]]:
-    """With keyword entries: where targets disagree, and the dimensions that are named anywhere."""
+    """The same with keyword entries; the dimensions are those that any target names."""
     problems: list[Diagnostic] = []
     names: dict[str, None] = {}
     for t in targets:
@@ -199,7 +199,7 @@ def _place(
     dims: tuple[str, ...],
     before: Expr,
 ) -> tuple[Placement, Expr]:
-    """One equation's points; the second result are all it claims, used or not."""
+    """The placement of one equation, and the points it claims; ``before`` are claimed already."""
     entries = dict(zip(target.names or dims, target.entries, strict=True))
     own = round.universe.sorted(tuple(d for d in target.dims if d is not None))
     guard = _guard(round, frame, target, own)
@@ -214,15 +214,15 @@ def _place(
             parts.append(compare("<", source, Sym(round.universe.dim(dim).bound)))
     box = Domain(dims)
     claimed = round.space.symbolic.simplify(conjunction(*parts), box)
-    rest = negation(before)
-    kept = claimed
-    if not round.space.symbolic.implies(Domain(dims, claimed), rest):
-        kept = round.space.symbolic.simplify(conjunction(claimed, rest), box)
-    needed = round.space.symbolic.simplify(substitute(kept, entries), Domain(own))
+    uncovered = negation(before)
+    used = claimed
+    if not round.space.symbolic.implies(Domain(dims, claimed), uncovered):
+        used = round.space.symbolic.simplify(conjunction(claimed, uncovered), box)
+    needed = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
     if any(entries[d] != Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]
         needed = round.space.symbolic.simplify(
-            conjunction(substitute(kept, entries), *inside), Domain(own)
+            conjunction(substitute(used, entries), *inside), Domain(own)
         )
     placement = Placement(
         number=number,
@@ -230,7 +230,7 @@ def _place(
         target=target.target,
         entries=entries,
         dims=own,
-        kept=kept,
+        used=used,
         claimed=claimed,
         needed=needed,
     )
@@ -240,21 +240,23 @@ def _place(
 def _lengths(
     round: Round, frame: Frame, name: str, target: _Target, placement: Placement
 ) -> Diagnostic | None:
-    """What is wrong with a target where lengths vary with other dimensions."""
+    """The error of a target over a dimension whose length varies; None if there is none."""
     dims, universe, span = placement.entries, round.universe, target.target.span
     for dim, e in dims.items():
         outer = universe.outer(dim)
         missing = tuple(d for d in outer if d not in dims)
         if missing and frame.scope.body().kind == "module":
-            wanted = ", ".join(universe.sorted((*dims, *outer)))
-            return ending_errors.target_without(span, name, dim, outer, f"{name}[{wanted}] = ...")
-        moved = [d for d in outer if d in dims and dims[d] != Sym(d)]
-        if moved and e != Const(0):
-            bound, at = universe.dim(dim).bound, dims[moved[0]]
+            suggestion = ", ".join(universe.sorted((*dims, *outer)))
+            return ending_errors.target_without(
+                span, name, dim, outer, f"{name}[{suggestion}] = ..."
+            )
+        shifted = [d for d in outer if d in dims and dims[d] != Sym(d)]
+        if shifted and e != Const(0):
+            bound, at = universe.dim(dim).bound, dims[shifted[0]]
             fixed = not any(universe.is_dim(n) for n in symbols(at))
-            wanted = f"{name}[{', '.join(dims)}] = ... when {moved[0]} == {show(at)}"
+            suggestion = f"{name}[{', '.join(dims)}] = ... when {shifted[0]} == {show(at)}"
             return ending_errors.other_length(
-                span, span.text, bound, moved[0], wanted if fixed else None
+                span, span.text, bound, shifted[0], suggestion if fixed else None
             )
     return None
 

@@ -1,4 +1,4 @@
-"""Diagnostics of the front end, a function for each code: the wording is here and nowhere else.
+"""Diagnostics of the front end, one function per error; all wording is here.
 
 May import, of its package: environment
 """

@@ -1,4 +1,4 @@
-"""Reads outside of the domain on which a tensor is defined."""
+"""Diagnostics of out-of-bounds accesses (RT200), and their suggested fixes."""
 
 from __future__ import annotations
 

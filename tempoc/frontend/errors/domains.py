@@ -1,4 +1,4 @@
-"""What is wrong with time: dimensions, targets, guards, reads outside of domains."""
+"""Diagnostics of dimensions, temporal indices, targets and guards (RT120 to RT140)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with declarations and calls of Python functions, RT150 to RT169."""
+"""Diagnostics of declarations and calls of Python functions, RT150 to RT169."""
 
 from __future__ import annotations
 

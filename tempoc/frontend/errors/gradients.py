@@ -1,4 +1,4 @@
-"""What can be wrong with `grad`."""
+"""Diagnostics of `grad` (RT260 to RT263)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with `dim t < T until stop`."""
+"""Diagnostics of `dim t < T until stop` (RT270 to RT281)."""
 
 from __future__ import annotations
 

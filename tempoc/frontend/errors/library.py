@@ -1,4 +1,4 @@
-"""Names that people know from Python, NumPy and JAX, and what to write instead of them."""
+"""Help for names from Python, NumPy and JAX: what to write instead."""
 
 from __future__ import annotations
 
@@ -107,22 +107,22 @@ def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
     """What to write for a function that does not exist; `types` are those of its arguments."""
     if name not in JAX:
         return _INSTEAD.get(name)
-    known = JAX[name]
+    function = JAX[name]
     side = Sym("D")
-    default = TensorType(DType.F32, (side, side) if known.module.endswith("linalg") else (side,))
+    default = TensorType(DType.F32, (side, side) if function.module.endswith("linalg") else (side,))
     given = [t for t in types if t is not None] if None not in types else []
-    if len(given) < len(known.args):
-        given = [default] * len(known.args)
-    square = known.module.endswith("linalg") and name != "norm"
+    if len(given) < len(function.args):
+        given = [default] * len(function.args)
+    square = function.module.endswith("linalg") and name != "norm"
     if square and (given[0].ndim < 2 or given[0].shape[-1] != given[0].shape[-2]):
         return None
     shapes = [type_text(TensorType(t.dtype, t.shape)) for t in given]
-    args = ", ".join(f"{a}: {shape}" for a, shape in zip(known.args, shapes, strict=False))
+    args = ", ".join(f"{a}: {shape}" for a, shape in zip(function.args, shapes, strict=False))
     results = ", ".join(
         f"{r}: {type_text(TensorType(given[k].dtype, given[k].shape[axes]))}"
-        for r, k, axes in known.results
+        for r, k, axes in function.results
     )
-    return f'declare it: `extern jax {name}({args}) -> ({results}) from "{known.module}:{name}"`'
+    return f'declare it: `extern jax {name}({args}) -> ({results}) from "{function.module}:{name}"`'
 
 
 def about_name(name: str) -> str | None:

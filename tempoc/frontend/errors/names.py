@@ -1,4 +1,4 @@
-"""What is wrong with names, declarations, imports and `-D`."""
+"""Diagnostics of names, declarations, imports and `-D` (RT020 to RT053, RT100 to RT105)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with values and types: dtypes, shapes, records, arguments of builtins."""
+"""Diagnostics of values and types: dtypes, shapes, records, arguments (RT060 to RT099)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that are written down: declarations, annotations of targets, `as`."""
+"""Type annotations: of declarations, of targets, and `as`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tempoc.frontend.environment.values import (
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import check_number, identity, make, tensor, type_of
-from tempoc.frontend.expressions.partial_types import of_types
+from tempoc.frontend.expressions.partial_types import stand_ins
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import children
 from tempoc.ops.control.control import Copy, Ensure
@@ -37,7 +37,7 @@ from tempoc.symbolic.expr import FALSE, Const, Expr, Sym, compare, conjunction, 
 from tempoc.symbolic.walk import is_affine, symbols
 
 PLENTY = 8
-"""A condition on bounds that no bounds from here on satisfy is a mistake, not an edge case."""
+"""A condition that no bounds of at least this size satisfy is an error, not an edge case."""
 
 
 def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
@@ -51,7 +51,7 @@ def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
 
 
 def assert_type(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> Value:
-    """`value as type`: like `check`, but new names are bound to the extents found."""
+    """`value as type`: like `check`, but new names are bound to its extents."""
     if isinstance(value, Unknown):
         early = round.partial and is_open(value)
         fixed = early and not any(_is_new(frame, n) for n in _names(e))
@@ -61,12 +61,12 @@ def assert_type(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span:
 
 
 def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> Value:
-    """What a type says of a value that is not known yet. Raises `Failure` or `StillUnknown`."""
-    return of_types(round, frame, type_tree(round, frame, e), (), span)
+    """A stand-in of the annotated type for an unknown value. Raises `Failure`, `StillUnknown`."""
+    return stand_ins(round, frame, type_tree(round, frame, e), (), span)
 
 
 def _names(e: ast.TypeExpr) -> Iterator[str]:
-    """The names that stand for whole extents."""
+    """The names that are extents of a type."""
     if isinstance(e, ast.RecordType):
         for f in e.fields:
             yield from _names(f.type)
@@ -75,19 +75,19 @@ def _names(e: ast.TypeExpr) -> Iterator[str]:
 
 
 def _is_new(frame: Frame, name: str) -> bool:
-    """Whether a name of an extent is to be bound to what is found."""
+    """Whether `as` binds a name: it is unbound, or waits for this very `as`."""
     known = frame.scope.find(name)
     return known is None or isinstance(known, Pending)
 
 
-def foresee(round: Round, frame: Frame, e: ast.Expression) -> None:
-    """Names that an `as` further to the right will bind can be used before it."""
+def predeclare_extents(round: Round, frame: Frame, e: ast.Expression) -> None:
+    """Bind the extents of all `as` in an expression, so that names can be used to their left."""
     if " as " not in e.span.text:
         return
-    waiting: list[ast.SyntaxNode] = [e]
-    while waiting:
-        node = waiting.pop()
-        waiting.extend(children(node))
+    worklist: list[ast.SyntaxNode] = [e]
+    while worklist:
+        node = worklist.pop()
+        worklist.extend(children(node))
         if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorTypeExpr):
             for extent in node.type.extents:
                 if isinstance(extent, ast.Name) and frame.scope.find(extent.name) is None:
@@ -96,13 +96,13 @@ def foresee(round: Round, frame: Frame, e: ast.Expression) -> None:
 
 
 def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
-    """The extent that an `as` finds, wanted before the `as` itself."""
+    """The extent that an `as` binds, used before the `as` is evaluated."""
     for extent in node.type.extents if isinstance(node.type, ast.TensorTypeExpr) else ():
         if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
             del frame.scope.names[extent.name]
     round.evaluate(frame, node)
-    found = frame.scope.find(name)
-    return BAD if found is None else found  # type: ignore[return-value]
+    extent_value = frame.scope.find(name)
+    return BAD if extent_value is None else extent_value  # type: ignore[return-value]
 
 
 def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> None:
@@ -114,16 +114,16 @@ def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span)
         return
     if not isinstance(value, (Ref, ConstantNumber)):
         return
-    found = type_of(value, e.span)
-    if len(e.extents) != found.ndim and isinstance(value, Ref):
-        raise Failure(type_errors.annotation(span, found, e.span.text))
-    for name, extent in zip(e.extents, found.shape, strict=False):
+    actual = type_of(value, e.span)
+    if len(e.extents) != actual.ndim and isinstance(value, Ref):
+        raise Failure(type_errors.annotation(span, actual, e.span.text))
+    for name, extent in zip(e.extents, actual.shape, strict=False):
         if isinstance(name, ast.Name) and _is_new(frame, name.name):
             frame.scope.bind(name.name, lift(extent), name.span)
 
 
 def check(round: Round, frame: Frame, value: Value, declared: Value, span: Span) -> Value:
-    """The value, which has this type: provably, or else it is checked at run time."""
+    """The value with this type: proved, or checked at run time. Raises `Failure`."""
     if isinstance(value, Unknown):
         return declared
     if isinstance(declared, RecordValue):
@@ -143,39 +143,39 @@ def _check_record(
         raise Failure(type_errors.structure(span, value, declared))
     fields = []
     for name, part in value.fields:
-        wanted = declared.get(name)
-        assert wanted is not None
-        fields.append((name, check(round, frame, part, wanted, span)))
+        expected = declared.get(name)
+        assert expected is not None
+        fields.append((name, check(round, frame, part, expected, span)))
     return RecordValue(tuple(fields))
 
 
 def _check_leaf(
     round: Round, frame: Frame, value: Value, declared: TensorType, span: Span
 ) -> Value:
-    found = type_of(value, span)
+    actual = type_of(value, span)
     if isinstance(value, ConstantNumber):
-        return _literal(round, frame, value, found, declared, span)
-    if found.dtype is not declared.dtype:
-        if not (found.weak and (declared.dtype.is_float or declared.dtype is found.dtype)):
-            raise Failure(type_errors.annotation(span, found, declared))
+        return _literal(round, frame, value, actual, declared, span)
+    if actual.dtype is not declared.dtype:
+        if not (actual.weak and (declared.dtype.is_float or declared.dtype is actual.dtype)):
+            raise Failure(type_errors.annotation(span, actual, declared))
         ref = tensor(round, frame, value, span)
         value = make(round, frame, Cast(dtype=declared.dtype), (ref,), span)[0]
-    if found.ndim != declared.ndim:
-        raise Failure(type_errors.annotation(span, found, declared))
-    if found.shape == declared.shape:
+    if actual.ndim != declared.ndim:
+        raise Failure(type_errors.annotation(span, actual, declared))
+    if actual.shape == declared.shape:
         return value
-    pairs = list(zip(found.shape, declared.shape, strict=True))
+    pairs = list(zip(actual.shape, declared.shape, strict=True))
     facts = FrameFacts(round, frame.where)
     unproved = [(a, b) for a, b in pairs if a != b and not facts.equal(a, b)]
     ref = tensor(round, frame, value, span)
     if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
         return make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
     for a, b in unproved:
-        round.assumptions.append(_needed(round, frame, a, b, found, declared, span))
+        round.assumptions.append(_equality_condition(round, frame, a, b, actual, declared, span))
     copy = make(round, frame, Copy(), (ref,), span)[0]
     type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
     copy.draft.types = (type,)
-    # What is written may name a dimension with which the value does not vary, as at one point.
+    # The annotation may name a dimension with which the value does not vary, as at one point.
     named = (n for e in declared.shape for n in symbols(e))
     copy.draft.dims = round.universe.ordered((*copy.draft.dims, *named))
     return identity(round, frame, copy.draft, span)
@@ -185,16 +185,16 @@ def _literal(
     round: Round,
     frame: Frame,
     value: ConstantNumber,
-    found: TensorType,
+    actual: TensorType,
     declared: TensorType,
     span: Span,
 ) -> Value:
     """A number fits every shape and every dtype that it can be promoted to."""
-    fits = declared.dtype.is_float or found.dtype is declared.dtype
-    if found.dtype is DType.I32 and declared.dtype.is_int:
+    fits = declared.dtype.is_float or actual.dtype is declared.dtype
+    if actual.dtype is DType.I32 and declared.dtype.is_int:
         fits = True
-    if not fits or (found.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
-        raise Failure(type_errors.annotation(span, found, declared))
+    if not fits or (actual.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
+        raise Failure(type_errors.annotation(span, actual, declared))
     check_number(value.value, declared.dtype, span)
     number = float(value.value) if declared.dtype.is_float else value.value
     if declared.shape:
@@ -204,23 +204,23 @@ def _literal(
     return make(round, frame, literal, (), span)[0]
 
 
-def _needed(
+def _equality_condition(
     round: Round,
     frame: Frame,
     a: Expr,
     b: Expr,
-    found: TensorType,
+    actual: TensorType,
     declared: TensorType,
     span: Span,
 ) -> Expr:
     """The condition on the bounds under which two extents agree at all points needed."""
     differ = conjunction(frame.where, compare("!=", a, b))
-    here = round.domain(differ)
-    good = negation(round.space.project(here, ()).where)
+    domain = round.domain(differ)
+    condition = negation(round.space.project(domain, ()).where)
     limits = []
-    if here.dims:
-        free = dict.fromkeys(n for n in symbols(good))
+    if domain.dims:
+        free = dict.fromkeys(n for n in symbols(condition))
         limits = [compare(">=", Sym(n), Const(PLENTY)) for n in free]
-    if good == FALSE or round.space.is_empty(Domain((), conjunction(good, *limits))):
-        raise Failure(type_errors.annotation(span, found, declared))
-    return good
+    if condition == FALSE or round.space.is_empty(Domain((), conjunction(condition, *limits))):
+        raise Failure(type_errors.annotation(span, actual, declared))
+    return condition

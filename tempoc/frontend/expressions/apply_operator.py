@@ -1,4 +1,4 @@
-"""Making nodes: operands become reads of nodes, operators are typed, trees mapped leaf by leaf."""
+"""Builds draft nodes: operands, type inference of operators, mapping over trees of values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.lower_bounds import (
+    deferred,
     doubt_of,
     is_open,
-    later,
     operand_types,
     stand_in,
 )
@@ -74,13 +74,13 @@ def read(
 
 
 def slice_extent(round: Round, frame: Frame, entry: Slice) -> Expr:
-    """The extent of a slice, as simple as the points at hand allow."""
-    found = extent(entry)
-    return round.space.reduce(found, round.domain(frame.where, found))
+    """The extent of a slice, simplified for the points of the frame."""
+    length = extent(entry)
+    return round.space.reduce(length, round.domain(frame.where, length))
 
 
 def identity(round: Round, frame: Frame, draft: Draft, span: Span, out: int = 0) -> Ref:
-    """Output `out` of a node at the point at hand."""
+    """Output `out` of a node at the current point."""
     return Ref(draft, out, tuple(Sym(d) for d in draft.dims), draft.types[out], span)
 
 
@@ -116,7 +116,7 @@ def literal(number: int | float | bool) -> Op:
 
 
 def type_of(value: Value, span: Span) -> TensorType:
-    """The type that a leaf has as a tensor. Raises `Failure` for what is none."""
+    """The type of a leaf as a tensor. Raises `Failure` if it is none."""
     match value:
         case Ref(type=type) | Typed(type=type):
             return type
@@ -138,7 +138,7 @@ def sure_type(round: Round, value: Value, span: Span) -> TensorType:
     Raises `Failure`, and `StillUnknown` where the shape is only a lower bound.
     """
     if doubt_of(value) is Doubt.SHAPE:
-        raise later(round)
+        raise deferred(round)
     return type_of(value, span)
 
 
@@ -171,13 +171,13 @@ def make(
 
 
 def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
-    """The same value at every point of more dimensions: the domain of an operand without a use."""
-    known = dims_of(ref, round.universe)
-    if all(d in known for d in dims):
+    """A value broadcast to additional dimensions, by a copy over the larger domain."""
+    own = dims_of(ref, round.universe)
+    if all(d in own for d in dims):
         return ref
     draft = Draft(
         hint=f"{frame.prefix}.{ref.draft.hint.rsplit('.', 1)[-1]}",
-        dims=round.universe.ordered((*known, *dims)),
+        dims=round.universe.ordered((*own, *dims)),
         types=(ref.type,),
         origin=frame.origin,
         op=Copy(),
@@ -192,7 +192,7 @@ def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
 def spread_all(
     round: Round, frame: Frame, value: Value, dims: tuple[str, ...], span: Span
 ) -> Value:
-    """A tree with at least these dimensions, named where the value does not depend on them.
+    """A tree broadcast to at least these dimensions, which were named in its expression.
 
     `x[t - t]` is `x[0]`, at every `t`.
     """
@@ -208,7 +208,7 @@ def spread_all(
 
 
 def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
-    """What was spread over dimensions that a target does not have, if it varies with none."""
+    """Undo `spread` over dimensions that a target does not have."""
     if not isinstance(value, Ref) or not isinstance(value.draft.op, Copy):
         return value
     draft = value.draft
@@ -226,12 +226,12 @@ def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
 def operator(name: str, **attributes: Any) -> Op:
     """The operator of that name in the catalog, with these attributes."""
     cls: Any = OPS[name]
-    found: Op = cls(**attributes)
-    return found
+    op: Op = cls(**attributes)
+    return op
 
 
 def _way_out(error: OperandError) -> str | None:
-    """Extents that are not numbers may be equal for a reason that the compiler cannot see."""
+    """The help of an operand error; symbolic extents may be equal without a proof."""
     clash = _CLASH.search(error.message)
     if clash is None or all(e.lstrip("-").isdigit() for e in clash.groups()):
         return error.help
@@ -239,7 +239,7 @@ def _way_out(error: OperandError) -> str | None:
 
 
 def wire(ref: Ref, guard: Expr | None = None) -> Wire:
-    """The operand that a read becomes; counts as a use of its source."""
+    """The operand of a read; counts as a use of its source."""
     ref.draft.uses += 1
     if guard is None:
         return Wire(ref.draft, ref.out, ref.entries, ref.span)
@@ -262,11 +262,11 @@ def map_together(
     values: tuple[Value, ...],
     span: Span,
 ) -> Value:
-    """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
+    """`f` applied to corresponding leaves of several trees; a leaf is broadcast over trees.
 
-    What is unknown stays unknown, but varies with what the others vary with. In `partial` rounds
-    `f` may get what is unknown together with what is not. Raises `Failure` if two trees differ in
-    their structure.
+    With an unknown leaf the result is unknown, with the dimensions of all leaves. In `partial`
+    rounds `f` may be applied to unknown leaves together with known ones. Raises `Failure` if two
+    trees differ in structure.
     """
     trees = [v for v in values if isinstance(v, (Listing, RecordValue))]
     if not trees:
@@ -313,9 +313,9 @@ def _alike(a: Value, b: Value) -> bool:
 
 def _child(value: Value, which: str | int) -> Value:
     if isinstance(value, RecordValue) and isinstance(which, str):
-        found = value.get(which)
-        assert found is not None
-        return found
+        field = value.get(which)
+        assert field is not None
+        return field
     return value.items[which] if isinstance(value, Listing) and isinstance(which, int) else value
 
 
@@ -325,11 +325,11 @@ def elementwise(round: Round, frame: Frame, op: Op, values: tuple[Value, ...], s
     def leaf(parts: tuple[Value, ...]) -> Value:
         known = tuple(None if isinstance(v, Unknown) else type_of(v, span) for v in parts)
         types = operand_types(round, op, known, FrameFacts(round, frame.where))
-        met = [
+        operands = [
             stand_in(round, frame, t, (), span) if isinstance(v, Unknown) else v
             for v, t in zip(parts, types, strict=True)
         ]
-        refs = tuple(_operand(round, frame, op, v, types, span) for v in met)
+        refs = tuple(_operand(round, frame, op, v, types, span) for v in operands)
         return make(round, frame, op, refs, span)[0]
 
     return map_together(round, leaf, values, span)

@@ -1,4 +1,4 @@
-"""Operators of the language on compile-time values: folding, index expressions, tensors."""
+"""Unary and binary operators: constant folding, index expressions, tensors."""
 
 from __future__ import annotations
 
@@ -112,33 +112,33 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
         return fold(op, a, b, span)
     if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
         raise Failure(type_errors.division_by_zero(span))
-    found = _symbolic(op, a, b, round.universe)
+    folded = _symbolic(op, a, b, round.universe)
     for value in (a, b):
-        if found is not None and isinstance(value, ConstantNumber):
+        if folded is not None and isinstance(value, ConstantNumber):
             check_number(value.value, DType.I32, span)
-    if found is None:
+    if folded is None:
         return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
-    return as_named(round, frame, found, (a, b), span)
+    return as_named(round, frame, folded, (a, b), span)
 
 
 def as_named(
     round: Round,
     frame: Frame,
-    found: ConstantNumber | Index,
+    folded: ConstantNumber | Index,
     operands: tuple[Value, ...],
     span: Span,
 ) -> Value:
-    """What an operator makes of index expressions, with all dimensions that these name.
+    """The result of an operator on index expressions, with all dimensions that these name.
 
     `0 * t` is a number as an index, but a tensor that varies with `t` as a value.
     """
     named = dims_of(Listing(operands), round.universe)
-    if named == dims_of(found, round.universe):
-        return found
-    expr = as_expr(found)
+    if named == dims_of(folded, round.universe):
+        return folded
+    expr = as_expr(folded)
     assert expr is not None
-    known = make(round, frame, IndexValue(expr=expr), (), span)[0]
-    return replace(spread(round, frame, known, named), static=found)
+    node = make(round, frame, IndexValue(expr=expr), (), span)[0]
+    return replace(spread(round, frame, node, named), static=folded)
 
 
 def fold(op: str, a: ConstantNumber, b: ConstantNumber, span: Span) -> ConstantNumber:
@@ -159,17 +159,17 @@ def fold(op: str, a: ConstantNumber, b: ConstantNumber, span: Span) -> ConstantN
 
 
 def power(x: float, y: float) -> float:
-    """`x ** y`; not a number where NumPy says so."""
+    """`x ** y`; NaN where NumPy gives NaN."""
     if isinstance(x, int) and isinstance(y, int) and y >= 0:
         if y > 4096 and abs(x) > 1:
             raise OverflowError
         return int(x**y)
-    found = float(x) ** float(y) if x >= 0 or float(y).is_integer() else math.nan
-    return float(found)
+    result = float(x) ** float(y) if x >= 0 or float(y).is_integer() else math.nan
+    return float(result)
 
 
 def as_expr(value: Value) -> ix.Expr | None:
-    """The index expression or condition that a value is, if it is one."""
+    """A value as an index expression or condition; None if it is none."""
     match value:
         case ConstantNumber(value=bool(v)):
             return ix.Truth(v)
@@ -199,8 +199,8 @@ def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> ConstantNumber
     if op in ("+", "-"):
         return lift(ix.add(x, y) if op == "+" else ix.sub(x, y))
     if op == "*":
-        found = ix.mul(x, y)
-        return lift(found if is_affine(found) else ix.mul(*map(universe.settled, (x, y))))
+        product = ix.mul(x, y)
+        return lift(product if is_affine(product) else ix.mul(*map(universe.settled, (x, y))))
     divisor = universe.settled(y)
     if op in ("//", "%") and isinstance(divisor, ix.Const) and divisor.value > 0:
         return lift((ix.floordiv if op == "//" else ix.mod)(x, divisor.value))
@@ -216,8 +216,8 @@ def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
         if isinstance(x, ConstantNumber) and (op == "-") != isinstance(x.value, bool):
             return ConstantNumber(-x.value if op == "-" else not x.value)
         if isinstance(x, (Ref, Index)) and e is not None and is_condition(e) == (op == "not"):
-            found = lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
-            return as_named(round, frame, found, (x,), span)
+            folded = lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
+            return as_named(round, frame, folded, (x,), span)
         if not isinstance(x, (Ref, Index)):
             raise Failure(type_errors.bad_operator(span, op, x))
         node: Op = unary_ops.Negative() if op == "-" else unary_ops.Not()

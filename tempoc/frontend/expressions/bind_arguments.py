@@ -1,4 +1,4 @@
-"""Arguments to parameters, for builtins and for `def`."""
+"""Binds arguments to parameters, for builtins and for `def`."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ def bind(
     parameters = [p.rstrip("=") for p in signature if p != "*"]
     given = len(arguments.positional)
     if given > len(parameters) and "*" not in signature:
-        wanted = (
+        expected = (
             str(len(parameters))
             if not any("=" in p for p in signature)
             else (f"at most {len(parameters)}")
         )
-        raise Failure(type_errors.wrong_count(span, name, wanted, given))
+        raise Failure(type_errors.wrong_count(span, name, expected, given))
     values = dict(zip(parameters, arguments.positional, strict=False))
     places = dict(zip(parameters, arguments.spans, strict=False))
     for (key, value), place in zip(arguments.keyword, arguments.keyword_spans, strict=True):

@@ -1,4 +1,4 @@
-"""`a if c else b` with an index condition, and values brought to a common type and domain."""
+"""`a if c else b` with an index condition, `cond`, and conversion to a common type and domain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure
-from tempoc.frontend.environment.lower_bounds import doubt_of, is_open, later, stand_in
+from tempoc.frontend.environment.lower_bounds import deferred, doubt_of, is_open, stand_in
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.values import ConstantNumber, Listing, Ref, Unknown, Value, dims_of
 from tempoc.frontend.errors import types as type_errors
@@ -34,29 +34,29 @@ from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
 from tempoc.symbolic.walk import symbols
 
 
-def anywhere(frame: Frame) -> Frame:
-    """For an operand of an access: which of its points are read is not known here."""
+def without_condition(frame: Frame) -> Frame:
+    """The frame of an operand of an access: its demanded points are not known here."""
     return frame.within(TRUE)
 
 
 def split(round: Round, frame: Frame, holds: Expr) -> tuple[Frame, Frame]:
-    """Where the two branches are evaluated."""
-    both = []
+    """The frames of the two branches."""
+    frames = []
     for side in (holds, negation(holds)):
         where = conjunction(frame.where, side)
         box = round.domain(TRUE, where)
-        both.append(frame.within(round.space.symbolic.simplify(where, box)))
-    return both[0], both[1]
+        frames.append(frame.within(round.space.symbolic.simplify(where, box)))
+    return frames[0], frames[1]
 
 
-def choose(
+def merge_sides(
     round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
 ) -> Value:
     """The merge of two branches, leaf by leaf. Raises `Failure`."""
     guards = holds, negation(holds)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        early = _early(round, frame, parts, span, symbols(holds))
+        early = _partial_type(round, frame, parts, span, symbols(holds))
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
@@ -74,7 +74,7 @@ def choose(
             spans=(span,),
             doubt=_doubt(parts),
         )
-        here = tuple(Sym(d) for d in dims)
+        entries = tuple(Sym(d) for d in dims)
         for value, word, guard in zip(parts, ("then", "else"), guards, strict=True):
             side = Draft(
                 hint=f"{frame.prefix}.{word}",
@@ -84,7 +84,7 @@ def choose(
                 spans=(span,),
             )
             conform(round, frame.within(conjunction(frame.where, guard)), value, side, span)
-            draft.inputs.append(Wire(side, 0, here, span, guard))
+            draft.inputs.append(Wire(side, 0, entries, span, guard))
             side.uses += 1
         round.add(draft)
         return identity(round, frame, draft, span)
@@ -92,7 +92,7 @@ def choose(
     return map_together(round, leaf, (then, orelse), span)
 
 
-def taken(
+def choose_constant(
     round: Round,
     frame: Frame,
     sides: tuple[Value, Value],
@@ -100,18 +100,18 @@ def taken(
     span: Span,
     word: str = "if",
 ) -> Value:
-    """One of two branches where it is clear which, of the type and with the dimensions of both.
+    """The branch of a constant condition, with the common type and the dimensions of both.
 
     Raises `Failure`.
     """
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        early = _early(round, frame, parts, span, ())
+        early = _partial_type(round, frame, parts, span, ())
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
         type = common_type(round, (frame, frame), parts, types, span, word)
-        ref = fitted(round, frame, parts[0 if first else 1], type, span)
+        ref = converted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
     return map_together(round, leaf, sides, span)
@@ -122,7 +122,7 @@ def conditional(
 ) -> Value:
     """`cond(p, then, orelse)`, leaf by leaf. Raises `Failure`."""
     if isinstance(p, ConstantNumber) and isinstance(p.value, bool):
-        return taken(round, frame, (then, orelse), p.value, span, "cond")
+        return choose_constant(round, frame, (then, orelse), p.value, span, "cond")
     if isinstance(p, Unknown):
         if not (round.partial and is_open(p)):
             return p
@@ -130,46 +130,47 @@ def conditional(
     condition = tensor(round, frame, p, span)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        early = _early(round, frame, parts, span, condition.draft.dims)
+        early = _partial_type(round, frame, parts, span, condition.draft.dims)
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
         type = common_type(round, (frame, frame), parts, types, span, "cond")
-        a, b = (fitted(round, frame, v, type, span) for v in parts)
+        a, b = (converted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
     return map_together(round, leaf, (then, orelse), span)
 
 
-def _early(
+def _partial_type(
     round: Round, frame: Frame, parts: tuple[Value, ...], span: Span, names: Iterable[str]
 ) -> Value | None:
-    """What the better known of two branches tells of the type of both; `None` if both are known.
+    """A stand-in for two branches of which one is unknown or doubtful; `None` if both are known.
 
-    All but a number has the very shape of the other branch. Raises `StillUnknown`.
+    The better known branch determines the type: unless it is a number, both have its shape. Raises
+    `StillUnknown`.
     """
-    better, other = sorted(parts, key=_rank)
+    known, other = sorted(parts, key=_rank)
     dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
     if not isinstance(other, Unknown):
-        if doubt_of(other) < Doubt.SHAPE or isinstance(better, ConstantNumber):
+        if doubt_of(other) < Doubt.SHAPE or isinstance(known, ConstantNumber):
             return None
-        types = type_of(better, span), type_of(other, span)
+        types = type_of(known, span), type_of(other, span)
         if same_shape(types[0].shape, types[1].shape, FrameFacts(round, frame.where)):
             return None
-        if doubt_of(better) is Doubt.SHAPE:
-            raise later(round)
-    doubt = Doubt.SHAPE if isinstance(better, ConstantNumber) else Doubt.DTYPE
-    least = type_of(better, span)
-    return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(better)))
+        if doubt_of(known) is Doubt.SHAPE:
+            raise deferred(round)
+    doubt = Doubt.SHAPE if isinstance(known, ConstantNumber) else Doubt.DTYPE
+    least = type_of(known, span)
+    return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(known)))
 
 
 def _rank(value: Value) -> tuple[bool, bool, int]:
-    """The order in which values are better known."""
+    """A sort key: better known values first."""
     return isinstance(value, Unknown), isinstance(value, ConstantNumber), doubt_of(value)
 
 
 def _doubt(parts: tuple[Value, ...]) -> Doubt:
-    """How far the type of what merges these is known: one sure shape is enough."""
+    """The doubt of the merged type: one branch of sure shape determines the shape."""
     shaped = [doubt_of(v) for v in parts if not isinstance(v, ConstantNumber)]
     if not shaped:
         return Doubt.NONE
@@ -184,7 +185,7 @@ def common_type(
     span: Span,
     word: str = "if",
 ) -> TensorType:
-    """The promoted dtype and the shape that all share, each in its frame; numbers fit any shape."""
+    """The promoted dtype and the common shape, each in its frame; numbers fit any shape."""
     try:
         dtype, weak = promote(types)
     except OperandError as error:
@@ -202,11 +203,11 @@ def common_type(
 
 
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
-    """Make `draft`, whose type and dimensions are set, the computation of a leaf."""
+    """Define `draft`, whose type and dimensions are set, as the value of a leaf."""
     type = draft.types[0]
-    ref = fitted(round, frame, value, type, span)
+    ref = converted(round, frame, value, type, span)
     source = ref.draft
-    if may_become(ref, draft):
+    if can_reuse(ref, draft):
         draft.copy_from(source)
     else:
         draft.op, draft.inputs = Copy(), [wire(ref)]
@@ -215,8 +216,8 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
     round.add(draft)
 
 
-def may_become(ref: Ref, draft: Draft) -> bool:
-    """Whether nobody else can want the node that is read: then it need not be copied."""
+def can_reuse(ref: Ref, draft: Draft) -> bool:
+    """Whether `draft` can take over the computation of the node read, which has no other use."""
     source = ref.draft
     return (
         source.role == "temporary"
@@ -229,8 +230,8 @@ def may_become(ref: Ref, draft: Draft) -> bool:
     )
 
 
-def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
-    """A leaf with this dtype and shape."""
+def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+    """A leaf converted to this dtype and shape."""
     if isinstance(value, ConstantNumber):
         number = value.value
         check_number(number, type.dtype, span)

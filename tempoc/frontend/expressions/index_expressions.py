@@ -1,4 +1,4 @@
-"""Expressions in places where an index expression, a condition or a dimension belongs."""
+"""Evaluates expressions that must be index expressions, conditions or dimensions."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def index(round: Round, frame: Frame, e: ast.Expression) -> Expr:
 def checked_index(
     round: Round, frame: Frame, e: ast.Expression, value: Value, read: str = "", dim: str = ""
 ) -> Expr:
-    """The temporal index that the value of `e` is. Raises `Failure` or `StillUnknown`.
+    """The value of `e` as a temporal index. Raises `Failure` or `StillUnknown`.
 
-    `read` is what is read at this point of `dim`, if it is a point.
+    `read` is the text of the tensor read at this point of `dim`, for diagnostics.
     """
-    found = as_expr(value)
+    expr = as_expr(value)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    if found is None:
+    if expr is None:
         bound = round.universe.dim(dim).bound if dim else ""
         raise Failure(domain_errors.tensor_index(e.span, e.span.text, read, dim, bound))
-    if is_condition(found):
+    if is_condition(expr):
         raise Failure(domain_errors.condition_index(e.span, e.span.text))
-    if not is_affine(found):
+    if not is_affine(expr):
         product = _product(round, frame, e)
         raise Failure(domain_errors.not_affine(product.span, product.span.text))
-    if isinstance(found, Const):
-        check_number(found.value, DType.I32, e.span)
-    return found
+    if isinstance(expr, Const):
+        check_number(expr.value, DType.I32, e.span)
+    return expr
 
 
 def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
-    """The innermost part of an expression that is not affine, to point at it."""
+    """The innermost subexpression that is not affine, for diagnostics."""
     parts: tuple[ast.Expression, ...] = ()
     if isinstance(e, ast.Binary):
         parts = (e.left, e.right)
@@ -59,8 +59,8 @@ def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
     elif isinstance(e, ast.CallExpr):
         parts = e.args
     for part in parts:
-        found = as_expr(round.evaluate(frame, part))
-        if found is not None and not is_affine(found):
+        expr = as_expr(round.evaluate(frame, part))
+        if expr is not None and not is_affine(expr):
             return _product(round, frame, part)
     return e
 
@@ -70,23 +70,23 @@ def condition(round: Round, frame: Frame, e: ast.Expression, what: str) -> Expr:
     value = round.evaluate(frame, e)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = as_expr(value)
-    if found is None or not is_condition(found):
+    expr = as_expr(value)
+    if expr is None or not is_condition(expr):
         raise Failure(
-            domain_errors.not_a_condition(e.span, what, e.span.text, number=found is not None)
+            domain_errors.not_a_condition(e.span, what, e.span.text, number=expr is not None)
         )
-    if not is_affine(found):
+    if not is_affine(expr):
         product = _nonaffine_side(round, frame, e)
         raise Failure(domain_errors.not_affine(product.span, product.span.text))
-    return found
+    return expr
 
 
 def _nonaffine_side(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
     if isinstance(e, ast.Binary | ast.ComparisonExpr):
         for part in (e.left, e.right):
-            found = as_expr(round.evaluate(frame, part))
-            if found is not None and not is_affine(found):
-                side = _nonaffine_side if is_condition(found) else _product
+            expr = as_expr(round.evaluate(frame, part))
+            if expr is not None and not is_affine(expr):
+                side = _nonaffine_side if is_condition(expr) else _product
                 return side(round, frame, part)
     return e
 
@@ -94,7 +94,7 @@ def _nonaffine_side(round: Round, frame: Frame, e: ast.Expression) -> ast.Expres
 def entry(
     round: Round, frame: Frame, e: ast.Expression | ast.SliceExpr, dim: str, read: str = ""
 ) -> tuple[Entry, tuple[str, ...]]:
-    """A point or slice of a dimension of what is `read`, and the dimensions that it names.
+    """A point or slice of the dimension `dim` of `read`, and the dimensions that it names.
 
     Raises `Failure` or `StillUnknown`.
     """
@@ -103,9 +103,9 @@ def entry(
     def part(x: ast.Expression) -> Expr:
         value = round.evaluate(frame, x)
         at = (read, dim) if x is e else ()
-        found = checked_index(round, frame, x, value, *at)
+        expr = checked_index(round, frame, x, value, *at)
         named.extend(dims_of(value, round.universe))
-        return found
+        return expr
 
     if not isinstance(e, ast.SliceExpr):
         return part(e), tuple(named)
@@ -120,18 +120,18 @@ def positive(round: Round, frame: Frame, e: ast.Expression) -> int:
     value = round.evaluate(frame, e)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = settled(round.universe, value)
-    if not isinstance(found, Const) or found.value <= 0:
+    step = constant_bounds_expr(round.universe, value)
+    if not isinstance(step, Const) or step.value <= 0:
         raise Failure(domain_errors.step(e.span))
-    check_number(found.value, DType.I32, e.span)
-    return found.value
+    check_number(step.value, DType.I32, e.span)
+    return step.value
 
 
 def entry_name(round: Round, frame: Frame, name: ast.Ident) -> str:
     """The dimension that a keyword entry names. Raises `Failure`."""
-    found = frame.scope.find(name.name)
-    if isinstance(found, Index) and isinstance(found.expr, Sym):
-        dim = found.expr.name
+    binding = frame.scope.find(name.name)
+    if isinstance(binding, Index) and isinstance(binding.expr, Sym):
+        dim = binding.expr.name
         if round.universe.is_dim(dim):
             return dim
     close = nearest(name.name, (d.name for d in round.universe.dims))
@@ -142,43 +142,43 @@ def integer(universe: Universe, value: Value, span: Span, what: str) -> int:
     """A compile-time integer. Raises `Failure` or `StillUnknown`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = settled(universe, value)
-    if not isinstance(found, Const):
+    expr = constant_bounds_expr(universe, value)
+    if not isinstance(expr, Const):
         raise Failure(type_errors.needs_number(span, what, value))
-    check_number(found.value, DType.I32, span)
-    return found.value
+    check_number(expr.value, DType.I32, span)
+    return expr.value
 
 
-def settled(universe: Universe, value: Value) -> Expr | None:
-    """The index expression that a value is, with what is known at compile time of its bounds."""
-    found = as_expr(value)
-    return None if found is None else universe.settled(found)
+def constant_bounds_expr(universe: Universe, value: Value) -> Expr | None:
+    """A value as an index expression, with constant bounds substituted; None if it is none."""
+    expr = as_expr(value)
+    return None if expr is None else universe.settled(expr)
 
 
 def extent(value: Value, span: Span, what: str = "an extent") -> Expr:
     """An extent: any index expression, products included. Raises `Failure` or `StillUnknown`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = as_expr(value)
-    if found is None or is_condition(found):
+    expr = as_expr(value)
+    if expr is None or is_condition(expr):
         raise Failure(type_errors.needs_index(span, what, value))
-    if isinstance(found, Const):
-        check_number(found.value, DType.I32, span)
-        if found.value < 0:
-            raise Failure(type_errors.negative_extent(span, found))
-    return found
+    if isinstance(expr, Const):
+        check_number(expr.value, DType.I32, span)
+        if expr.value < 0:
+            raise Failure(type_errors.negative_extent(span, expr))
+    return expr
 
 
 def check_extents(round: Round, frame: Frame, extents: Iterable[Expr], span: Span) -> None:
-    """Extents are nowhere negative. Raises `Failure`."""
+    """Raises `Failure` if an extent may be negative at a point of the frame."""
     for e in extents:
         holds = compare(">=", e, ZERO)
         if holds == TRUE or not is_affine(e):
             continue
-        here = round.domain(frame.where, e)
-        point = round.space.witness(here, holds)
+        domain = round.domain(frame.where, e)
+        point = round.space.witness(domain, holds)
         if point is not None:
-            when = shown_point(round.universe, here.dims, (e,), point)
+            when = shown_point(round.universe, domain.dims, (e,), point)
             raise Failure(type_errors.negative_extent_at(span, e, evaluate(e, point), when))
 
 

@@ -1,4 +1,4 @@
-"""From indices as they are written to ``SpatialIndex``: wrapping and clamping as in NumPy."""
+"""Lowers written indices to ``SpatialIndex``: negative indices and clamping as in NumPy."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ IndexEntry = Expr | SliceRange | Literal["tensor"]
 
 
 def spatial_index(shape: Shape, written: Sequence[IndexEntry], facts: ShapeFacts) -> SpatialIndex:
-    """The index of a tensor of this shape; axes without an entry are taken whole.
+    """The index of a tensor of this shape; axes without an entry are full.
 
-    Constants may be negative and then count from the end; slices are cut at the ends of the axis.
-    ``OperandError`` for a point that is not provably inside, a bound of a slice that may be
-    negative without being constant, a step of 0, or more entries than axes.
+    Negative constants count from the end; slices are clamped to the axis. Raises ``OperandError``
+    for a point that is not provably in bounds, a bound of a slice that may be negative without
+    being constant, a step of 0, or more entries than axes.
     """
     if len(written) > len(shape):
         axes = "axis" if len(shape) == 1 else "axes"
@@ -52,8 +52,8 @@ def spatial_index(shape: Shape, written: Sequence[IndexEntry], facts: ShapeFacts
         )
     if list(written).count("tensor") > 1:
         raise OperandError("one integer tensor can stand in an index, not more")
-    rest = [SliceRange()] * (len(shape) - len(written))
-    parts = zip([*written, *rest], shape, range(len(shape)), strict=True)
+    full_ranges = [SliceRange()] * (len(shape) - len(written))
+    parts = zip([*written, *full_ranges], shape, range(len(shape)), strict=True)
     return SpatialIndex(entries=tuple(_part(w, n, axis, facts) for w, n, axis in parts))
 
 

@@ -1,7 +1,7 @@
-"""What calls of builtins tell of a type before all of their operands are known.
+"""Partial type inference of builtin calls with unknown operands.
 
-`reshape(?, [2, 3])` has two axes whatever it is given, all parts of a `stack` have one shape, and
-the letters of an `einsum` are the extents of any operand that has them.
+`reshape(?, [2, 3])` has a known shape, all parts of a `stack` have one shape, and the extents of an
+`einsum` come from any operand with the same letter.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from tempoc.symbolic.expr import Expr
 BOTTOM = LEAST[-1]
 
 
-def early(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value | None:
-    """The result of a builtin as far as it is known; `None` if its operands tell no less."""
+def partial_result(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value | None:
+    """A stand-in for the result of a builtin, if its type is partially known; otherwise `None`."""
     if not round.partial:
         return None
     match name:
         case "reshape" | "broadcast_to":
-            return _shaped(round, frame, bound)
+            return _reshape_type(round, frame, bound)
         case "stack":
-            _fill(round, frame, bound)
+            _fill_stack(round, frame, bound)
             return None
         case "einsum":
-            return _contracted(round, frame, bound)
+            return _einsum_type(round, frame, bound)
         case _:
             return None
 
 
-def of_types(round: Round, frame: Frame, types: Value, dims: tuple[str, ...], span: Span) -> Value:
-    """A value that has these types, and of which nothing else is known."""
+def stand_ins(round: Round, frame: Frame, types: Value, dims: tuple[str, ...], span: Span) -> Value:
+    """Stand-ins for an unknown value of these types."""
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
         if not isinstance(v, Typed):
@@ -62,8 +62,8 @@ def of_types(round: Round, frame: Frame, types: Value, dims: tuple[str, ...], sp
     return map_leaves(leaf, types)
 
 
-def _shaped(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
-    """A tensor of a shape that is written down."""
+def _reshape_type(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
+    """The result of `reshape` or `broadcast_to` to a known shape."""
     x, shape = bound["x"], bound["shape"]
     items = shape.items if isinstance(shape, Listing) else (shape,)
     if (
@@ -78,7 +78,7 @@ def _shaped(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
     return stand_in(round, frame, replace(type, shape=extents), dims, bound.span, Doubt.DTYPE)
 
 
-def _fill(round: Round, frame: Frame, bound: BoundArguments) -> None:
+def _fill_stack(round: Round, frame: Frame, bound: BoundArguments) -> None:
     """Give unknown parts of a `stack` the shape of the others."""
     parts = bound["xs"]
     items = parts.items if isinstance(parts, Listing) else ()
@@ -93,8 +93,8 @@ def _fill(round: Round, frame: Frame, bound: BoundArguments) -> None:
     )  # fmt: skip
 
 
-def _contracted(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
-    """A contraction of which some operands are unknown, if the others have all of its axes."""
+def _einsum_type(round: Round, frame: Frame, bound: BoundArguments) -> Value | None:
+    """The result of an `einsum` whose known operands have all of its axes."""
     spec, operands = bound.values.get("spec"), bound.rest
     if not isinstance(spec, ConstantText) or "." in spec.value or "->" not in spec.value:
         return None

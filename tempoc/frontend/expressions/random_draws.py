@@ -1,9 +1,9 @@
-"""Random draws: where they stand in the source, over which dimensions, with which key.
+"""Random draws: their keys and domains.
 
-The key of a draw is that of the seed, folded with the draw's place (the call, the calls and loop
-turns around it) and with the point's index along each dimension of the draw's domain. That domain
-is that of the equation: the dimensions written in its target. Where nothing is written they are
-all those of the right side, which the rounds of elaboration find out.
+The key of a draw is the seed, folded with the draw's position in the source (the call, and the
+inlined calls and loop iterations around it) and with the index along each dimension of the draw's
+domain. The domain is that of the equation: the dimensions of its target. For an unindexed target
+it has all dimensions of the right-hand side, which are inferred in the rounds of elaboration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIX = "random."
 
 
 def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    """The result of a function of `random`. Raises `Problem` or `StillUnknown`."""
+    """The result of a function of `random`. Raises `Failure` or `StillUnknown`."""
     kind = name.removeprefix(PREFIX)
     key = _key(round, frame, bound.span)
     if kind == "key":
@@ -53,7 +53,7 @@ def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
 
 
 def _key(round: Round, frame: Frame, span: Span) -> Ref:
-    """The key of a call at the point at hand."""
+    """The key of a call at the current point."""
     round.draws += 1
     if round.seed is None:
         round.seed = Draft(
@@ -69,17 +69,17 @@ def _key(round: Round, frame: Frame, span: Span) -> Ref:
 # ---------------------------------------------------------------- domains
 
 
-def written(
+def draw_dims(
     round: Round,
     frame: Frame,
     targets: list[tuple[ast.EquationTarget, tuple[IndexedTensor, Placement] | None]],
 ) -> tuple[str, ...]:
-    """The domain of the draws in an equation, or in that part of it which these targets get."""
+    """The domain of the draws in the right-hand side for these targets of an equation."""
     scope = frame.scope.body()
     dims = list(frame.draws)
-    for target, found in targets:
-        if found is not None:
-            cell, place = found
+    for target, placed in targets:
+        if placed is not None:
+            cell, place = placed
             # A function's tensor has those of the call without naming them.
             named = (*scope.dims, *cell.plan.dims)
             dims = [d for d in dims if d not in named or d in place.dims] + [*place.dims]
@@ -88,8 +88,8 @@ def written(
     return round.universe.ordered(tuple(dims))
 
 
-def settle(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> None:
-    """Remember over which dimensions a right side varies, in which something was drawn."""
+def record_draw_dims(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) -> None:
+    """Record the dimensions of a right-hand side with draws, for its unindexed targets."""
     names: list[str] = []
     names += value.dims if isinstance(value, Several) else ()
     for part in value.items if isinstance(value, Several) else (value,):
@@ -99,7 +99,7 @@ def settle(round: Round, targets: tuple[ast.EquationTarget, ...], value: Value) 
                 names += [n for e in leaf.type.shape for n in symbols(e)]
     for target in targets:
         known = round.drawn.get(target.span.start, ())
-        found = round.universe.ordered((*known, *names))
-        if target.entries is None and found != known:
-            round.drawn[target.span.start] = found
+        dims = round.universe.ordered((*known, *names))
+        if target.entries is None and dims != known:
+            round.drawn[target.span.start] = dims
             round.changed = True

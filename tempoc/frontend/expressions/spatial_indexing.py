@@ -1,4 +1,4 @@
-"""Positional brackets that are not temporal: NumPy indexing, and selection from lists."""
+"""Spatial brackets: NumPy indexing of tensors, and selection from lists."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def select(
         op = slicing.spatial_index(x.type.shape, written, FrameFacts(round, frame.where))
     except OperandError as error:
         raise Failure(type_errors.operands(span, error.message, error.help)) from None
-    found = make(round, frame, op, (x, *gathers), span)[0]
-    return spread(round, frame, found, round.universe.ordered(tuple(named)))
+    result = make(round, frame, op, (x, *gathers), span)[0]
+    return spread(round, frame, result, round.universe.ordered(tuple(named)))
 
 
 def _from_list(
@@ -118,10 +118,10 @@ def _range(universe: Universe, item: EvaluatedSlice) -> slicing.SliceRange:
     for v in (item.low, item.high):
         if isinstance(v, Unknown):
             raise StillUnknown(v)
-        found = None if v is None else as_expr(v)
-        if v is not None and (found is None or is_condition(found)):
+        expr = None if v is None else as_expr(v)
+        if v is not None and (expr is None or is_condition(expr)):
             raise Failure(type_errors.needs_index(item.span, "an end of a spatial slice", v))
-        ends.append(found)
+        ends.append(expr)
     step = ConstantNumber(1) if item.step is None else item.step
     by = indices.integer(universe, step, item.span, "the step of a slice")
     if by == 0:
@@ -130,16 +130,16 @@ def _range(universe: Universe, item: EvaluatedSlice) -> slicing.SliceRange:
 
 
 def _prove(round: Round, frame: Frame, e: Expr, extent: Expr, place: Span, span: Span) -> None:
-    """An index expression stays on its axis; a negative constant counts from the end."""
+    """Prove that an index is in bounds; a negative constant counts from the end."""
     position = add(extent, e) if isinstance(e, Const) and e.value < 0 else e
     inside = conjunction(compare(">=", position, ZERO), compare("<", position, extent))
     if not is_affine(inside):
         return
-    here = round.domain(frame.where, e, extent)
-    point = round.space.witness(here, inside)
+    domain = round.domain(frame.where, e, extent)
+    point = round.space.witness(domain, inside)
     if point is None:
         return
-    when = shown_point(round.universe, here.dims, (e, extent), point)
+    when = shown_point(round.universe, domain.dims, (e, extent), point)
     raise Failure(
         type_errors.spatial_range(
             place, span.text, evaluate(e, point), evaluate(extent, point), show(extent), when

@@ -1,4 +1,4 @@
-"""Temporal access: a value read at other points, by substitution in what it reads."""
+"""Temporal accesses: a value read at other points, by substitution in its entries."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def temporal(
 ) -> Value:
     """A tree read at `entries`, leaf by leaf; dimensions without an entry keep their point.
 
-    A leaf that does not vary with a dimension is the same at every point of it, unless
-    `strict`; sliced it has no axis to give. Raises `Failure`.
+    Raises `Failure` for a slice over a dimension with which the value does not vary, and if
+    `strict` also for a point of it; otherwise such a point is ignored.
     """
     if isinstance(value, Several):
         value = value.items[0]
@@ -66,7 +66,7 @@ def pick(
     points: Mapping[str, Value],
     span: Span,
 ) -> Value:
-    """What data choose of slices: `value` was read at `entries`, `points` are the indices."""
+    """Data-dependent accesses: picks `points` from the slices of `entries` read in `value`."""
     unknown = unknown_in(value, *points.values())
     if unknown is not None:
         return unknown
@@ -74,14 +74,14 @@ def pick(
     dims = round.universe.sorted(tuple(sliced))
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
-        found = tensor(round, frame, v, span)
+        picked = tensor(round, frame, v, span)
         for axis, dim in reversed(list(enumerate(dims))):
             within = entries[dim]
             if dim in points and isinstance(within, Slice):
                 op = Pick(lo=within.lo, hi=within.hi, step=within.step, axis=axis)
                 index = tensor(round, frame, points[dim], span)
-                (found,) = make(round, frame, op, (found, index), span)
-        return found
+                (picked,) = make(round, frame, op, (picked, index), span)
+        return picked
 
     return map_leaves(leaf, value)
 
@@ -115,29 +115,29 @@ def _dims(ref: Ref, round: Round) -> tuple[str, ...]:
 
 
 def _composed(ref: Ref, mapped: Mapped, universe: Universe) -> tuple[Entry, ...] | None:
-    """The entries of a read of a read; `None` if only a node in between can say it."""
+    """The composed entries of a read of a read; `None` if an intermediate copy is necessary."""
     points = {d: e for d, e in mapped.items() if isinstance(e, Expr)}
     slices = {d: e for d, e in mapped.items() if isinstance(e, Slice)}
     if slices and any(isinstance(e, Slice) for e in ref.entries):
         return None
     if any(universe.moves(e, mapped) for e in ref.entries):
-        return None  # a length in it is meant where it stands
-    found: list[Entry] = []
+        return None  # it names a length, which differs at the other point
+    composed: list[Entry] = []
     sliced: list[str] = []
     for entry in ref.entries:
         named = [n for n in symbols(entry) if n in slices]
         if not named:
-            found.append(_substituted(entry, points))
+            composed.append(_substituted(entry, points))
             continue
         shift = _shift(entry, named[0])
         if shift is None or len(named) > 1 or named[0] in sliced:
             return None
         sliced.append(named[0])
         by = slices[named[0]]
-        found.append(Slice(add(by.lo, shift), add(by.hi, shift), by.step))
+        composed.append(Slice(add(by.lo, shift), add(by.hi, shift), by.step))
     if sliced != [d for d in ref.draft.dims if d in sliced]:
         return None
-    return tuple(found)
+    return tuple(composed)
 
 
 def _substituted(entry: Entry, points: Mapping[str, Expr]) -> Entry:

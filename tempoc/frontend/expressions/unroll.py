@@ -1,4 +1,4 @@
-"""`for` at compile time: the turns of a loop or a list comprehension."""
+"""Unrolls loops and list comprehensions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
 
 
-def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expression) -> Iterator[Frame]:
-    """A frame for each turn, with the loop's name bound. Raises `Failure` or `StillUnknown`."""
+def loop_iterations(
+    round: Round, frame: Frame, name: ast.Ident, over: ast.Expression
+) -> Iterator[Frame]:
+    """A frame for each iteration, with the loop variable bound.
+
+    Raises `Failure` or `StillUnknown`.
+    """
     values = round.evaluate(frame, over)
     if isinstance(values, Unknown):
         raise StillUnknown(values)
     if not isinstance(values, Listing):
         raise Failure(name_errors.for_over(over.span, describe(values)))
-    here = round.language.place(over.span)
+    loop_place = round.language.place(over.span)
     for k, value in enumerate(values.items):
         scope = Scope("loop", parent=frame.scope)
         scope.bind(name.name, value, name.span)
@@ -28,6 +33,6 @@ def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expression) -> 
             frame,
             scope=scope,
             path=(*frame.path, over.span.start, k),
-            place=(*frame.place, here, k),
+            place=(*frame.place, loop_place, k),
             turn=(*frame.turn, over.span.end, k),
         )

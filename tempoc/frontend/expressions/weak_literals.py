@@ -15,10 +15,10 @@ from tempoc.ops.tensor.source import Literal
 
 
 def settled(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Literal | None:
-    """The number as the operation wants it, ``None`` where it stays weak.
+    """The number as a literal of the operation's dtype, ``None`` if it stays weak.
 
-    ``operands`` are the types of all operands, the number's among them (weak). Operands that do not
-    fit each other are left to ``infer`` to refuse, as are numbers that the dtype does not have.
+    ``operands`` are the types of all operands, including the weak type of the number. Incompatible
+    operands, and numbers out of range, are left to ``infer``, which rejects them.
     """
     try:
         dtype, weak = _common(op, operands)

@@ -1,4 +1,4 @@
-"""Witness points in the words of the source."""
+"""Witness points as text, in names of the source."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def shown_point(
     about: Iterable[Entry],
     point: Mapping[str, int],
 ) -> str:
-    """` when t = 0` or ` when T = 1`: what a reader must know to see that the witness is right.
+    """` when t = 0` or ` when T = 1`: the witness restricted to the symbols of `about`.
 
-    The dimensions at hand that matter are named, then the bounds that do.
+    Dimensions first, then bounds.
     """
     named = dict.fromkeys(n for e in about for n in symbols(e))
     shown = [d for d in dims if d in named or len(dims) == 1]

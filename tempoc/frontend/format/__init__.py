@@ -1,4 +1,4 @@
-"""The canonical style: a syntax tree printed as `tempoc fmt` leaves it.
+"""The formatter (`tempoc fmt`): prints a syntax tree in the canonical style.
 
 May import, of its package: syntax
 """

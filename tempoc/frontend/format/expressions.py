@@ -1,7 +1,7 @@
 """Expressions and types as documents of the pretty printer.
 
-Parentheses stand where the meaning needs them and where the user wrote them. Arithmetic in
-brackets is set tight (`x[t+1]`), elsewhere with spaces (`a + b`).
+Parentheses are printed where necessary and where the user wrote them. Arithmetic in brackets is
+printed without spaces (`x[t+1]`), elsewhere with spaces (`a + b`).
 """
 
 from typing import assert_never
@@ -9,7 +9,7 @@ from typing import assert_never
 from tempoc.base.doc import SPACE, Doc, DocGroup, DocNest, bracket, concat, render
 from tempoc.frontend.syntax import ast
 
-# Levels of binding, weakest first; a node in a place of a higher level needs parentheses.
+# Precedence levels, weakest first; a node in a context of a higher level needs parentheses.
 _AS, _IF, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _POWER, _POSTFIX, _ATOM = range(12)
 
 _LEVELS = {

@@ -1,9 +1,8 @@
-"""The canonical text of a program: one statement a line, comments and groups kept.
+"""The canonical text of a program: one statement per line, comments and groups preserved.
 
-`parse(format_module(m)) == m`, and formatting twice changes nothing. At most one blank line
-stays between two statements; comments at the ends of neighbouring lines are aligned. A statement
-with comments inside keeps its own line breaks, because nobody but its author knows what they
-belong to.
+`parse(format_module(m)) == m`, and formatting is idempotent. At most one blank line is preserved
+between two statements; trailing comments of adjacent lines are aligned. A statement with comments
+inside keeps its line breaks, because only its author knows what the comments refer to.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +39,7 @@ def format_module(module: ast.Module, source: Source | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Something with lines of its own: a comment, a documentation string, a statement."""
+    """A unit printed on its own lines: a comment, a documentation string, a statement."""
 
     start: int
     end: int
@@ -92,19 +91,19 @@ class _SourceWriter:
         end: int,
     ) -> list[_Piece]:
         """Comments, documentation and statements in source order."""
-        found = [_Piece(s.span.start, s.span.end, s) for s in statements]
+        pieces = [_Piece(s.span.start, s.span.end, s) for s in statements]
         if doc is not None:
             token = next((t for t in self.docs if (t.start_pos or 0) >= start), None)
             at = start if token is None else token.start_pos or 0
-            found.insert(0, _Piece(at, at + len(doc) + 6, doc))
-        inside = [(piece.start, piece.end) for piece in found]
+            pieces.insert(0, _Piece(at, at + len(doc) + 6, doc))
+        inside = [(piece.start, piece.end) for piece in pieces]
         first, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         for comment in self.comments[first:stop]:
             at = comment.start_pos or 0
             around = bisect_right(inside, (at, at)) - 1
             if around < 0 or at >= inside[around][1]:
-                found.append(_Piece(at, at + len(comment), comment))
-        return sorted(found, key=lambda piece: piece.start)
+                pieces.append(_Piece(at, at + len(comment), comment))
+        return sorted(pieces, key=lambda piece: piece.start)
 
     def piece(self, piece: _Piece, indent: str) -> list[str]:
         """The lines of one piece."""
@@ -139,7 +138,7 @@ class _SourceWriter:
     def plain(
         self, node: ast.Item | ast.BodyStatement, start: int, end: int, indent: str
     ) -> list[str]:
-        """A statement set anew, or as it is (but for its margin) if comments stand inside."""
+        """A statement formatted, or only reindented if it has comments inside."""
         inside = bisect_left(self.starts, end) > bisect_left(self.starts, start)
         if not inside:
             text = render(item_doc(node), WIDTH - len(indent))
@@ -148,8 +147,8 @@ class _SourceWriter:
             end += 1
         margin = self.source.position(start)[1] - 1
         first, *others = self.source.text[start:end].split("\n")
-        kept = [line[min(margin, len(line) - len(line.lstrip())) :] for line in others]
-        return [(indent + line).rstrip() for line in (first, *kept)]
+        dedented = [line[min(margin, len(line) - len(line.lstrip())) :] for line in others]
+        return [(indent + line).rstrip() for line in (first, *dedented)]
 
     def line(self, offset: int) -> int:
         """The line of an offset."""

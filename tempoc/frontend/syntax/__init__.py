@@ -1,4 +1,4 @@
-"""From text to syntax trees: layout, grammar, modules, and what is said of text that is none.
+"""The parser: layout, grammar actions, imported modules, syntax errors.
 
 May import, of its package: nothing
 """

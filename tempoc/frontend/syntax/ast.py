@@ -1,4 +1,4 @@
-"""The syntax tree of `.rt`: what the user wrote, nothing resolved yet.
+"""The abstract syntax tree of `.rt`; names are not resolved.
 
     module    = doc? item*
     item      = dim | const | assume | import | input | param | extern | output | save | print
@@ -447,7 +447,7 @@ Item = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module(SyntaxNode):
-    """A whole file, items in source order; `lost`: names whose statements were refused."""
+    """A file, items in source order; `lost` are names of statements dropped by error recovery."""
 
     doc: str | None = None
     items: tuple[Item, ...]

@@ -1,8 +1,8 @@
-"""What the parser makes of the rules of `grammar/expr.lark`.
+"""The semantic actions of `grammar/expr.lark`: build expression nodes.
 
-A method for each rule, called with the list of the rule's children: tokens, nodes, and `ListPart`s
-for the rules that are only lists. Mistakes that the grammar lets pass go to `errors`, and a node
-is made all the same, so that parsing goes on.
+One method per rule, called with the list of the rule's children: tokens, nodes, and `ListPart`s for
+list rules. Errors that the grammar does not detect are added to `errors`; a node is built
+nevertheless, so that parsing continues.
 """
 
 import re
@@ -25,7 +25,7 @@ _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """The items of a list rule, and where it stands (-1 when it is empty)."""
+    """The items of a list rule, and its offsets (-1 if it is empty)."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class ListPart:
 
 
 def bounds(child: object) -> tuple[int, int]:
-    """Where a child of a rule starts and ends."""
+    """The start and end offsets of a child of a rule."""
     match child:
         case Token():
             return cast(int, child.start_pos), cast(int, child.end_pos)
@@ -66,7 +66,7 @@ class ExpressionActions:
     """Builds expressions and types; see the module."""
 
     def __init__(self, source: Source, errors: Collector) -> None:
-        """Build nodes with spans in `source`; tell `errors` what is wrong."""
+        """Build nodes with spans in `source`; errors are added to `errors`."""
         self.source = source
         self.errors = errors
 
@@ -93,7 +93,7 @@ class ExpressionActions:
         return ast.Ident(span=self.token_span(token), name=str(token))
 
     def distinct(self, what: str, named: Iterable[tuple[str, Span]]) -> None:
-        """Complain about names that occur twice."""
+        """Report names that occur twice."""
         seen: dict[str, Span] = {}
         for name, span in named:
             if name in seen:
@@ -181,7 +181,7 @@ class ExpressionActions:
         return cast(Token, c[0])
 
     def chain(self, c: list[Any]) -> ast.ComparisonExpr:
-        """`a < b < c`, refused with what was meant."""
+        """`a < b < c`: an error that suggests the conjunction."""
         pairs = [self.span(c[at : at + 3]).text for at in range(0, len(c) - 2, 2)]
         self.errors.add(syntax_errors.chained_comparison(self.span(c), " and ".join(pairs)))
         return self.compare(c[:3])
@@ -201,7 +201,7 @@ class ExpressionActions:
         return ast.Access(span=self.span(c), base=c[0], entries=c[2].items)
 
     def entries(self, c: list[Any]) -> ListPart:
-        """What stands in a bracket; the two kinds of entries do not mix."""
+        """The entries of a bracket; positional and keyword entries do not mix."""
         part = self.part(c)
         named = [entry for entry in part.items if entry.name is not None]
         if 0 < len(named) < len(part.items):
@@ -216,14 +216,14 @@ class ExpressionActions:
 
     def slice(self, c: list[Any]) -> ast.SliceExpr:
         """`lo:hi:step`."""
-        found: list[Any] = [None, None, None]
+        parts: list[Any] = [None, None, None]
         at = 0
         for child in c:
             if isinstance(child, Token):
                 at += 1
             else:
-                found[at] = child
-        return ast.SliceExpr(span=self.span(c), lo=found[0], hi=found[1], step=found[2])
+                parts[at] = child
+        return ast.SliceExpr(span=self.span(c), lo=parts[0], hi=parts[1], step=parts[2])
 
     def data_point(self, c: list[Any]) -> ast.DataPoint:
         """`j in lo:hi`."""
@@ -246,7 +246,7 @@ class ExpressionActions:
         )
 
     def arguments(self, c: list[Any]) -> ListPart:
-        """What stands in the parentheses of a call."""
+        """The arguments of a call."""
         return self.part(c)
 
     def argument(self, c: list[Any]) -> ast.Expression | ast.CallArgument:

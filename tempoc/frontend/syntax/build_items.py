@@ -1,4 +1,4 @@
-"""What the parser makes of the rules of `grammar/rt.lark`: statements, declarations, modules."""
+"""The semantic actions of `grammar/rt.lark`: build statements, declarations, modules."""
 
 import re
 from typing import Any
@@ -18,13 +18,13 @@ _KINDS = ("jax", "host")
 
 
 class Broken(ast.SyntaxNode):
-    """The place of a statement that has been refused already."""
+    """A placeholder of a statement whose error has been reported."""
 
     __slots__ = ()
 
 
 class ItemActions(ExpressionActions):
-    """Builds everything else; see `ExpressionActions`."""
+    """Builds statements, declarations and modules; see `ExpressionActions`."""
 
     # The file
 
@@ -42,7 +42,7 @@ class ItemActions(ExpressionActions):
         return self.part(c)
 
     def broken(self, c: list[Any]) -> Broken:
-        """A statement that has been refused already."""
+        """A statement whose error has been reported."""
         return Broken(span=self.span(c))
 
     # Declarations
@@ -201,8 +201,8 @@ class ItemActions(ExpressionActions):
         for statement in body:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
-        kept = tuple(s for s in body if isinstance(s, ast.Equation | ast.ForLoop))
-        return ast.ForLoop(span=self.span(c), name=self.ident(c[1]), over=c[3], body=kept)
+        statements = tuple(s for s in body if isinstance(s, ast.Equation | ast.ForLoop))
+        return ast.ForLoop(span=self.span(c), name=self.ident(c[1]), over=c[3], body=statements)
 
     def return_values(self, c: list[Any]) -> ast.Return:
         """`return a, b`."""
@@ -218,15 +218,19 @@ class ItemActions(ExpressionActions):
     def block_def(self, c: list[Any]) -> ast.Def:
         """`def f(x) { ... }`."""
         name, body = self.ident(c[1]), c[7].items
-        whole = not any(isinstance(s, Broken) for s in body)
+        check_return = not any(isinstance(s, Broken) for s in body)
         for statement in body[:-1]:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
-                whole = False
-        if whole and not (body and isinstance(body[-1], ast.Return)):
+                check_return = False
+        if check_return and not (body and isinstance(body[-1], ast.Return)):
             self.errors.add(syntax_errors.missing_return(name.span, name.name))
         return ast.Def(
-            span=self.span(c), name=name, params=c[3].items, doc=_doc(c[6]), body=_kept(body)
+            span=self.span(c),
+            name=name,
+            params=c[3].items,
+            doc=_doc(c[6]),
+            body=_without_broken(body),
         )
 
     # Equations
@@ -269,7 +273,7 @@ def _dims(c: list[Any]) -> tuple[ast.Ident, ...]:
     return next((part.items for part in c if isinstance(part, ListPart)), ())
 
 
-def _kept(body: tuple[Any, ...]) -> tuple[ast.BodyStatement, ...]:
+def _without_broken(body: tuple[Any, ...]) -> tuple[ast.BodyStatement, ...]:
     return tuple(s for s in body if not isinstance(s, Broken))
 
 

@@ -1,8 +1,8 @@
-"""Sample mistakes: each shows a situation in which the parser stops, and says what to tell.
+"""Sample syntax errors with their messages.
 
-After Jeffery's "Generating LR syntax error messages from examples": a sample is parsed, and the
-state in which the machine stops stands for all programs that stop there. `[...]` marks words that
-are only known when a real program is wrong: `[name]` is the last name before the mistake.
+After Jeffery's "Generating LR syntax error messages from examples": a sample is parsed, and its
+message applies to all programs with a syntax error in the same LALR state. `[name]` in a message
+is replaced by the last name before the error.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Programs with one mistake, and what it is called.
+    """Programs with one syntax error, and its message.
 
-    `exact`: only the very token of the sample counts, not everything that stops there.
+    `exact`: the message applies only to the unexpected token of the sample, not to all errors in
+    the same LALR state.
     """
 
     texts: tuple[str, ...]
@@ -132,4 +133,4 @@ SAMPLES: tuple[Sample, ...] = (
         "write `a if condition else b`; an equation for some points ends with `when condition`",
     ),
 )  # fmt: skip
-"""In the order in which they win."""
+"""In order of priority."""

@@ -1,7 +1,6 @@
-"""What the front end says about text that is not a program: codes RT001 to RT019.
+"""Diagnostics of syntax errors, RT001 to RT019, one function per error.
 
-One function per mistake. Nothing here decides anything; `layout`, `parse`, the actions and
-`modules` call it.
+Only wording: `layout`, `parse`, the semantic actions and `load_modules` detect the errors.
 """
 
 import re
@@ -35,8 +34,8 @@ def _error(
 
 def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
-    wanted = f", expected {expected}" if expected else ""
-    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{wanted}")
+    suffix = f", expected {expected}" if expected else ""
+    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{suffix}")
 
 
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:

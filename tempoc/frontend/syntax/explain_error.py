@@ -1,4 +1,4 @@
-"""What to say about a token that does not fit: by sample, else by what is around it."""
+"""Explains syntax errors: by a matching sample, otherwise by the surrounding tokens."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,7 +10,13 @@ from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax import statement_errors
 from tempoc.frontend.syntax.build_items import ItemActions
 from tempoc.frontend.syntax.error_samples import SAMPLES, Sample
-from tempoc.frontend.syntax.layout import CLOSING, GOES_ON_WITH, TOP_LEVEL, arrange, ends_value
+from tempoc.frontend.syntax.layout import (
+    CLOSING,
+    CONTINUED_BY,
+    TOP_LEVEL,
+    ends_value,
+    layout_tokens,
+)
 
 _LISTABLE = 5
 _KINDS = {
@@ -31,9 +37,9 @@ def explain(
     rest: Sequence[Token],
     accepted: Sequence[str],
 ) -> Diagnostic:
-    """The diagnostic for the first token of `rest`, which follows `before` in its statement.
+    """The diagnostic for the first token of `rest`, which is unexpected after `before`.
 
-    `accepted` are the token types that would have fitted.
+    `before` are the preceding tokens of the statement, `accepted` the acceptable token types.
     """
     token = rest[0]
     previous = before[-1] if before else None
@@ -59,9 +65,9 @@ def explain(
     )
     if sample is not None:
         return _from_sample(sample, span, before)
-    found = _shown(language, token)
+    shown = _shown(language, token)
     if previous is not None and "NUMBER" in accepted:
-        return syntax_errors.missing_operand(span, previous, found)
+        return syntax_errors.missing_operand(span, previous, shown)
     if previous is None:
         return statement_errors.bad_start(span, token)
     if token == "=" and ends_value(previous):
@@ -69,18 +75,18 @@ def explain(
     if ends_value(previous) and _starts(token):
         inside = _open_bracket(before)
         closing = CLOSING[inside] if inside else ""
-        return syntax_errors.missing_separator(span, previous, found, inside=closing)
-    wanted = [kind for kind in accepted if kind not in ("BROKEN", "$END")]
+        return syntax_errors.missing_separator(span, previous, shown, inside=closing)
+    kinds = [kind for kind in accepted if kind not in ("BROKEN", "$END")]
     expected = None
-    if len(wanted) <= _LISTABLE:
-        expected = _alternatives([_spelled(language, kind) for kind in wanted])
-    return syntax_errors.unexpected(span, found, expected)
+    if len(kinds) <= _LISTABLE:
+        expected = _alternatives([_spelled(language, kind) for kind in kinds])
+    return syntax_errors.unexpected(span, shown, expected)
 
 
 def _misplaced(
     token: Token, span: Span, rest: Sequence[Token], accepted: Sequence[str], *, inside: bool
 ) -> Diagnostic | None:
-    """Words that stand where they never may: documentation, declarations, keywords as names."""
+    """Errors of misplaced tokens: documentation, declarations, keywords as names."""
     if token.type == "LONG_STRING":
         return syntax_errors.misplaced_doc(span)
     if not token.isidentifier() or token.type in ("NAME", "END"):
@@ -96,7 +102,7 @@ def _misplaced(
         return None
     if token == "from" and "import" in rest[1:3]:
         return statement_errors.bad_start(span, token)
-    if token in GOES_ON_WITH and rest[1] == "=":  # on a line of its own, perhaps
+    if token in CONTINUED_BY and rest[1] == "=":  # on a line of its own, perhaps
         return syntax_errors.keyword_as_name(span, token)
     if token == "dim" and inside and rest[1] == "=":
         return statement_errors.axis_by_another_name(span)
@@ -108,7 +114,7 @@ def _misplaced(
 
 
 def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
-    """Mistakes behind a whole expression, which look alike to the machine in all statements."""
+    """Errors after a complete expression, where the LALR state is the same in all statements."""
     if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
         return None
     first, value = str(before[0]), str(before[1])
@@ -131,22 +137,22 @@ def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnos
 
 @cache
 def _samples(language: Grammar) -> dict[tuple[int, str], Sample]:
-    """Where each sample stops: its state with its token, and with "" for any token."""
-    found: dict[tuple[int, str], Sample] = {}
+    """The samples by LALR state and unexpected token type ("" for any token)."""
+    samples: dict[tuple[int, str], Sample] = {}
     for sample in SAMPLES:
         for text in sample.texts:
-            stop = _stop(language, Source("", text))
-            found.setdefault((stop.state, stop.kind), sample)
+            stop = _sample_mismatch(language, Source("", text))
+            samples.setdefault((stop.state, stop.kind), sample)
             if not sample.exact:
-                found.setdefault((stop.state, ""), sample)
-    return found
+                samples.setdefault((stop.state, ""), sample)
+    return samples
 
 
-def _stop(language: Grammar, source: Source) -> Mismatch:
-    """The mistake in a sample."""
+def _sample_mismatch(language: Grammar, source: Source) -> Mismatch:
+    """The syntax error of a sample."""
     machine = language.machine("module", ItemActions(source, Collector()))
     try:
-        for token in arrange(source, language.tokens(source.text), Collector()):
+        for token in layout_tokens(source, language.tokens(source.text), Collector()):
             machine.feed(token)
     except Mismatch as mismatch:
         return mismatch
@@ -154,7 +160,7 @@ def _stop(language: Grammar, source: Source) -> Mismatch:
 
 
 def _place(source: Source, token: Token, previous: Token | None) -> Span:
-    """The token itself; for the end of a statement the place right after its last word."""
+    """The span of a token; for the end of a statement that right after its last token."""
     start = token.start_pos or 0
     if token.type == "END" and previous is not None:
         start = (previous.start_pos or 0) + len(previous)

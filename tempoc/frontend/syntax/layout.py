@@ -1,12 +1,12 @@
-"""Newlines and braces, sorted out before parsing.
+"""The layout pass between lexer and parser: line breaks and braces.
 
-In: the tokens of a file, line breaks and comments among them. Out: the tokens that the grammar
-wants, with `END` after every statement and `LBLOCK`, `RBLOCK` for the braces of bodies. A line
-break ends a statement unless it stands in brackets, after an operator, or before a line that goes
-on with `->`, `when`, `from` or `over`.
+In: the tokens of a file, including line breaks and comments. Out: the tokens of the grammar, with
+`END` after every statement and `LBLOCK`, `RBLOCK` for the braces of bodies. A line break ends a
+statement unless it is inside brackets, after an operator, or before a line that continues with
+`->`, `when`, `from` or `over`.
 
-Brackets are matched here, so that a missing one is named and costs one statement and not the rest
-of the file. A statement with such a mistake is replaced by one `BROKEN` token.
+Brackets are matched here, so that the error of a missing one is confined to its statement, which is
+replaced by one `BROKEN` token.
 """
 
 from collections.abc import Iterable
@@ -19,16 +19,16 @@ from tempoc.frontend.syntax import errors as syntax_errors
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-GOES_ON_AFTER = frozenset(
+CONTINUED_AFTER = frozenset(
     (
         "+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<=", ">=", "<", ">",
         "and", "or", "not", "if", "else", ",", "=", "->",
     )
 )  # fmt: skip
-"""After these a line break means nothing."""
+"""A line break after one of these does not end a statement."""
 
-GOES_ON_WITH = frozenset(("->", "when", "from", "over"))
-"""Before a line that starts with these, neither."""
+CONTINUED_BY = frozenset(("->", "when", "from", "over"))
+"""A line break before one of these does not end a statement."""
 
 TOP_LEVEL = frozenset(
     (
@@ -36,7 +36,7 @@ TOP_LEVEL = frozenset(
         "def",
     )
 )  # fmt: skip
-"""Words that start a statement outside of bodies, and nothing else (but `dim` in parameters)."""
+"""Keywords that only start a statement outside of bodies (`dim` also a parameter)."""
 
 _VALUE_KINDS = frozenset(("NAME", "NUMBER", "STRING", "TRUE", "FALSE"))
 _VALUE_ENDS = frozenset((")", "]", "}"))
@@ -48,13 +48,13 @@ def ends_value(token: Token | None) -> bool:
 
 
 def starts_value(token: Token) -> bool:
-    """Whether this token can only start an expression when it follows one on a new line."""
+    """Whether this token, after an expression, can only start a new one."""
     return token.type in _VALUE_KINDS
 
 
 @dataclass(slots=True)
 class _Statement:
-    """A statement being read: where it began in the output, and its open brackets.
+    """A statement in progress: its first token, its index in the output, its open brackets.
 
     `header`: a brace would open a body; `assigned`: its `=` has been seen.
     """
@@ -68,7 +68,7 @@ class _Statement:
 
 
 class _Layout:
-    """The state of one pass over the tokens; `levels` has one place for each open body."""
+    """The state of the pass; `levels` has the open statement of each open body."""
 
     def __init__(self, source: Source, errors: Collector) -> None:
         self.source = source
@@ -89,7 +89,7 @@ class _Layout:
         self.previous = token
 
     def special(self, kind: str, at: Token | None, text: str = "") -> Token:
-        """A token of ours at the place of another, or at the end of the file."""
+        """A synthetic token at the position of another, or at the end of the file."""
         start = len(self.source.text) if at is None else _start(at)
         return Token(kind, text, start, 0, 0, 0, 0, start + len(text))
 
@@ -105,7 +105,7 @@ class _Layout:
         self.levels[-1] = None
 
     def refuse(self, diagnostic: Diagnostic) -> None:
-        """Note a mistake in the statement that is open (or in nothing)."""
+        """Report an error, and mark the open statement as broken."""
         self.errors.add(diagnostic)
         statement = self.levels[-1]
         if statement is not None:
@@ -169,7 +169,7 @@ class _Layout:
         self.previous = token
 
     def unclosed(self, at: Token | None) -> None:
-        """Give up on the brackets that are open in this statement."""
+        """Report the open brackets of this statement as unclosed."""
         statement = self.levels[-1]
         if statement is None or not statement.open:
             return
@@ -179,7 +179,7 @@ class _Layout:
         statement.open.clear()
 
     def unclosed_block(self, at: Token | None) -> None:
-        """Give up on the innermost body."""
+        """Report the innermost body as unclosed."""
         brace = self.blocks[-1]
         until = None if at is None else self.span(at)
         self.end_statement(at)
@@ -189,7 +189,7 @@ class _Layout:
     # Lines
 
     def line_break(self, token: Token, line: list[Token]) -> None:
-        """Decide what a line break (or several) before the next line with words means."""
+        """Decide whether a line break (or several) before the next line ends a statement."""
         following = line[0] if line else None
         statement = self.levels[-1]
         if statement is None:
@@ -199,15 +199,15 @@ class _Layout:
                 self.unclosed(following)
                 self.end_statement(token)
             return
-        dangling = self.previous in GOES_ON_AFTER and following not in TOP_LEVEL
+        dangling = self.previous in CONTINUED_AFTER and following not in TOP_LEVEL
         if dangling and statement.assigned and _is_equation(line):
             dangling = False
-        if dangling or following in GOES_ON_WITH:
+        if dangling or following in CONTINUED_BY:
             return
         self.end_statement(token)
 
     def abandons(self, statement: _Statement, following: Token) -> bool:
-        """Whether a line inside brackets is plainly a new statement: the brackets are not closed.
+        """Whether a line inside brackets starts a new statement, so the brackets are unclosed.
 
         True for a line that starts with a declaration, and for one that puts a value after a value
         and is not indented more than the statement.
@@ -222,15 +222,15 @@ class _Layout:
         return self.source.position(_start(token))[1]
 
     def escapes(self, token: Token) -> bool:
-        """Whether a token in a body is plainly outside of it: the body is not closed."""
+        """Whether a token in a body starts a statement outside of it: the body is unclosed."""
         if not self.blocks or self.levels[-1] is not None or token not in TOP_LEVEL:
             return False
         outer = self.levels[-2]
         return outer is not None and self.column(token) <= self.column(outer.first)
 
 
-def arrange(source: Source, tokens: Iterable[Token], errors: Collector) -> list[Token]:
-    """The tokens for the parser; what is wrong with brackets, strings, characters is told."""
+def layout_tokens(source: Source, tokens: Iterable[Token], errors: Collector) -> list[Token]:
+    """The tokens for the parser; reports errors of brackets, strings and characters."""
     state = _Layout(source, errors)
     significant = [token for token in tokens if token.type != "COMMENT"]
     for index, token in enumerate(significant):
@@ -265,13 +265,13 @@ def _take(state: _Layout, token: Token) -> None:
             statement.header, statement.assigned = False, True
         repeated = state.previous is not None and state.previous.type == token.type
         state.emit(token)
-        complaint = None if repeated and token.type == "STRAY" else _complaint(state, token)
-        if complaint is not None:
-            state.refuse(complaint)
+        diagnostic = None if repeated and token.type == "STRAY" else _token_error(state, token)
+        if diagnostic is not None:
+            state.refuse(diagnostic)
 
 
-def _complaint(state: _Layout, token: Token) -> Diagnostic | None:
-    """What is wrong with a token whatever stands around it."""
+def _token_error(state: _Layout, token: Token) -> Diagnostic | None:
+    """The error of a malformed token; None if it has none."""
     span = state.span(token)
     match token.type:
         case "OPEN_STRING":

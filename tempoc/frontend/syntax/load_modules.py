@@ -1,8 +1,8 @@
-"""Finding and reading the files of a program: the file itself, and what it imports.
+"""Loads a program: its main file and, transitively, its imports.
 
-The text of every file that was read is kept, because the output folder carries copies of them.
-Standard modules come from `base/resources.py`, other files are found relative to the file that
-imports them; a program from standard input is thought to lie in the working directory.
+The text of every file is retained, because the output folder has copies of them. Standard modules
+come from `base/resources.py`, other files are resolved relative to the importing file; a program
+from standard input is resolved in the working directory.
 """
 
 import functools
@@ -19,7 +19,7 @@ from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.base.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
-from tempoc.frontend.syntax.parse import parse_around
+from tempoc.frontend.syntax.parse import parse_with_recovery
 
 STANDARD_INPUT = "-"
 PRELUDE = "prelude"
@@ -29,9 +29,8 @@ PRELUDE = "prelude"
 class LoadedModule:
     """One file of a program.
 
-    `key` tells files apart: `std:nn` for a standard module, else the path from the folder of the
-    main file, with `/`.
-    `imports` leads from the names that the file gives to its imports to their keys.
+    `key` identifies the file: `std:nn` for a standard module, else the path relative to the folder
+    of the main file, with `/`. `imports` maps the local names of imports to keys.
     """
 
     key: str
@@ -44,10 +43,9 @@ class LoadedModule:
 class LoadedSources:
     """A program: its main file and everything that it imports, imported files first.
 
-    `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
-    no such file. `errors` are mistakes that left a program whose other parts can be checked.
-    `beside` are the folders of files that declare Python functions, the main file's first;
-    empty for a text.
+    `prelude` is the key of `stdlib/prelude.rt`, whose functions are visible in every file; None if
+    there is no such file. `errors` are syntax errors from which the parser recovered. `beside` are
+    the folders of files that declare Python functions, the main file's first; empty for a text.
     """
 
     main: LoadedModule
@@ -90,18 +88,18 @@ def load_source(
         modules=MappingProxyType(loader.done),
         prelude=prelude,
         errors=loader.errors.ordered(),
-        beside=() if folder is None else _beside(folder, loader.done),
+        beside=() if folder is None else _extern_folders(folder, loader.done),
     )
 
 
-def _beside(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
+def _extern_folders(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
     """The folder of the main file, then those of other files that declare Python functions."""
-    found = {str(folder): None}
+    folders = {str(folder): None}
     for module in modules.values():
         own = not module.key.startswith("std:")
         if own and any(isinstance(item, ast.ExternDecl) for item in module.tree.items):
-            found[os.path.normpath(folder / Path(module.key).parent)] = None
-    return tuple(found)
+            folders[os.path.normpath(folder / Path(module.key).parent)] = None
+    return tuple(folders)
 
 
 def read_program(path: str) -> tuple[Source, Path]:
@@ -125,7 +123,7 @@ def read_source(path: str, wanted_by: Span | None = None) -> Source:
 
 
 def write_source(path: str, text: str) -> None:
-    """Replace the text of a program, whole or not at all; raises `DiagnosticError`.
+    """Replace the text of a program atomically; raises `DiagnosticError`.
 
     A link stays a link, and the file keeps its permissions.
     """
@@ -157,7 +155,7 @@ def _decoded(path: str, data: bytes) -> Source:
 
 @dataclass(slots=True)
 class _Loader:
-    """Reads files depth first; `open` are those whose imports are being read, by key and name."""
+    """Loads files depth first; `open` are those whose imports are being loaded, by key and name."""
 
     root: Path | None = None
     texts: Mapping[str, Source] = field(default_factory=dict)
@@ -171,8 +169,10 @@ class _Loader:
     ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            tree, errors = _standard(source) if key.startswith("std:") else parse_around(source)
-            self.errors.extend(errors.found)
+            tree, errors = (
+                _standard(source) if key.startswith("std:") else parse_with_recovery(source)
+            )
+            self.errors.extend(errors.diagnostics)
             if not tolerant:
                 errors.raise_errors()
         except DiagnosticError as error:
@@ -184,9 +184,9 @@ class _Loader:
         for item in tree.items:
             if isinstance(item, ast.ImportDecl):
                 for part in item.items:
-                    found = self.load_import(part, folder)
-                    if found is not None:
-                        imports[part.alias.name] = found
+                    imported = self.load_import(part, folder)
+                    if imported is not None:
+                        imports[part.alias.name] = imported
         del self.open[key]
         module = LoadedModule(key=key, source=source, tree=tree, imports=MappingProxyType(imports))
         self.done[key] = module
@@ -203,7 +203,7 @@ class _Loader:
             return None
         shown = path if folder is None else folder / path
         key = os.path.relpath(shown.resolve(), self.root) if self.root else str(shown)
-        return self.file(Path(key).as_posix(), _nice(shown), item)
+        return self.file(Path(key).as_posix(), _short_path(shown), item)
 
     def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
         """The key of a standard module."""
@@ -220,7 +220,7 @@ class _Loader:
     def file(
         self, key: str, path: str, item: ast.ImportItem | None, shown: str | None = None
     ) -> str | None:
-        """Load a file unless that has happened; `shown` is its name in diagnostics."""
+        """Load a file unless it is loaded; `shown` is its name in diagnostics."""
         if key in self.done:
             return key
         if key in self.failed:
@@ -230,8 +230,8 @@ class _Loader:
             self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
             return None
         try:
-            kept = self.texts.get(key)
-            source = kept or read_source(path, None if item is None else item.span)
+            given = self.texts.get(key)
+            source = given or read_source(path, None if item is None else item.span)
         except DiagnosticError as error:
             self.errors.extend(error.diagnostics)
             self.failed[key] = None
@@ -243,10 +243,10 @@ class _Loader:
 
 
 # The standard modules are the same for all programs of a process.
-_standard = functools.cache(parse_around)
+_standard = functools.cache(parse_with_recovery)
 
 
-def _nice(path: Path) -> str:
-    """A path as short as it can be shown from the working directory."""
+def _short_path(path: Path) -> str:
+    """A path relative to the working directory, if that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)

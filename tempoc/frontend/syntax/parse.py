@@ -1,8 +1,8 @@
-"""Text to syntax tree, with every independent mistake of a file in one go.
+"""The parser, with panic-mode error recovery per statement.
 
-The tokens, arranged by `layout`, are fed to an LALR machine one by one. A token that does not fit
-is explained (`explain`), then the machine goes back to the start of the statement, takes it for
-`BROKEN`, and reads on after its end.
+The tokens from `layout` are fed to an LALR parser one by one. After an unexpected token, which is
+explained by `explain_error`, the parser is restored to the start of the statement, takes a `BROKEN`
+token for it, and continues after its end. So all independent errors of a file are reported at once.
 """
 
 from dataclasses import fields
@@ -17,8 +17,8 @@ from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax.build_items import ItemActions
 from tempoc.frontend.syntax.explain_error import explain
-from tempoc.frontend.syntax.layout import arrange
-from tempoc.frontend.syntax.recovery import rescue
+from tempoc.frontend.syntax.layout import layout_tokens
+from tempoc.frontend.syntax.recovery import drop_faulty_statements
 
 MAX_DEPTH = 200
 """How deep a tree may be; later stages walk it recursively."""
@@ -37,39 +37,43 @@ def rt_grammar() -> Grammar:
 
 def parse(source: Source) -> ast.Module:
     """The syntax tree of a text; raises `DiagnosticError` with all syntax errors."""
-    module, errors = parse_around(source)
+    module, errors = parse_with_recovery(source)
     errors.raise_errors()
     return module
 
 
-def parse_around(source: Source) -> tuple[ast.Module, Collector]:
-    """The syntax tree of a text, and mistakes that spoil single statements (see `recovery.py`).
+def parse_with_recovery(source: Source) -> tuple[ast.Module, Collector]:
+    """The syntax tree of a text without faulty statements (see `recovery.py`), and the errors.
 
-    Raises `DiagnosticError` if nothing can be made of the text.
+    Raises `DiagnosticError` if recovery is not possible.
     """
     if "\0" in source.text:
         at = source.text.index("\0")
         raise DiagnosticError(syntax_errors.not_text(source.span(at, at + 1)))
     errors = Collector()
-    tokens = arrange(source, rt_grammar().tokens(source.text), errors)
-    reading = _Reading(source, tokens, errors)
+    tokens = layout_tokens(source, rt_grammar().tokens(source.text), errors)
+    reading = _RecoveringParser(source, tokens, errors)
     module = reading.module()
     if module is None:
         errors.raise_errors()
     assert module is not None
-    rescued = module if not errors.has_errors else rescue(module, errors.found, reading.broken)
-    if rescued is None:
+    repaired = (
+        module
+        if not errors.has_errors
+        else drop_faulty_statements(module, errors.diagnostics, reading.broken)
+    )
+    if repaired is None:
         errors.raise_errors()
-    assert rescued is not None
-    deep = Collector()
-    for item in rescued.items:
-        _check_depth(item, deep)
-    deep.raise_errors()
-    return rescued, errors
+    assert repaired is not None
+    depth_errors = Collector()
+    for item in repaired.items:
+        _check_depth(item, depth_errors)
+    depth_errors.raise_errors()
+    return repaired, errors
 
 
-class _Reading:
-    """One parse; `index` is the next token, `marked` the one at which the machine was marked."""
+class _RecoveringParser:
+    """One parse; `mark` is a snapshot of the parser at a statement start, token `marked`."""
 
     def __init__(self, source: Source, tokens: list[Token], errors: Collector) -> None:
         self.source = source
@@ -81,7 +85,7 @@ class _Reading:
         self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
 
     def module(self) -> ast.Module | None:
-        """The tree, or None if not even the frame of a file could be read."""
+        """The tree, or None if recovery failed."""
         index = 0
         while index < len(self.tokens):
             token = self.tokens[index]
@@ -101,16 +105,16 @@ class _Reading:
             return None  # what was dropped held the brace that would have closed a body
 
     def recover(self, index: int, mismatch: Mismatch) -> int:
-        """Explain what does not fit, drop its statement, say where to go on."""
+        """Report a syntax error and drop its statement; returns the index where to continue."""
         before = self.tokens[self.marked : index]
         accepted = self.machine.accepted(self.mark, before)
-        rest = self.tokens[index:]
-        self.errors.add(explain(self.source, rt_grammar(), mismatch, before, rest, accepted))
+        remaining = self.tokens[index:]
+        self.errors.add(explain(self.source, rt_grammar(), mismatch, before, remaining, accepted))
         depth, end = 0, self.marked
         while self.tokens[end].type != "END" or depth > 0:
             depth += {"LBLOCK": 1, "RBLOCK": -1}.get(self.tokens[end].type, 0)
             end += 1
-        self.machine.back(self.mark)
+        self.machine.restore(self.mark)
         start = self.tokens[self.marked].start_pos
         self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
         self.broken.append(start or 0)
@@ -118,25 +122,25 @@ class _Reading:
 
 
 def _check_depth(item: ast.Item, errors: Collector) -> None:
-    """Refuse a tree that is too deep; without recursion, since that is the danger."""
-    work: list[tuple[ast.SyntaxNode, int]] = [(item, 0)]
-    while work:
-        node, depth = work.pop()
+    """Report a tree that is too deep; not recursive, since later recursion would overflow."""
+    worklist: list[tuple[ast.SyntaxNode, int]] = [(item, 0)]
+    while worklist:
+        node, depth = worklist.pop()
         if depth > MAX_DEPTH:
             span = item.span
             short = Span(span.source, span.start, min(span.end, span.start + 60))
             errors.add(syntax_errors.too_deep(short, MAX_DEPTH))
             return
-        work += [(child, depth + 1) for child in children(node)]
+        worklist += [(child, depth + 1) for child in children(node)]
 
 
 def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
-    """The nodes directly in a node, in source order."""
-    found: list[ast.SyntaxNode] = []
+    """The child nodes, in source order."""
+    nodes: list[ast.SyntaxNode] = []
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, ast.SyntaxNode):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, tuple):
-            found += [part for part in value if isinstance(part, ast.SyntaxNode)]
-    return found
+            nodes += [part for part in value if isinstance(part, ast.SyntaxNode)]
+    return nodes

@@ -1,7 +1,7 @@
-"""What can still be checked of a file with mistakes that spoil single statements only.
+"""Error recovery: the part of a file that can be checked despite syntax errors.
 
-The statements at fault are left out, and so are the other equations of their tensors; the names
-that go missing with them are kept, so that nobody is told that they are unknown.
+Faulty statements are dropped, together with the other equations of their tensors; their names are
+recorded as `lost`, so that uses of them are not reported as unknown.
 """
 
 from __future__ import annotations
@@ -14,50 +14,50 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend.syntax import ast
 
 SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
-"""Codes of mistakes in statements that have been read nevertheless."""
+"""Codes of errors in statements that were parsed nevertheless."""
 WHOLE = (
     ast.Equation, ast.InputDecl, ast.ParamDecl, ast.OutputDecl, ast.PrintDecl, ast.SaveDecl,
     ast.Def,
 )  # fmt: skip
-"""Statements that can be left out."""
+"""Statements that can be dropped."""
 _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
 _DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def rescue(
+def drop_faulty_statements(
     tree: ast.Module, errors: Sequence[Diagnostic], broken: Sequence[int]
 ) -> ast.Module | None:
-    """The tree without what is at fault; None if more than single statements is.
+    """The tree without faulty statements; None if an error is not confined to a statement.
 
-    `broken` are the places where statements begin that could not be read.
+    `broken` are the start offsets of statements that could not be parsed.
     """
     faulty: list[ast.Item] = []
     for error in errors:
-        found = _at_fault(tree, error, broken)
-        if found is None:
+        faults = _at_fault(tree, error, broken)
+        if faults is None:
             return None
-        faulty += found
+        faulty += faults
     lost: dict[str, None] = dict.fromkeys(n for item in faulty for n in _names(item))
     for start in broken:
-        names = _missing(tree, start, broken)
+        names = _lost_names(tree, start, broken)
         if names is None:
             return None
         lost |= dict.fromkeys(names)
-    kept = [item for item in tree.items if not any(item is f for f in faulty)]
+    remaining = [item for item in tree.items if not any(item is f for f in faulty)]
     while True:
-        spoiled = [item for item in kept if any(n in lost for n in _names(item))]
+        spoiled = [item for item in remaining if any(n in lost for n in _names(item))]
         if not spoiled:
             break
         lost |= dict.fromkeys(n for item in spoiled for n in _names(item))
-        kept = [item for item in kept if not any(item is s for s in spoiled)]
-    declared = [n for item in kept for n in _declared(item)]
-    return replace(tree, items=tuple(kept), lost=tuple(n for n in lost if n not in declared))
+        remaining = [item for item in remaining if not any(item is s for s in spoiled)]
+    declared = [n for item in remaining for n in _declared(item)]
+    return replace(tree, items=tuple(remaining), lost=tuple(n for n in lost if n not in declared))
 
 
 def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> list[ast.Item] | None:
-    """The statement that holds a mistake, unless it is broken; None if that is not so clear."""
+    """The statement with an error (none if it is broken); None if it cannot be determined."""
     if error.primary is None:
         return None
     place = error.primary.span.start
@@ -66,14 +66,14 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
         if item.span.start <= place < item.span.end:
             if isinstance(item, ast.Def) and any(item.span.start < b for b in before):
                 return [item]
-            whole = isinstance(item, WHOLE)
-            return [item] if whole and error.code in SMALL else None
+            droppable = isinstance(item, WHOLE)
+            return [item] if droppable and error.code in SMALL else None
     starts = [item.span.start for item in tree.items if item.span.start <= place]
     return [] if before and max(before) > max(starts, default=-1) else None
 
 
-def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
-    """The names that a broken statement, and what it swallowed, would define; None if unclear."""
+def _lost_names(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
+    """The names that a broken statement would define; None if they cannot be determined."""
     for item in tree.items:
         if item.span.start < start < item.span.end:
             return [] if isinstance(item, ast.Def) else None
@@ -94,7 +94,7 @@ def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] |
 
 
 def _declared(item: ast.Item) -> tuple[str, ...]:
-    """Names that a statement gives for good, whatever the text of a broken one looks like."""
+    """Names of declarations, which are not lost even if a broken statement mentions them."""
     match item:
         case ast.DimDecl(name=name, bound=bound):
             return (name.name, bound.name)

@@ -1,7 +1,7 @@
-"""Names for places in the source that stay the same when comments, layout or other items change.
+"""Stable names of source positions: invariant under changes of comments, layout or other items.
 
-A place is its file, the item that it is in (``def f``, the second equation of ``h``), and the
-number of calls and loops that begin before it there.
+A position is named by its file, its item (``def f``, the second equation of ``h``), and the number
+of calls and loops that begin before it in the item.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _KINDS: Mapping[type[ast.SyntaxNode], str] = {
     ast.PrintDecl: "Print",
     ast.Def: "Def",
 }
-"""Words for items. They are part of the key of every draw, so they stay what they are."""
+"""Labels of items. They are part of the key of every random draw: never change them."""
 Where = tuple[str, int, int]
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
-    """The places of a program's calls and loops."""
+    """The stable names of a program's calls and loops, by span."""
 
     names: dict[Where, str]
 
     def name(self, span: Span) -> str:
-        """The name of the call, or of what a loop goes over, that this is the text of."""
+        """The name of the call, or of the loop's range, with this span."""
         return self.names[span.source.path, span.start, span.end]
 
 
 def places(loaded: LoadedSources) -> SourcePlaces:
-    """The places of all files. The name of the main file does not matter."""
+    """The stable names in all files; independent of the main file's name."""
     names: dict[Where, str] = {}
     for module in loaded.modules.values():
         key = "" if module.key == loaded.main.key else module.key
@@ -61,7 +61,7 @@ def places(loaded: LoadedSources) -> SourcePlaces:
 
 
 def place_hash(path: Path) -> int:
-    """32 bits that stand for a path of places."""
+    """A 32-bit hash of a path of stable names."""
     text = "\n".join(map(str, path)).encode()
     return int.from_bytes(hashlib.blake2s(text, digest_size=4).digest(), "big")
 
@@ -73,7 +73,7 @@ def _label(item: ast.Item) -> str:
 
 
 def _marks(node: object) -> Iterator[Span]:
-    """Calls and what loops go over, from left to right as far as the tree tells."""
+    """The spans of calls and of loop ranges, in the order of the tree."""
     if isinstance(node, tuple):
         for member in node:
             yield from _marks(member)

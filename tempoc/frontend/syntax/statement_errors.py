@@ -1,4 +1,4 @@
-"""What is said of statements as other languages have them: codes RT001 and RT007."""
+"""Diagnostics of statements in the syntax of other languages, RT001 and RT007."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FOREIGN = {
 
 
 def foreign(span: Span, word: str) -> Diagnostic | None:
-    """A keyword of another language, with what takes its place; `None` for any other word."""
+    """A keyword of another language, with its replacement; `None` for any other word."""
     if word not in _FOREIGN:
         return None
     message = f"`{word}` is not part of the language"

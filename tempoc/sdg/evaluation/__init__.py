@@ -1,4 +1,4 @@
-"""The reference evaluator: what a graph means, point by point, in NumPy.
+"""The reference interpreter of graphs, point by point, in NumPy.
 
 May import, of its package: graph
 """

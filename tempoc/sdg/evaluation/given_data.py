@@ -1,4 +1,4 @@
-"""What an evaluation starts from: bounds, data, and the order of what is seen outside."""
+"""The inputs of the reference interpreter: bounds, arrays, and the order of effects."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tempoc.sdg.graph.query import parts_of
 from tempoc.symbolic.domain import Point
 from tempoc.symbolic.walk import evaluate, symbols
 
-Question = tuple[str, Point]
+NodeInstance = tuple[str, Point]
 
 
 def all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
-    """The bounds that are given, and those with a value of their own."""
+    """The values of all bounds: given ones, and those with a constant or derived value."""
     values = {b.name: b.value for b in graph.universe.bounds}
     known: dict[str, int] = {}
 
     def know(name: str) -> None:
-        # A bound may be made of one that is declared after it.
+        # A bound may be derived from one that is declared after it.
         value = values[name]
         if name in known:
             return
@@ -43,58 +43,61 @@ def all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
     return {name: known[name] for name in values}
 
 
-def given(
+def check_arrays(
     graph: Graph, bounds: Mapping[str, int], kind: str, arrays: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Inputs or params by node, of the right dtype, their leading axes and rank checked."""
-    found: dict[str, Array] = {}
+    """Inputs or params by node, cast to the declared dtype, leading axes and rank checked."""
+    checked: dict[str, Array] = {}
     for name, array in arrays.items():
         node = graph.nodes.get(name)
         if node is None or not isinstance(node.op, Input if kind == "input" else Param):
-            continue  # removed as dead, or judged by the caller
+            continue  # removed as dead, or reported by the caller
         lead = [bounds[graph.universe.dim(d).bound] for d in node.domain.dims]
         fits = list(array.shape[: len(lead)]) == lead
         if not fits or array.ndim != len(lead) + node.types[0].ndim:
             inner = ["..."] * node.types[0].ndim
             raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
-        found[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
-    return found
+        checked[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
+    return checked
 
 
 def call_order(
     graph: Graph, bounds: Mapping[str, int], given: Collection[str]
-) -> dict[Question, Question | None]:
-    """For each call of a Python function the one that comes right before it.
+) -> dict[NodeInstance, NodeInstance | None]:
+    """For each call of a host function its predecessor in the order of effects.
 
-    Calls for defaults of params that are ``given`` are not made.
-    Points are those of the whole box; which of them are there is asked later.
+    Without the calls that compute defaults of ``given`` params. The points are those of the whole
+    box; the interpreter skips those outside of the node's domain.
     """
-    before: dict[Question, Question | None] = {}
-    last: dict[str, Question] = {}
-    for queue, question in in_turn(graph, bounds, ExternHost, -1):
-        op = graph.nodes[question[0]].op
+    before: dict[NodeInstance, NodeInstance | None] = {}
+    last: dict[str, NodeInstance] = {}
+    for queue, instance in ordered_effects(graph, bounds, ExternHost, -1):
+        op = graph.nodes[instance[0]].op
         assert isinstance(op, ExternHost)
         parts = parts_of(graph, op.default)
         if parts and all(part in given for part in parts):
             continue
-        before[question] = last.get(queue)
-        last[queue] = question
+        before[instance] = last.get(queue)
+        last[queue] = instance
     return before
 
 
-def in_turn(
+def ordered_effects(
     graph: Graph, bounds: Mapping[str, int], kind: type[Op], missing: int
-) -> list[tuple[str, Question]]:
-    """All points of the nodes that take turns, in order; ``missing`` is an index not there."""
+) -> list[tuple[str, NodeInstance]]:
+    """All points of effectful nodes of a ``kind`` with their queue, in the order of effects.
+
+    ``missing`` is the index along dimensions that a node does not have.
+    """
     dims = graph.universe.dims
-    found: list[tuple[Point, int, str, Question]] = []
+    effects: list[tuple[Point, int, str, NodeInstance]] = []
     for node in graph.nodes.values():
-        mine = turn(node)
-        if mine is None or not isinstance(node.op, kind):
+        effect = turn(node)
+        if effect is None or not isinstance(node.op, kind):
             continue
         own = node.domain.dims
         for point in product(*(range(bounds[graph.universe.dim(d).bound]) for d in own)):
             at = dict(zip(own, point, strict=True))
             place = tuple(at.get(d.name, missing) for d in dims)
-            found.append((place, mine.number, mine.queue, (node.name, point)))
-    return [(queue, question) for _, _, queue, question in sorted(found)]
+            effects.append((place, effect.number, effect.queue, (node.name, point)))
+    return [(queue, instance) for _, _, queue, instance in sorted(effects)]

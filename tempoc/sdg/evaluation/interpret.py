@@ -1,9 +1,9 @@
-"""The meaning of a graph: a reference evaluator, demand-driven and point by point.
+"""The reference interpreter of graphs: demand-driven and point by point.
 
-To know an output, ask for the points it reads. To know a node at a point, ask for the points its
-edges read there, then apply the operator's NumPy meaning. Every answer is remembered, nothing is
-ever forgotten, nothing is reordered or optimized; groups are ignored. A stack of questions takes
-the place of recursion, so chains may be as long as memory allows.
+The value of a node at a point (an *instance*) is computed by forcing the instances that its edges
+read there, and then evaluating the operator in NumPy. Values are memoized and never freed; nothing
+is reordered or optimized; groups are ignored. An explicit stack takes the place of recursion, so
+dependence chains may be as long as memory allows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random import threefry
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.evaluation.given_data import Question, all_bounds, call_order, given, in_turn
+from tempoc.sdg.evaluation.given_data import (
+    NodeInstance,
+    all_bounds,
+    call_order,
+    check_arrays,
+    ordered_effects,
+)
 from tempoc.sdg.evaluation.run_lengths import KnownLengths, PointValues, UnknownLength
 from tempoc.sdg.evaluation.widen_floats import widen
 from tempoc.sdg.graph import errors
@@ -37,7 +43,7 @@ from tempoc.symbolic.domain import Point
 from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
 _LENGTH = "length "
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 Externs = Callable[[Node, Mapping[str, int], tuple[Array, ...]], tuple[Array, ...]]
 """Calls the Python function of a node, where dimensions and bounds have these values."""
 
@@ -45,16 +51,16 @@ Externs = Callable[[Node, Mapping[str, int], tuple[Array, ...]], tuple[Array, ..
 def unknown_externs(
     node: Node, at: Mapping[str, int], args: tuple[Array, ...]
 ) -> tuple[Array, ...]:
-    """For graphs that call no functions of the user's."""
+    """The `Externs` of graphs without extern calls: raises `OperandError`."""
     raise OperandError("its Python function is not known here")
 
 
 Perform = Callable[[EffectOp, Mapping[str, int], tuple[Array, ...]], None]
-"""What becomes of an effect: its operator, the values of bounds and dimensions, its operands."""
+"""Performs an effect, given its operator, the values of bounds and dimensions, its operands."""
 
 
 def nothing(op: EffectOp, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
-    """Effects are left out."""
+    """The `Perform` that ignores effects."""
 
 
 def evaluate(
@@ -68,16 +74,14 @@ def evaluate(
     perform: Perform = nothing,
     externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
-    """The outputs of a graph by name, each with an axis for every slice of its access.
+    """The outputs of a graph by name, each with a leading axis for every slice of its access.
 
     ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
-    node's domain. A param that is not given is computed from its default. Bounds with a value of
-    their own need not be given. ``float64`` computes as if every float of the program were f64.
-    ``seed`` is that of the random draws.
-    ``perform`` is called with each effect's operator, point and operands, in the order of plain
-    loops.
-    ``externs`` calls the user's functions, which take and give what their signatures say.
-    Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
+    node's domain. A param that is not given is computed from its default. Bounds with a constant or
+    derived value need not be given. ``float64`` computes as if every float of the program were f64.
+    ``seed`` is that of the random draws. ``perform`` is called with each effect's operator, point
+    and operands, in the order of effects. ``externs`` calls the user's Python functions.
+    Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be computed.
     """
     if float64:
         graph = widen(graph)
@@ -87,22 +91,22 @@ def evaluate(
     )
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
-        machine.given |= given(graph, known, kind, arrays)
+        machine.given |= check_arrays(graph, known, kind, arrays)
     machine.before = call_order(graph, known, machine.given)
-    machine.sow(seed)
+    machine.set_seed(seed)
     with np.errstate(all="ignore"):
         for last in machine.before:
-            if machine.settled(partial(machine.exists, last)):
-                machine.answer(last)
+            if machine.resolve(partial(machine.exists, last)):
+                machine.force(last)
         machine.effects(perform)
         return {output.name: machine.output(output) for output in graph.outputs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PointAccess:
-    """An edge at a point of its reader: how long its slices are, and which points it reads.
+    """An edge at a point of its reader: the extents of its slices, and the points read.
 
-    ``fixed`` are the dimensions of the source that have one value there.
+    ``fixed`` are the dimensions of the source with a single index there.
     """
 
     edge: Edge
@@ -113,18 +117,18 @@ class _PointAccess:
 
 @dataclass(slots=True, kw_only=True)
 class _Machine:
-    """Values found so far, and the data that was given."""
+    """The state of an evaluation: memoized values, known lengths, given arrays."""
 
     graph: Graph
     bounds: dict[str, int]
     lengths: KnownLengths
     externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
-    known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
-    before: dict[Question, Question | None] = field(default_factory=dict)
+    known: dict[NodeInstance, tuple[Array, ...]] = field(default_factory=dict)
+    before: dict[NodeInstance, NodeInstance | None] = field(default_factory=dict)
 
-    def sow(self, seed: int) -> None:
-        """Take over the seed of the random draws, if there are any."""
+    def set_seed(self, seed: int) -> None:
+        """Set the seed of the random draws, if there are any."""
         for node in self.graph.nodes.values():
             if isinstance(node.op, Seed):
                 self.given[node.name] = threefry.root(seed)
@@ -132,27 +136,27 @@ class _Machine:
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""
         edge = Edge(source=output.source, out=output.out, entries=output.entries, span=output.span)
-        access = self.settled(
+        access = self.resolve(
             lambda: self.access(edge, self.lengths.place({}), lambda: f"output {output.name}")
         )
         for point in access.points:
-            self.answer((output.source, point))
-        return self.settled(lambda: self.gather(access))
+            self.force((output.source, point))
+        return self.resolve(lambda: self.gather(access))
 
-    def settled(self, question: Callable[[], Answer]) -> Answer:
-        """The answer to a question, after finding the lengths on which it depends."""
+    def resolve(self, query: Callable[[], Result]) -> Result:
+        """The result of a query, after determining the lengths on which it depends."""
         while True:
             try:
-                return question()
-            except UnknownLength as undecided:
-                self.answer(_length(undecided))
+                return query()
+            except UnknownLength as unknown_length:
+                self.force(_length_instance(unknown_length))
 
-    def exists(self, question: Question) -> bool:
-        """Whether a point is one of its node's domain. Raises ``UnknownLength``."""
-        if question in self.known:
+    def exists(self, instance: NodeInstance) -> bool:
+        """Whether a point is in its node's domain. Raises ``UnknownLength``."""
+        if instance in self.known:
             return True
-        name, point = question
-        domain, at = self.graph.nodes[name].domain, self.at(question)
+        name, point = instance
+        domain, at = self.graph.nodes[name].domain, self.at(instance)
         for d, i in zip(domain.dims, point, strict=True):
             bound = self.graph.universe.dim(d).bound
             if not at.open:
@@ -166,101 +170,104 @@ class _Machine:
     def effects(self, perform: Perform) -> None:
         """Perform effects at all their points, those over fewer dimensions after the others."""
         missing = max(self.bounds.values(), default=0)
-        for _, question in in_turn(self.graph, self.bounds, EffectOp, missing):
-            if not self.settled(partial(self.exists, question)):
+        for _, instance in ordered_effects(self.graph, self.bounds, EffectOp, missing):
+            if not self.resolve(partial(self.exists, instance)):
                 continue
-            op = self.graph.nodes[question[0]].op
+            op = self.graph.nodes[instance[0]].op
             assert isinstance(op, EffectOp)
-            accesses = self.settled(partial(self.needs, question, []))
+            accesses = self.resolve(partial(self.accesses, instance, []))
             for access in accesses:
                 for point in access.points:
-                    self.answer((access.edge.source, point))
-            values = tuple(self.settled(partial(self.gather, a)) for a in accesses)
-            while unknown := self.at(question).open:
-                self.answer(_length(UnknownLength(next(iter(unknown.values()))[0])))
-            perform(op, self.at(question).values, values)
+                    self.force((access.edge.source, point))
+            values = tuple(self.resolve(partial(self.gather, a)) for a in accesses)
+            while unknown := self.at(instance).open:
+                self.force(_length_instance(UnknownLength(next(iter(unknown.values()))[0])))
+            perform(op, self.at(instance).values, values)
 
-    # ------------------------------------------------------------ questions and answers
+    # ------------------------------------------------------------ demand-driven evaluation
 
-    def answer(self, first: Question) -> None:
-        """Find the value of a node at a point, and of everything that it needs, in any depth."""
+    def force(self, first: NodeInstance) -> None:
+        """Compute the value of an instance and, transitively, of everything it depends on."""
         stack = [first]
         opened: dict[
-            Question, list[_PointAccess]
+            NodeInstance, list[_PointAccess]
         ] = {}  # those on the way from the first to the last
         while stack:
-            question = stack[-1]
-            if question in self.known:
+            instance = stack[-1]
+            if instance in self.known:
                 stack.pop()
                 continue
             try:
-                needed = self.visit(question, opened)
-            except UnknownLength as undecided:
-                opened.setdefault(question, [])
-                needed = [_length(undecided)]
-            if not needed:
-                opened.pop(question, None)
+                pending = self.visit(instance, opened)
+            except UnknownLength as unknown_length:
+                opened.setdefault(instance, [])
+                pending = [_length_instance(unknown_length)]
+            if not pending:
+                opened.pop(instance, None)
                 stack.pop()
-            for other in needed:
+            for other in pending:
                 if other in opened:
                     raise self.cycle(list(opened), other)
                 stack.append(other)
 
     def visit(
-        self, question: Question, opened: dict[Question, list[_PointAccess]]
-    ) -> list[Question]:
-        """What must be known first; if that is nothing, the answer is known afterwards."""
-        if question[0].startswith(_LENGTH):
-            opened.setdefault(question, [])
-            return self.step(question)
-        accesses = self.needs(question, opened.get(question, []))
-        if question in opened and len(accesses) == len(opened[question]):
-            self.known[question] = self.compute(question, accesses)
+        self, instance: NodeInstance, opened: dict[NodeInstance, list[_PointAccess]]
+    ) -> list[NodeInstance]:
+        """The instances that must be computed first; if none, compute this one."""
+        if instance[0].startswith(_LENGTH):
+            opened.setdefault(instance, [])
+            return self.find_length(instance)
+        accesses = self.accesses(instance, opened.get(instance, []))
+        if instance in opened and len(accesses) == len(opened[instance]):
+            self.known[instance] = self.compute(instance, accesses)
             return []
-        calls = [c for c in (self.call_before(question),) if c is not None]
-        opened[question] = accesses
-        asked = [(a.edge.source, p) for a in reversed(accesses) for p in reversed(a.points)]
-        needed = [q for q in (*calls, *asked) if q not in self.known or q in opened]
-        return needed or self.visit(question, opened)
+        calls = [c for c in (self.call_before(instance),) if c is not None]
+        opened[instance] = accesses
+        operands = [(a.edge.source, p) for a in reversed(accesses) for p in reversed(a.points)]
+        pending = [q for q in (*calls, *operands) if q not in self.known or q in opened]
+        return pending or self.visit(instance, opened)
 
-    def call_before(self, question: Question) -> Question | None:
-        """The call of a Python function that must have been made, if any is left."""
-        call = self.before.get(question)
+    def call_before(self, instance: NodeInstance) -> NodeInstance | None:
+        """The preceding call of a host function that has not been made yet, if any."""
+        call = self.before.get(instance)
         while call is not None and call not in self.known:
             if self.exists(call):
                 return call
             call = self.before[call]
         return None
 
-    def step(self, question: Question) -> list[Question]:
-        """Look at one more step of a bound that ends; the node that does if it has not yet."""
-        key = question[0].removeprefix(_LENGTH), question[1]
-        while key not in self.lengths.found:
+    def find_length(self, instance: NodeInstance) -> list[NodeInstance]:
+        """Determine the length of an ended bound, step by step.
+
+        Returns the instance of its ``until`` node to force first; nothing once the length is known.
+        """
+        key = instance[0].removeprefix(_LENGTH), instance[1]
+        while key not in self.lengths.known:
             at = self.lengths.nodes[key[0]].name, self.lengths.step(key)
             if at not in self.known:
                 return [at]
-            (access,) = self.needs(at, [])
+            (access,) = self.accesses(at, [])
             self.lengths.note(key, bool(self.gather(access)))
-        self.known[question] = ()
+        self.known[instance] = ()
         return []
 
-    def needs(self, question: Question, known: list[_PointAccess]) -> list[_PointAccess]:
-        """What must be known first, operand by operand; ``known`` is what is by now.
+    def accesses(self, instance: NodeInstance, known: list[_PointAccess]) -> list[_PointAccess]:
+        """The accesses of an instance, as far as they can be determined; ``known`` is a prefix.
 
-        That is everything at once, except that ``cond`` asks for its condition first.
+        All operands at once, except that a ``cond`` needs the value of its condition first.
         """
-        at = self.at(question)
-        edges = self.edges(question, at)
-        if isinstance(self.graph.nodes[question[0]].op, Cond):
+        at = self.at(instance)
+        edges = self.edges(instance, at)
+        if isinstance(self.graph.nodes[instance[0]].op, Cond):
             edges = (edges[0], edges[1 if self.gather(known[0]) else 2]) if known else edges[:1]
         more = edges[len(known) :]
-        return [*known, *(self.access(e, at, lambda: self.shown(question)) for e in more)]
+        return [*known, *(self.access(e, at, lambda: self.label(instance)) for e in more)]
 
-    def compute(self, question: Question, accesses: list[_PointAccess]) -> tuple[Array, ...]:
-        """The value of a node at a point; all that it needs is known."""
-        name, point = question
+    def compute(self, instance: NodeInstance, accesses: list[_PointAccess]) -> tuple[Array, ...]:
+        """The value of a node at a point whose operands are known."""
+        name, point = instance
         node = self.graph.nodes[name]
-        at = self.at(question)
+        at = self.at(instance)
         results: tuple[Array, ...]
         if name in self.given:
             results = (self.given[name][point],)
@@ -269,15 +276,15 @@ class _Machine:
             if isinstance(node.op, Cond):
                 results = results[1:]
             elif not isinstance(node.op, Merge | Param):
-                results = self.apply(question, results, at)
+                results = self.apply(instance, results, at)
         return tuple(
-            self.fitted(question, value, type_, at)
+            self.conform(instance, value, type_, at)
             for value, type_ in zip(results, node.types, strict=True)
         )
 
-    def edges(self, question: Question, at: PointValues) -> tuple[Edge, ...]:
-        """The edges that count at a point: of a merge the branch taken, of given data none."""
-        name, _ = question
+    def edges(self, instance: NodeInstance, at: PointValues) -> tuple[Edge, ...]:
+        """The edges read at a point: of a merge the branch taken, of given data none."""
+        name, _ = instance
         node = self.graph.nodes[name]
         if name in self.given:
             return ()
@@ -288,37 +295,39 @@ class _Machine:
             value = self.lengths.value
             taken = tuple(e for e in node.inputs if e.guard == TRUE or value(e.guard, at))
             if len(taken) != 1:
-                raise errors.read_outside("the program", self.shown(question), _span(node))
+                raise errors.read_outside("the program", self.label(instance), _span(node))
             return taken
         return node.inputs
 
     def apply(
-        self, question: Question, args: tuple[Array, ...], at: PointValues
+        self, instance: NodeInstance, args: tuple[Array, ...], at: PointValues
     ) -> tuple[Array, ...]:
-        """The operator's meaning."""
-        node = self.graph.nodes[question[0]]
+        """Evaluate the operator."""
+        node = self.graph.nodes[instance[0]]
         for e in mentioned(node) if at.open else ():
             self.lengths.value(e, at)
         try:
             if isinstance(node.op, ExternCall):
                 return self.externs(node, at.values, args)
-            return node.op.evaluate(node.op.settle(args, self.operands(node)), at.values)
+            return node.op.evaluate(node.op.settle(args, self.operand_types(node)), at.values)
         except OperandError as error:
             why = error.message
         except (ValueError, IndexError) as error:
             why = str(error)
-        raise errors.cannot_evaluate(self.shown(question), why, _span(node))
+        raise errors.cannot_evaluate(self.label(instance), why, _span(node))
 
-    def operands(self, node: Node) -> tuple[TensorType, ...]:
+    def operand_types(self, node: Node) -> tuple[TensorType, ...]:
         """The types of a node's operands, without the axes that slices add."""
         return tuple(self.graph.nodes[e.source].types[e.out] for e in node.inputs)
 
-    def fitted(self, question: Question, value: Array, type_: TensorType, at: PointValues) -> Array:
-        """The value in the dtype of its type; its shape must be what the type says."""
+    def conform(
+        self, instance: NodeInstance, value: Array, type_: TensorType, at: PointValues
+    ) -> Array:
+        """The value cast to the dtype of its type; its shape must match the type."""
         shape = tuple(self.lengths.value(extent, at) for extent in type_.shape)
         value = np.asarray(value)
         if value.shape != shape:
-            node = self.graph.nodes[question[0]]
+            node = self.graph.nodes[instance[0]]
             if node.name in self.given and all(
                 have >= want for have, want in zip(value.shape, shape, strict=True)
             ):
@@ -327,26 +336,26 @@ class _Machine:
                 value = np.broadcast_to(value, shape)  # one number fits every equation
             else:
                 span = _span(node)
-                expected, found = str(list(shape)), str(list(value.shape))
-                raise errors.wrong_result(self.shown(question), expected, found, span)
+                expected, actual = str(list(shape)), str(list(value.shape))
+                raise errors.wrong_result(self.label(instance), expected, actual, span)
         return value.astype(numpy_dtype(type_.dtype), copy=False)
 
     # ------------------------------------------------------------ accesses
 
-    def at(self, question: Question) -> PointValues:
+    def at(self, instance: NodeInstance) -> PointValues:
         """Values of dimensions and bounds."""
-        name, point = question
+        name, point = instance
         return self.lengths.place(dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)))
 
     def access(self, edge: Edge, at: PointValues, reader: Callable[[], str]) -> _PointAccess:
-        """The points that an edge reads, checked to be in its source's domain."""
+        """The points that an edge reads; raises if one is outside of its source's domain."""
         domain = self.graph.nodes[edge.source].domain
         ranges = [self.range(entry, at) for entry in edge.entries]
         lead = [len(r) for r, e in zip(ranges, edge.entries, strict=True) if isinstance(e, Slice)]
         points = list(product(*ranges))
         for point in points:
             if any(i < 0 for i in point) or not self.exists((edge.source, point)):
-                raise errors.read_outside(reader(), self.shown((edge.source, point)), edge.span)
+                raise errors.read_outside(reader(), self.label((edge.source, point)), edge.span)
         fixed = {d: r[0] for d, r in zip(domain.dims, ranges, strict=True) if len(r) == 1}
         return _PointAccess(edge=edge, lead=lead, points=points, fixed=fixed)
 
@@ -359,7 +368,7 @@ class _Machine:
         return range(index, index + 1)
 
     def gather(self, access: _PointAccess) -> Array:
-        """What an edge reads: one value, or values along a leading axis for each slice."""
+        """The operand that an edge reads, with a leading axis for each slice."""
         edge = access.edge
         values = [self.known[edge.source, point][edge.out] for point in access.points]
         if not access.lead:
@@ -372,11 +381,11 @@ class _Machine:
             flat[k] = value
         return flat.reshape([*access.lead, *shape])
 
-    # ------------------------------------------------------------ words
+    # ------------------------------------------------------------ messages
 
-    def shown(self, question: Question) -> str:
+    def label(self, instance: NodeInstance) -> str:
         """``h[t=3]``."""
-        name, point = question
+        name, point = instance
         if name.startswith(_LENGTH):
             name = name.removeprefix(_LENGTH)
             dims = self.graph.universe.outer(name)
@@ -385,17 +394,17 @@ class _Machine:
         inside = ", ".join(f"{d}={i}" for d, i in zip(dims, point, strict=True))
         return f"{name}[{inside}]" if inside else name
 
-    def cycle(self, opened: list[Question], again: Question) -> Exception:
-        """The error for a question that came up while it was being answered."""
-        around = [self.shown(q) for q in opened[opened.index(again) :]]
+    def cycle(self, opened: list[NodeInstance], again: NodeInstance) -> Exception:
+        """The error for an instance that depends on itself."""
+        around = [self.label(q) for q in opened[opened.index(again) :]]
         named = [q[0] for q in (again, *opened) if q[0] in self.graph.nodes]
         span = _span(self.graph.nodes[named[0]])
         return errors.needs_itself((*around, around[0]), span)
 
 
-def _length(undecided: UnknownLength) -> Question:
-    """The question for a length."""
-    bound, outer = undecided.key
+def _length_instance(unknown_length: UnknownLength) -> NodeInstance:
+    """The pseudo-instance that stands for a length."""
+    bound, outer = unknown_length.key
     return _LENGTH + bound, outer
 
 

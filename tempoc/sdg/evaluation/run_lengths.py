@@ -1,8 +1,9 @@
-"""Lengths for the reference evaluator: found step by step, never used before they are known.
+"""Run-time lengths of ended bounds for the reference interpreter.
 
-While the end of a bound has not been found, its length may be anything from the steps known to go
-on up to the bound given. An expression that is the same for all of these has a value; any other one
-asks for the length first (`UnknownLength`). So nothing is ever computed with a wrong length.
+Until the last step is known, the length of a bound is in a range: from the number of steps known
+not to be the last, plus one, up to the given bound. An expression with one value over that range
+can be evaluated; any other raises `UnknownLength`, and the length is determined first. So nothing
+is computed with a wrong length.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from tempoc.symbolic.walk import evaluate, substitute, symbols
 LengthKey = tuple[str, Point]
 """An ended bound at a point of the dimensions over which its length varies."""
 
-TRIED = 4096
-"""How many combinations of lengths are tried before an expression counts as undecided."""
+MAX_COMBINATIONS = 4096
+"""Largest number of combinations of lengths over which an expression is evaluated."""
 
 
 class UnknownLength(Exception):
@@ -34,8 +35,8 @@ class UnknownLength(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PointValues:
-    """The values of symbols at a point; bounds in ``open`` are not known yet, and stand for the
-    largest that they may be."""
+    """The values of symbols at a point; bounds in ``open`` are unknown, with their key and range,
+    and ``values`` has their upper limit."""
 
     values: dict[str, int]
     open: Mapping[str, tuple[LengthKey, range]] = field(default_factory=dict)
@@ -43,21 +44,21 @@ class PointValues:
 
 @dataclass(slots=True)
 class KnownLengths:
-    """What is known about the lengths of a graph's bounds; ``bounds`` are the largest ones.
+    """The lengths of a graph's ended bounds as far as known; ``bounds`` are the largest lengths.
 
-    ``seen`` counts the steps of which we know that they were not the last one.
+    ``seen`` counts the steps known so far; ``nodes`` has the ``until`` node of each bound.
     """
 
     graph: Graph
     bounds: Mapping[str, int]
-    found: dict[LengthKey, int] = field(default_factory=dict)
+    known: dict[LengthKey, int] = field(default_factory=dict)
     seen: dict[LengthKey, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     derived: dict[str, Expr] = field(default_factory=dict)
     ended: tuple[Bound, ...] = ()
 
     def __post_init__(self) -> None:
-        """Find the nodes that look at the ends."""
+        """Collect the ``until`` nodes and the bounds derived from lengths."""
         for node in self.graph.nodes.values():
             if isinstance(node.op, Until):
                 self.nodes[node.op.bound] = node
@@ -74,8 +75,8 @@ class KnownLengths:
         for b in self.ended:
             if all(d in dims for d in b.outer):
                 key = (b.name, tuple(dims[d] for d in b.outer))
-                if key in self.found:
-                    values[b.name] = self.found[key]
+                if key in self.known:
+                    values[b.name] = self.known[key]
                 else:
                     unknown[b.name] = (key, range(self.seen.get(key, 0) + 1, values[b.name] + 1))
         for name, e in self.derived.items():
@@ -100,32 +101,32 @@ class KnownLengths:
         count = 1
         for c in choices:
             count *= len(c)
-        if count <= TRIED:
-            tried = (
+        if count <= MAX_COMBINATIONS:
+            values = (
                 evaluate(e, place.values | dict(zip(named, some, strict=True)))
                 for some in product(*choices)
             )
-            first = next(tried)
-            if all(v == first for v in tried):
+            first = next(values)
+            if all(v == first for v in values):
                 return first
         raise UnknownLength(place.open[named[0]][0])
 
     def step(self, key: LengthKey) -> Point:
-        """The point of the node that looks at the first step of which nothing is known."""
+        """The point of the ``until`` node at the first unknown step."""
         node = self.nodes[key[0]]
         bound = next(b for b in self.graph.universe.ended if b.name == key[0])
         outer = dict(zip(bound.outer, key[1], strict=True))
         return tuple(outer.get(d, self.seen.get(key, 0)) for d in node.domain.dims)
 
     def note(self, key: LengthKey, last: bool) -> None:
-        """Remember whether that step was the last one."""
+        """Record whether the next unknown step was the last one."""
         self.seen[key] = self.seen.get(key, 0) + 1
         if last or self.seen[key] == self.bounds[key[0]]:
-            self.found[key] = self.seen[key]
+            self.known[key] = self.seen[key]
 
 
 def _interval(e: Expr, place: PointValues) -> tuple[int, int]:
-    """The least and the greatest value, or more than that."""
+    """A lower and an upper bound of the value (interval arithmetic; not always tight)."""
     match e:
         case Sym(name=n) if n in place.open:
             return place.open[n][1][0], place.open[n][1][-1]
@@ -142,9 +143,9 @@ def _interval(e: Expr, place: PointValues) -> tuple[int, int]:
         case Relation(op=op, left=left, right=right):
             first, second = _interval(left, place), _interval(right, place)
             pairs = [(Const(x), Const(y)) for x in first for y in second]
-            held = [evaluate(Relation(op, x, y), {}) for x, y in pairs]
-            apart = first[1] < second[0] or second[1] < first[0]
-            return (min(held), max(held)) if apart or op not in ("==", "!=") else (0, 1)
+            outcomes = [evaluate(Relation(op, x, y), {}) for x, y in pairs]
+            disjoint = first[1] < second[0] or second[1] < first[0]
+            return (min(outcomes), max(outcomes)) if disjoint or op not in ("==", "!=") else (0, 1)
         case _:
             named = [n for n in symbols(e) if n in place.open]
             value = evaluate(e, place.values)

@@ -1,4 +1,4 @@
-"""The same graph with every float in double precision, for references to compare with."""
+"""Widens every float of a graph to double precision, to compute reference results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def widen(graph: Graph) -> Graph:
 
 
 def _wide_type(type: TensorType) -> TensorType:
-    """No float gives way to another where all have double precision."""
+    """Floats are not weak any more: with one precision there is nothing to promote."""
     weak = type.weak and not type.dtype.is_float
     return TensorType(_wide(type.dtype), type.shape, weak=weak)
 

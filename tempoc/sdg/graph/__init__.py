@@ -1,4 +1,4 @@
-"""The graph itself: nodes and edges, questions about them, rewriting, errors.
+"""The graph: nodes and edges, queries, rewriting, errors.
 
 May import, of its package: nothing
 """

@@ -1,8 +1,8 @@
-"""Who takes turns: what is seen outside happens in the order of plain loops, in each queue.
+"""The order of effects: observable actions of one queue happen in the order of plain loops.
 
-A queue is a Python module whose host functions are called, or all that is printed and saved over
-one tuple of dimensions. In a queue points come in lexicographic order (dimensions as declared), a
-point before those it begins, and of two calls at one point first the one that stands first.
+A queue is the host functions of one Python module, or all prints and saves over one tuple of
+dimensions. Within a queue, points are in lexicographic order (dimensions in declaration order), a
+prefix before its extensions, and at equal points in source order.
 """
 
 from __future__ import annotations
@@ -18,49 +18,51 @@ from tempoc.symbolic.domain import Universe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A place in a queue; ``number`` is that in the source."""
+class EffectPosition:
+    """The position of a node in a queue; ``number`` is its rank in the source."""
 
     queue: str
     number: int
 
 
-class Before(NamedTuple):
-    """The points of the earlier one that agree in ``shared``, or up to the last, which is less."""
+class PrecedingPoints(NamedTuple):
+    """The points of the earlier node with equal indices along ``shared``; with ``less`` the last
+    index is smaller."""
 
     shared: tuple[str, ...]
     less: bool
 
 
-def turn(node: Node) -> Turn | None:
-    """The place of a node that is seen outside, None for all others."""
+def turn(node: Node) -> EffectPosition | None:
+    """The queue position of an effectful node, None for a pure one."""
     match node.op:
         case ExternHost(module=module, turn=number):
-            return Turn(queue=module, number=number)
+            return EffectPosition(queue=module, number=number)
         case EffectOp(turn=number):
-            # No line waits for those over other dimensions: of these some may come much later.
-            return Turn(queue=f"over {', '.join(node.domain.dims)}", number=number)
+            # Queues per dimensions: effects over other dimensions may run much later.
+            return EffectPosition(queue=f"over {', '.join(node.domain.dims)}", number=number)
         case _:
             return None
 
 
 def befores(
     later: tuple[str, ...], earlier: tuple[str, ...], first: bool, universe: Universe
-) -> Iterator[Before]:
-    """What of one in a queue comes before a point of another (or itself), by their dimensions.
+) -> Iterator[PrecedingPoints]:
+    """The points of ``earlier`` that precede a point of ``later`` in their common queue.
 
-    ``first``: at equal points the earlier one has its turn first.
+    Both are given by their dimensions, and may be the same node. ``first``: at equal points
+    ``earlier`` comes first.
     """
     shared: tuple[str, ...] = ()
     for d in (dim.name for dim in universe.dims):
         here, there = d in later, d in earlier
         if here and there:
             shared = (*shared, d)
-            yield Before(shared, less=True)
+            yield PrecedingPoints(shared, less=True)
         elif here:
-            yield Before(shared, less=False)
+            yield PrecedingPoints(shared, less=False)
             return
         elif there:
             return
     if first:
-        yield Before(shared, less=False)
+        yield PrecedingPoints(shared, less=False)

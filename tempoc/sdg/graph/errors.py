@@ -1,4 +1,4 @@
-"""What can be wrong with a graph's text, and with evaluating a graph; one function per code."""
+"""Diagnostics of graph texts (RT300 to RT302) and of evaluation (RT310 to RT315)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The symbolic dependence graph: what is computed.
+"""The symbolic dependence graph (SDG): nodes over iteration domains, edges with affine accesses.
 
 Grammar::
 
@@ -38,10 +38,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """An operator at every point of a domain.
+    """An operator at every point of an iteration domain.
 
-    ``vector`` names dimensions of the domain whose points are computed all at once (see
-    ``passes/vectorization/vectorize.py``); what the node means does not depend on it.
+    ``vector`` names the vectorized dimensions of the domain (see
+    ``passes/vectorization/vectorize.py``); the meaning of the node does not depend on it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Questions about a graph: who reads whom, in which order, in which cycles, at which type."""
+"""Queries on a graph: consumers, operand types, reachability, topological order, components."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def parts_of(graph: Graph, param: str) -> tuple[str, ...]:
 
 
 def users(graph: Graph) -> dict[str, tuple[OperandUse, ...]]:
-    """For each node the operands that read any of its outputs, in node order."""
-    found: dict[str, list[OperandUse]] = {name: [] for name in graph.nodes}
+    """The consumers of each node: the operands that read any of its outputs, in node order."""
+    uses_by_node: dict[str, list[OperandUse]] = {name: [] for name in graph.nodes}
     for node in graph.nodes.values():
         for slot, edge in enumerate(node.inputs):
-            found[edge.source].append(OperandUse(node.name, slot))
-    return {name: tuple(uses) for name, uses in found.items()}
+            uses_by_node[edge.source].append(OperandUse(node.name, slot))
+    return {name: tuple(uses) for name, uses in uses_by_node.items()}
 
 
 def operand_type(graph: Graph, edge: Edge) -> TensorType:
@@ -44,7 +44,7 @@ def operand_type(graph: Graph, edge: Edge) -> TensorType:
     """
     source = graph.nodes[edge.source]
     type_ = source.types[edge.out]
-    if _here(source, edge):
+    if _is_identity(source, edge):
         return type_
     pairs = list(zip(source.domain.dims, edge.entries, strict=True))
     points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
@@ -53,7 +53,7 @@ def operand_type(graph: Graph, edge: Edge) -> TensorType:
     return TensorType(type_.dtype, lead + shape, type_.weak)
 
 
-def _here(source: Node, edge: Edge) -> bool:
+def _is_identity(source: Node, edge: Edge) -> bool:
     """Whether a read is at the reader's own point."""
     pairs = zip(source.domain.dims, edge.entries, strict=True)
     return all(isinstance(e, Sym) and e.name == d for d, e in pairs)
@@ -66,8 +66,8 @@ def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
 
 def mentioned(node: Node) -> tuple[Expr, ...]:
     """The index expressions in a node's types and in its operator's attributes."""
-    found = [e for type_ in node.types for e in type_.shape]
-    return (*found, *expressions(node.op))
+    extents = [e for type_ in node.types for e in type_.shape]
+    return (*extents, *expressions(node.op))
 
 
 def expressions(value: object) -> Iterator[Expr]:
@@ -85,28 +85,28 @@ def expressions(value: object) -> Iterator[Expr]:
 
 
 def reachable(graph: Graph, roots: Iterable[str]) -> set[str]:
-    """All nodes that the roots need, themselves included."""
-    found = set(roots)
-    waiting = sorted(found)
-    while waiting:
-        for edge in graph.nodes[waiting.pop()].inputs:
-            if edge.source not in found:
-                found.add(edge.source)
-                waiting.append(edge.source)
-    return found
+    """All nodes on which the roots depend, themselves included."""
+    reached = set(roots)
+    worklist = sorted(reached)
+    while worklist:
+        for edge in graph.nodes[worklist.pop()].inputs:
+            if edge.source not in reached:
+                reached.add(edge.source)
+                worklist.append(edge.source)
+    return reached
 
 
 def topological(graph: Graph) -> tuple[str, ...]:
-    """All nodes, operands before those who use them, except where the use is a branch of a merge.
+    """All nodes in topological order of the graph without the edges of merges.
 
-    Cycles that pass no merge (``y = sum(y[0:t])``) are entered at the node that stands first.
+    Remaining cycles (``y = sum(y[0:t])``) start at their first node.
     """
 
     def operands(name: str) -> list[str]:
         node = graph.nodes[name]
         return [] if isinstance(node.op, Merge) else [e.source for e in node.inputs]
 
-    return tuple(n for part in components(list(graph.nodes), operands) for n in part)
+    return tuple(n for component in components(list(graph.nodes), operands) for n in component)
 
 
 def components(
@@ -119,24 +119,24 @@ def components(
     """
     place = {name: k for k, name in enumerate(names)}
     low: dict[str, int] = {}  # past all numbers as soon as the component is known
-    waiting: list[str] = []
-    found: list[tuple[str, ...]] = []
+    stack: list[str] = []
+    sccs: list[tuple[str, ...]] = []
     last = len(place)
     for root in place:
         if root in low:
             continue
         low[root] = len(low)
         path = [(root, len(low) - 1, iter(successors(root)))]
-        waiting.append(root)
+        stack.append(root)
         while path:
-            name, number, rest = path[-1]
-            for other in rest:
+            name, number, pending = path[-1]
+            for other in pending:
                 if other not in place:
                     continue
                 least = low.get(other)
                 if least is None:
                     low[other] = number = len(low)
-                    waiting.append(other)
+                    stack.append(other)
                     path.append((other, number, iter(successors(other))))
                     break
                 if least < low[name]:
@@ -147,9 +147,9 @@ def components(
                 if path and least < low[path[-1][0]]:
                     low[path[-1][0]] = least
                 if least == number:
-                    part = [waiting.pop()]
-                    while part[-1] != name:
-                        part.append(waiting.pop())
-                    low.update(dict.fromkeys(part, last))
-                    found.append(tuple(sorted(part, key=place.__getitem__)))
-    return found
+                    component = [stack.pop()]
+                    while component[-1] != name:
+                        component.append(stack.pop())
+                    low.update(dict.fromkeys(component, last))
+                    sccs.append(tuple(sorted(component, key=place.__getitem__)))
+    return sccs

@@ -1,4 +1,4 @@
-"""Changes to a graph, each giving a new one: compose accesses, redirect uses, drop the dead."""
+"""Rewrites of a graph: compose accesses, redirect uses, eliminate dead nodes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def compose(
     """
     at = dict(zip(dims, outer, strict=True))
     if any(universe.moves(entry, at) for entry in inner):
-        return None  # a length in it is that of another point
+        return None  # it names a length, which differs at the other point
     points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, Slice)}
     slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, Slice)}
-    met: list[str] = []
+    sliced_dims: list[str] = []
     composed: list[Entry] = []
     seen_inner_slice = False
     for entry in inner:
@@ -50,8 +50,8 @@ def compose(
         s = slices[name]
         by = substitute(shift, points)
         composed.append(Slice(add(s.lo, by), add(s.hi, by), s.step))
-        met.append(name)
-    return tuple(composed) if met == list(slices) else None
+        sliced_dims.append(name)
+    return tuple(composed) if sliced_dims == list(slices) else None
 
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
@@ -88,25 +88,25 @@ def replace_edge(graph: Graph, reader: str, slot: int, edge: Edge) -> Graph:
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """The graph without nodes that no output, effect or ending needs, be they in cycles or not.
+    """Dead code elimination: keep what outputs, effects and ``until`` nodes depend on.
 
-    What is given at run time stays, so that the same data is asked for at every level; only a
-    param that nothing reads and that could compute itself goes.
+    Inputs and params without a default are kept, so that every optimization level takes the same
+    data; an unused param with a default is removed.
     """
-    given = [
+    roots = [
         n.name
         for n in graph.nodes.values()
         if isinstance(n.op, Input | Until)
         or turn(n) is not None
         or (isinstance(n.op, Param) and not n.inputs)
     ]
-    kept = reachable(graph, [*given, *(o.source for o in graph.outputs)])
-    if len(kept) == len(graph.nodes):
+    live = reachable(graph, [*roots, *(o.source for o in graph.outputs)])
+    if len(live) == len(graph.nodes):
         return graph
-    nodes = {name: node for name, node in graph.nodes.items() if name in kept}
+    nodes = {name: node for name, node in graph.nodes.items() if name in live}
     groups = []
     for group in graph.groups:
-        members = tuple(m for m in group.members if m in kept)
+        members = tuple(m for m in group.members if m in live)
         if members:
             groups.append(Group(name=group.name, members=members))
     return replace(graph, nodes=nodes, groups=tuple(groups))

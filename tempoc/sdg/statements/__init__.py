@@ -1,4 +1,4 @@
-"""A graph as statements and stored tensors: what the scheduler, the planner and codegen see.
+"""Statements and stored tensors of a graph, for the scheduler, the memory planner and codegen.
 
 May import, of its package: graph
 """

@@ -1,9 +1,9 @@
-"""What is needed only where a branch of a ``cond`` is taken, and so not computed elsewhere.
+"""Lazy branches: nodes needed only where a branch of a ``cond`` is taken are computed only there.
 
-That is: every use is at the very point, by the branch or by what is itself needed only there. Uses
-may belong to several ``cond`` of the same condition: a derivative reads again what the forward
-branch computed, in a ``cond`` of its own. Whoever comes first computes it, the others get it from
-there; where the branch is not taken there is no value, and nobody asks for one.
+A node belongs to a branch if all its uses are at the same point, by the branch or by nodes of the
+branch. The uses may be in several ``cond``s of the same condition: the ``cond`` of a derivative
+reads what the forward branch computed. The first such ``cond`` computes the node; where the branch
+is not taken it has no value, and no use.
 """
 
 from __future__ import annotations
@@ -25,92 +25,94 @@ BranchSide = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCondition:
-    """A condition, as a read of a ``bool`` at the point at hand, that holds, or does not."""
+    """A condition, read at the same point, and the value that it must have (``holds``)."""
 
     condition: Edge
     holds: bool
 
 
 def needs(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
-    """For each node under which conditions alone it is needed, from the outermost branch inwards.
+    """For each node the conditions under which it is needed, from the outermost branch inwards.
 
-    Where a node is needed under a condition, the condition is defined at all points of the node.
+    Empty if it is always needed. A condition is defined at all points of the node.
     """
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, ())
-    kept = {o.source for o in graph.outputs}
-    seen = [n.name for n in graph.nodes.values() if isinstance(n.op, EffectOp | ExternHost)]
-    alive = reachable(graph, [*kept, *seen])
+    outputs = {o.source for o in graph.outputs}
+    effects = [n.name for n in graph.nodes.values() if isinstance(n.op, EffectOp | ExternHost)]
+    live = reachable(graph, [*outputs, *effects])
     uses = users(graph)
     where: dict[BranchCondition, list[Domain]] = {}
     for node in graph.nodes.values():
         for slot in (1, 2) if isinstance(node.op, Cond) else ():
             where.setdefault(asked(graph, node.name, slot), []).append(node.domain)
-    found: dict[str, tuple[BranchCondition, ...]] = {}
+    conditions: dict[str, tuple[BranchCondition, ...]] = {}
     for name in reversed(topological(graph)):
         node = graph.nodes[name]
-        if name in kept or not is_computed(node):
+        if name in outputs or not is_computed(node):
             continue
-        common = _common(_uses(graph, name, u, found) for u in uses[name] if u.reader in alive)
-        found[name] = tuple(need for need in common if node.domain in where[need])
-    return {name: found.get(name, ()) for name in graph.nodes}
+        common = _common_conditions(
+            _use_conditions(graph, name, u, conditions) for u in uses[name] if u.reader in live
+        )
+        conditions[name] = tuple(need for need in common if node.domain in where[need])
+    return {name: conditions.get(name, ()) for name in graph.nodes}
 
 
 def asked(graph: Graph, cond: str, slot: int) -> BranchCondition:
-    """When a branch of a ``cond`` is taken."""
+    """The condition under which a branch (operand ``slot``) of a ``cond`` is taken."""
     edge = graph.nodes[cond].inputs[0]
     return BranchCondition(condition=replace(edge, span=None), holds=slot == 1)
 
 
-def _uses(
-    graph: Graph, name: str, use: OperandUse, found: Mapping[str, tuple[BranchCondition, ...]]
+def _use_conditions(
+    graph: Graph, name: str, use: OperandUse, conditions: Mapping[str, tuple[BranchCondition, ...]]
 ) -> tuple[BranchCondition, ...]:
-    """Under which conditions one use needs a node."""
+    """The conditions under which one use needs a node."""
     reader, node = graph.nodes[use.reader], graph.nodes[name]
     if not is_computed(reader) or reader.domain.dims != node.domain.dims:
         return ()
     if not is_identity(reader.inputs[use.slot], graph):
         return ()
-    around = found.get(use.reader, ())
+    around = conditions.get(use.reader, ())
     if isinstance(reader.op, Cond) and use.slot:
         need = asked(graph, use.reader, use.slot)
         return around if need in around else (*around, need)
     return around
 
 
-def _common(parts: Iterable[tuple[BranchCondition, ...]]) -> tuple[BranchCondition, ...]:
-    """What all have, in the order of the first."""
+def _common_conditions(parts: Iterable[tuple[BranchCondition, ...]]) -> tuple[BranchCondition, ...]:
+    """The common conditions, in the order of the first operand."""
     first, *others = list(parts) or [()]
     return tuple(need for need in first if all(need in other for other in others))
 
 
-# ---------------------------------------------------------------- who computes it
+# ---------------------------------------------------------------- computing branches
 
 
 def owners(graph: Graph, members: Sequence[str]) -> dict[str, BranchSide]:
-    """Of some nodes, in the order in which they run, the branch in which each is computed.
+    """The branch in which each of ``members`` (in execution order) is computed.
 
-    That is the first branch after the node that is taken when the node is needed. What is missing
-    is computed whether needed or not.
+    It is the first branch after the node that is taken exactly when the node is needed. Nodes
+    without one are computed unconditionally.
     """
     places = {m: k for k, m in enumerate(members)}
     conds = [m for m in members if isinstance(graph.nodes[m].op, Cond)]
     if not conds:
         return {}
-    needed = needs(graph)
-    found: dict[str, BranchSide] = {}
+    conditions = needs(graph)
+    sides: dict[str, BranchSide] = {}
     for name in members:
         domain, place = graph.nodes[name].domain, places[name]
         later = (c for c in conds if places[c] > place and graph.nodes[c].domain == domain)
-        side = _first(graph, needed, needed[name], later)
+        side = _first_branch(graph, conditions, conditions[name], later)
         if side is not None:
-            found[name] = side
-    while (early := _too_late(graph, members, found)) is not None:
-        del found[early]
-    return found
+            sides[name] = side
+    while (early := _too_late(graph, members, sides)) is not None:
+        del sides[early]
+    return sides
 
 
-def _first(
+def _first_branch(
     graph: Graph,
     needed: Mapping[str, tuple[BranchCondition, ...]],
     wanted: tuple[BranchCondition, ...],
@@ -118,18 +120,18 @@ def _first(
 ) -> BranchSide | None:
     for cond in conds if wanted else ():
         for slot in (1, 2):
-            here = {*needed[cond], asked(graph, cond, slot)}
-            if here == {*wanted}:
+            branch = {*needed[cond], asked(graph, cond, slot)}
+            if branch == {*wanted}:
                 return cond, slot
     return None
 
 
-def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, BranchSide]) -> str | None:
-    """A node that would be computed after one that reads it."""
+def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSide]) -> str | None:
+    """A node that would be computed after one of its consumers."""
     served: dict[BranchSide, list[str]] = {}
     for name in members:
-        if name in found:
-            served.setdefault(found[name], []).append(name)
+        if name in sides:
+            served.setdefault(sides[name], []).append(name)
 
     def run(names: Iterable[str]) -> Iterator[str]:
         for name in names:
@@ -138,45 +140,45 @@ def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, BranchSi
             yield name
 
     done: set[str] = set()
-    for name in run(m for m in members if m not in found):
+    for name in run(m for m in members if m not in sides):
         for edge in graph.nodes[name].inputs:
-            if edge.source in found and edge.source not in done and is_identity(edge, graph):
+            if edge.source in sides and edge.source not in done and is_identity(edge, graph):
                 return edge.source
         done.add(name)
     return None
 
 
 def together(graph: Graph) -> dict[str, str]:
-    """For each node that is computed in a branch the outermost ``cond`` around it."""
+    """For each node that is computed in a branch its outermost enclosing ``cond``."""
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return {}
-    found = owners(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
+    sides = owners(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
 
     def outermost(cond: str) -> str:
-        return outermost(found[cond][0]) if cond in found else cond
+        return outermost(sides[cond][0]) if cond in sides else cond
 
-    return {name: outermost(side[0]) for name, side in found.items()}
+    return {name: outermost(side[0]) for name, side in sides.items()}
 
 
 def _in_order(graph: Graph) -> list[str]:
-    """All nodes, recurrence after recurrence; within each one as in ``topological``."""
+    """All nodes by strongly connected components; within each one as in ``topological``."""
     places = {name: k for k, name in enumerate(topological(graph))}
     sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    parts = components(list(graph.nodes), sources.__getitem__)
-    return [name for part in parts for name in sorted(part, key=places.__getitem__)]
+    sccs = components(list(graph.nodes), sources.__getitem__)
+    return [name for part in sccs for name in sorted(part, key=places.__getitem__)]
 
 
 def grouped(graph: Graph) -> Graph:
-    """A graph without groups, with those that keep each branch beside its ``cond``; others alone.
+    """The graph with a group for each outermost ``cond`` and the nodes of its branches.
 
-    Left as it is if no node is computed in a branch.
+    All other nodes are groups of their own. Unchanged if no node is computed in a branch.
     """
     homes = together(graph)
     if not homes:
         return graph
-    parts: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name in topological(graph):
         if is_computed(graph.nodes[name]):
-            parts.setdefault(homes.get(name, name), []).append(name)
-    groups = tuple(Group(name=n, members=tuple(parts[n])) for n in graph.nodes if n in parts)
+            members.setdefault(homes.get(name, name), []).append(name)
+    groups = tuple(Group(name=n, members=tuple(members[n])) for n in graph.nodes if n in members)
     return replace(graph, groups=groups)

@@ -1,10 +1,9 @@
-"""From the graph to statements and stored tensors: what is executed, what is kept.
+"""Lowers a graph to statements and stored tensors.
 
-A merge is eliminated here. It becomes a tensor with one writer for each branch, and what the
-branch writes is stated in the writer's coordinates: for ``h = {t == 0: h.0; t >= 1: h.1[t-1]}``
-with the targets ``(0)`` and ``(t+1)``, ``h.0`` writes ``h[0]`` and ``h.1`` writes ``h[t+1]`` where
-``t+1 < T``. Everything else that somebody outside the same kernel instance reads is a tensor with
-one writer, at the identity.
+Merges are eliminated: a merge becomes a tensor with one writer per branch, and the write is stated
+in the writer's coordinates: for ``h = {t == 0: h.0; t >= 1: h.1[t-1]}`` with the targets ``(0)``
+and ``(t+1)``, ``h.0`` writes ``h[0]`` and ``h.1`` writes ``h[t+1]`` where ``t+1 < T``. Any other
+node with a consumer outside of its statement instance is a tensor with one writer, at the identity.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tempoc.sdg.statements.statements import (
     TensorOrigin,
     Write,
 )
-from tempoc.sdg.statements.vectorized import together
+from tempoc.sdg.statements.vectorized import vectorize_statement
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     FALSE,
@@ -52,23 +51,23 @@ from tempoc.symbolic.walk import substitute, symbols
 
 
 def statements(graph: Graph, space: Space) -> Statements:
-    """The statements and tensors of a graph, each node a statement of its own without groups.
+    """The statements and tensors of a graph; without groups each node is a statement.
 
-    ``space`` simplifies the conditions of writes and finds forwarded reads. Statements stand in
-    the order of the groups, else of the nodes; tensors in the order of the nodes.
+    ``space`` simplifies the conditions of writes and detects forwarded reads. Statements are in
+    the order of the groups or nodes, tensors in the order of the nodes.
     """
-    homes = _homes(graph)
+    homes = _statement_of(graph)
     tensors = _tensors(graph, homes)
     merges = _merge_writes(graph, space)
     built = [
-        _together(graph, space, _statement(graph, space, name, members, homes, tensors, merges))
-        for name, members in _parts(graph)
+        _vectorized(graph, space, _statement(graph, space, name, members, homes, tensors, merges))
+        for name, members in _statement_members(graph)
     ]
     return Statements(tensors={t.name: t for t in tensors.values()}, statements=tuple(built))
 
 
 def is_computed(node: Node) -> bool:
-    """Whether the node is executed: not given from outside, and not a merge."""
+    """Whether the node is executed: neither an input, param or seed nor a merge."""
     return _is_executed(type(node.op))
 
 
@@ -78,7 +77,7 @@ def _is_executed(op: type[Op]) -> bool:
 
 
 def is_identity(edge: Edge, graph: Graph) -> bool:
-    """Whether the edge reads its source at the very point of the sink."""
+    """Whether the edge reads its source at the point of the sink."""
     return edge.entries == identity(graph.nodes[edge.source].domain)
 
 
@@ -89,14 +88,14 @@ def identity(domain: Domain) -> tuple[Expr, ...]:
 
 
 def tensor_name(node: str, out: int) -> str:
-    """How the tensor of a node's output is called."""
+    """The name of the tensor of a node's output."""
     return node if out == 0 else f"{node}.out{out}"
 
 
 def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
-    """Where, in the coordinates of the branch's source, the point it targets belongs to the branch.
+    """The condition, in the coordinates of a branch's source, under which the source writes.
 
-    That is: inside the box and the domain of the merge, and the branch's guard holds there.
+    The target is inside of the box and the domain of the merge, and satisfies the branch's guard.
     """
     assert isinstance(merge.op, Merge)
     target = dict(zip(merge.domain.dims, merge.op.targets[branch], strict=True))
@@ -110,8 +109,8 @@ def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
     return conjunction(*box, substitute(guard, target))
 
 
-def may_meet(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
-    """Whether at some point of the domain what is read includes what is written there."""
+def may_overlap(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
+    """Whether a read includes the element written at the same point, for some point."""
     parts: list[Expr] = [domain.where, write.where]
     for entry, at in zip(read, write.point, strict=True):
         if isinstance(entry, Slice):
@@ -127,7 +126,7 @@ def may_meet(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space
 # ---------------------------------------------------------------- parts and tensors
 
 
-def _parts(graph: Graph) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _statement_members(graph: Graph) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name and members of each future statement."""
     if graph.groups:
         yield from ((g.name, g.members) for g in graph.groups)
@@ -135,17 +134,17 @@ def _parts(graph: Graph) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((n.name, (n.name,)) for n in graph.nodes.values() if is_computed(n))
 
 
-def _homes(graph: Graph) -> dict[str, str]:
+def _statement_of(graph: Graph) -> dict[str, str]:
     """For each computed node the statement it belongs to."""
-    return {member: name for name, members in _parts(graph) for member in members}
+    return {member: name for name, members in _statement_members(graph) for member in members}
 
 
 def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Tensor]:
-    """What must be stored, by node and output, in node order."""
-    needed = {(o.source, o.out) for o in graph.outputs}
+    """The stored tensors, by node and output, in node order."""
+    stored = {(o.source, o.out) for o in graph.outputs}
     for node in graph.nodes.values():
         if is_computed(node):
-            needed |= {
+            stored |= {
                 (e.source, e.out)
                 for e in node.inputs
                 if homes.get(e.source) != homes[node.name]
@@ -163,7 +162,7 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
         )
         for node in graph.nodes.values()
         for out, type_ in enumerate(node.types)
-        if not is_computed(node) or (node.name, out) in needed
+        if not is_computed(node) or (node.name, out) in stored
     }
 
 
@@ -178,8 +177,8 @@ def _origin(node: Node) -> TensorOrigin:
 
 
 def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
-    """What each node writes into merges and params, by node."""
-    found: dict[str, list[Write]] = {}
+    """The writes of each node into merges and params, by node."""
+    writes: dict[str, list[Write]] = {}
     for node in graph.nodes.values():
         if not isinstance(node.op, Merge | Param):
             continue
@@ -199,8 +198,8 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
                 entries=entries,
                 where=where,
             )
-            found.setdefault(source.name, []).append(write)
-    return found
+            writes.setdefault(source.name, []).append(write)
+    return writes
 
 
 # ---------------------------------------------------------------- statements
@@ -208,7 +207,7 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PendingRead:
-    """A read on its way: the edge and where it stands."""
+    """An operand of a member, before it becomes a ``Read``."""
 
     member: str
     slot: int
@@ -252,25 +251,27 @@ def _statement(
         members=members,
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
-        turn=next((found for m in members if (found := turn(graph.nodes[m])) is not None), None),
+        turn=next(
+            (position for m in members if (position := turn(graph.nodes[m])) is not None), None
+        ),
         ends=tuple(op.bound for m in members if isinstance(op := graph.nodes[m].op, Until)),
         mentions=_mentions(graph, members, writes),
     )
 
 
-def _together(graph: Graph, space: Space, single: Statement) -> Statement:
+def _vectorized(graph: Graph, space: Space, single: Statement) -> Statement:
     vector = graph.nodes[single.members[0]].vector
-    return together(single, vector, space) if vector else single
+    return vectorize_statement(single, vector, space) if vector else single
 
 
 def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
-    """What a statement uses besides its reads that names a length."""
+    """The expressions of a statement, other than its reads, that name a length."""
     lengths = graph.universe.lengths
     if not lengths:
         return ()
-    found = [e for m in members for e in mentioned(graph.nodes[m])]
-    found += [e for w in writes for e in (*w.point, w.where)]
-    return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
+    candidates = [e for m in members for e in mentioned(graph.nodes[m])]
+    candidates += [e for w in writes for e in (*w.point, w.where)]
+    return tuple(dict.fromkeys(e for e in candidates if any(n in lengths for n in symbols(e))))
 
 
 def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_PendingRead]:
@@ -282,14 +283,16 @@ def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_PendingRead]:
 def _forwarded(
     read: Read, domain: Domain, members: tuple[str, ...], writes: list[Write], space: Space
 ) -> Read:
-    """The read, marked if an earlier member of the same instance writes part of what it reads.
+    """The read, marked if an earlier member of the same instance writes part of it.
 
-    A read of what the reader itself or a later member writes at the same point stays unmarked: it
-    is an ordinary dependence that no order of execution satisfies, and the scheduler says so.
+    A read of something that the reader itself or a later member writes at the same point is not
+    marked: no order of execution satisfies that dependence, and the scheduler reports it.
     """
     earlier = members[: members.index(read.member)]
     meets = any(
-        w.tensor == read.tensor and w.member in earlier and may_meet(domain, read.entries, w, space)
+        w.tensor == read.tensor
+        and w.member in earlier
+        and may_overlap(domain, read.entries, w, space)
         for w in writes
     )
     return replace(read, forwarded=True) if meets else read

@@ -1,9 +1,9 @@
-"""Which statements have an order for certain: loops that anybody would see in the equations.
+"""A fast sufficient test that statements can be scheduled, by dependence distances.
 
-In a strongly connected component of the flows, a dimension along which nobody reads what is written
-at a later step is a loop. It settles all reads of earlier steps (Allen and Kennedy 1987); what is
-left is looked at inside. Distances are read off the expressions, without isl: a proof that takes
-microseconds where it succeeds. Where it does not, nothing is said.
+Allen and Kennedy's loop distribution (1987): in a strongly connected component, a dimension along
+which no read refers to a later step can be the outer loop. It satisfies all dependences on earlier
+steps; the remaining ones are tested within it. Distances are intervals read off the expressions,
+without isl: the proof takes microseconds. Where it fails, a schedule may exist nevertheless.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tempoc.symbolic.expr import ZERO, Entry, Expr, IndexMax, IndexMin, Slice, S
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
-    """A reader needs what a writer writes at some of the writer's points."""
+class _Dependence:
+    """A dependence of a reader on a writer, by the entries of the read and of the write."""
 
     reader: Statement
     writer: Statement
@@ -29,42 +29,49 @@ class _Need:
 
 
 def doubtful(statements: Statements, universe: Universe) -> tuple[tuple[str, ...], ...]:
-    """The components for which no order is evident; each has one or has none."""
-    needs = [*_reads(statements), *_turns(statements, universe), *_endings(statements)]
+    """The strongly connected components whose schedulability is not proved."""
+    needs = [
+        *_flow_dependences(statements),
+        *_effect_dependences(statements, universe),
+        *_length_dependences(statements),
+    ]
     names = tuple(s.name for s in statements.statements)
     dims = {s.name: s.domain.dims for s in statements.statements}
-    return tuple(_doubtful(names, needs, dims, ()))
+    return tuple(_unproved_components(names, needs, dims, ()))
 
 
-def _doubtful(
+def _unproved_components(
     names: Sequence[str],
-    needs: Sequence[_Need],
+    needs: Sequence[_Dependence],
     dims: dict[str, tuple[str, ...]],
     done: tuple[str, ...],
 ) -> Iterator[tuple[str, ...]]:
-    after: dict[str, list[str]] = {name: [] for name in names}
+    consumers: dict[str, list[str]] = {name: [] for name in names}
     for need in needs:
-        after[need.writer.name].append(need.reader.name)
-    components = cycles.components(names, after)
-    home = {name: k for k, members in enumerate(components) for name in members}
-    within: dict[int, list[_Need]] = {}
+        consumers[need.writer.name].append(need.reader.name)
+    components = cycles.components(names, consumers)
+    component_of = {name: k for k, members in enumerate(components) for name in members}
+    internal: dict[int, list[_Dependence]] = {}
     for need in needs:
-        if home[need.reader.name] == home[need.writer.name]:
-            within.setdefault(home[need.reader.name], []).append(need)
-    for k, inside in within.items():
+        if component_of[need.reader.name] == component_of[need.writer.name]:
+            internal.setdefault(component_of[need.reader.name], []).append(need)
+    for k, dependences in internal.items():
         members = components[k]
         for dim in dims[members[0]]:
             if dim in done or not all(dim in dims[m] for m in members):
                 continue
-            left = _left(inside, dim)
-            if left is not None and not any(_doubtful(members, left, dims, (*done, dim))):
+            remaining = _unsatisfied(dependences, dim)
+            if remaining is not None and not any(
+                _unproved_components(members, remaining, dims, (*done, dim))
+            ):
                 break
         else:
             yield members
 
 
-def _left(needs: Sequence[_Need], dim: str) -> list[_Need] | None:
-    """What a loop over the dimension, up or down, leaves to be settled; `None` if none is legal."""
+def _unsatisfied(needs: Sequence[_Dependence], dim: str) -> list[_Dependence] | None:
+    """The dependences that a loop over ``dim``, up or down, does not satisfy; `None` if neither
+    direction is legal."""
     spans = [_distance(n, dim) for n in needs]
     if all(most is not None and most <= 0 for _, most in spans):
         return [n for n, (_, most) in zip(needs, spans, strict=True) if most == 0]
@@ -73,8 +80,8 @@ def _left(needs: Sequence[_Need], dim: str) -> list[_Need] | None:
     return None
 
 
-def _distance(need: _Need, dim: str) -> tuple[int | None, int | None]:
-    """How many steps after the reader the writer is, at least and at most; `None` if unknown."""
+def _distance(need: _Dependence, dim: str) -> tuple[int | None, int | None]:
+    """The dependence distance: bounds on the writer's step minus the reader's; `None`: unknown."""
     here = Sym(dim)
     for read, written in zip(need.read, need.written, strict=True):
         if isinstance(written, Slice):
@@ -82,22 +89,22 @@ def _distance(need: _Need, dim: str) -> tuple[int | None, int | None]:
         by, limit = interval(sub(written, here))
         if by is None or by != limit:
             continue
-        least, most = _span(read, here)
+        least, most = _entry_bounds(read, here)
         return least if least is None else least - by, most if most is None else most - by
     return None, None
 
 
-def _span(entry: Entry, here: Sym) -> tuple[int | None, int | None]:
-    """What an entry is at least and at most, from here."""
+def _entry_bounds(entry: Entry, here: Sym) -> tuple[int | None, int | None]:
+    """Bounds on an entry relative to the reader's index ``here``."""
     if isinstance(entry, Slice):
-        most = _span(entry.hi, here)[1]
-        return _span(entry.lo, here)[0], None if most is None else most - 1
-    return _least(entry, here), _most(entry, here)
+        most = _entry_bounds(entry.hi, here)[1]
+        return _entry_bounds(entry.lo, here)[0], None if most is None else most - 1
+    return _lower_bound(entry, here), _upper_bound(entry, here)
 
 
-def _most(e: Expr, here: Sym) -> int | None:
+def _upper_bound(e: Expr, here: Sym) -> int | None:
     if isinstance(e, IndexMin | IndexMax):
-        ends = [_most(a, here) for a in e.args]
+        ends = [_upper_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
         if isinstance(e, IndexMax):
             return max(known) if len(known) == len(ends) else None
@@ -105,9 +112,9 @@ def _most(e: Expr, here: Sym) -> int | None:
     return interval(sub(e, here))[1]
 
 
-def _least(e: Expr, here: Sym) -> int | None:
+def _lower_bound(e: Expr, here: Sym) -> int | None:
     if isinstance(e, IndexMin | IndexMax):
-        ends = [_least(a, here) for a in e.args]
+        ends = [_lower_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
         if isinstance(e, IndexMin):
             return min(known) if len(known) == len(ends) else None
@@ -115,32 +122,32 @@ def _least(e: Expr, here: Sym) -> int | None:
     return interval(sub(e, here))[0]
 
 
-def _reads(statements: Statements) -> Iterator[_Need]:
+def _flow_dependences(statements: Statements) -> Iterator[_Dependence]:
     for reader in statements.statements:
         for read in reader.reads:
             for writer, write in statements.writers(read.tensor):
                 if not (read.forwarded and writer is reader):
-                    yield _Need(reader, writer, read.entries, write.entries)
+                    yield _Dependence(reader, writer, read.entries, write.entries)
 
 
-def _turns(statements: Statements, universe: Universe) -> Iterator[_Need]:
-    queued = [(s, s.turn) for s in statements.statements if s.turn is not None]
-    for later, mine in queued:
-        for earlier, other in queued:
-            if mine.queue != other.queue:
+def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[_Dependence]:
+    effects = [(s, s.turn) for s in statements.statements if s.turn is not None]
+    for later, position in effects:
+        for earlier, earlier_position in effects:
+            if position.queue != earlier_position.queue:
                 continue
-            first = other.number < mine.number
+            first = earlier_position.number < position.number
             for before in befores(later.domain.dims, earlier.domain.dims, first, universe):
-                here = tuple(Sym(d) for d in before.shared)
-                read: tuple[Entry, ...] = here
+                prefix = tuple(Sym(d) for d in before.shared)
+                read: tuple[Entry, ...] = prefix
                 if before.less:
-                    read = (*here[:-1], Slice(ZERO, here[-1]))
-                yield _Need(later, earlier, read, here)
+                    read = (*prefix[:-1], Slice(ZERO, prefix[-1]))
+                yield _Dependence(later, earlier, read, prefix)
 
 
-def _endings(statements: Statements) -> Iterator[_Need]:
-    """Whoever may have to know the end of a bound: it is not said here when."""
+def _length_dependences(statements: Statements) -> Iterator[_Dependence]:
+    """Dependences on run-time lengths, of unknown distance."""
     for stop in statements.statements:
         for s in statements.statements if stop.ends else ():
             if not s.is_free:
-                yield _Need(s, stop, (), ())
+                yield _Dependence(s, stop, (), ())

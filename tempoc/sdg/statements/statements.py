@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 from tempoc.ops.definition.types import TensorType
-from tempoc.sdg.graph.effect_order import Turn
+from tempoc.sdg.graph.effect_order import EffectPosition
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
@@ -24,7 +24,7 @@ TensorOrigin = Literal["computed", "input", "param"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A stored quantity; ``node`` is a merge, input, param or computed node (see ``origin``)."""
+    """A stored value; ``node`` is a merge, input, param or computed node (see ``origin``)."""
 
     name: str
     node: str
@@ -71,7 +71,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """All points ``lower <= dim < upper`` of a dimension at once; ends over bounds only."""
+    """A vectorized dimension, ``lower <= dim < upper``; the ends are expressions over bounds."""
 
     dim: str
     lower: Expr
@@ -82,11 +82,11 @@ class Vector:
 class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
-    A statement with a ``turn`` is seen outside, so the order of its points counts.
-    One that runs all points of some dimensions at once (``vector``, ``vectorized.py``) has a domain
-    without them, and ``single`` says what it does at one point.
-    ``ends`` names the bounds whose last step this decides. ``mentions`` are the values naming such
-    bounds that the members and writes use: extents, attributes, points, conditions.
+    A statement with a ``turn`` has effects, so the order of its points matters. The domain of a
+    vectorized statement (``vectorized.py``) is without the dimensions of ``vector``; ``single`` is
+    the statement of one point. ``ends`` names the bounds whose last step it decides. ``mentions``
+    are the expressions over such bounds that members and writes use: extents, attributes, points,
+    conditions.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Statement:
     members: tuple[str, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
-    turn: Turn | None = None
+    turn: EffectPosition | None = None
     vector: tuple[Vector, ...] = ()
     single: Statement | None = None
     ends: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Statement:
 
     @property
     def is_free(self) -> bool:
-        """Whether it may run at any time, even where nobody needs it: it reads and does nothing."""
+        """Whether it may run speculatively: it has no reads, effects or lengths."""
         return not (self.reads or self.turn or self.ends or self.mentions)
 
 
@@ -114,11 +114,11 @@ class Statements:
     statements: tuple[Statement, ...]
 
     def writers(self, tensor: str) -> tuple[tuple[Statement, Write], ...]:
-        """Who writes the tensor, in statement order."""
+        """The writers of a tensor, in statement order."""
         return tuple(self._writers.get(tensor, ()))
 
     def readers(self, tensor: str) -> tuple[tuple[Statement, Read], ...]:
-        """Who reads the tensor, in statement order."""
+        """The readers of a tensor, in statement order."""
         return tuple(self._readers.get(tensor, ()))
 
     @cached_property
@@ -128,16 +128,16 @@ class Statements:
 
     @cached_property
     def _writers(self) -> dict[str, list[tuple[Statement, Write]]]:
-        found: dict[str, list[tuple[Statement, Write]]] = {}
+        writers: dict[str, list[tuple[Statement, Write]]] = {}
         for s in self.statements:
             for w in s.writes:
-                found.setdefault(w.tensor, []).append((s, w))
-        return found
+                writers.setdefault(w.tensor, []).append((s, w))
+        return writers
 
     @cached_property
     def _readers(self) -> dict[str, list[tuple[Statement, Read]]]:
-        found: dict[str, list[tuple[Statement, Read]]] = {}
+        readers: dict[str, list[tuple[Statement, Read]]] = {}
         for s in self.statements:
             for r in s.reads:
-                found.setdefault(r.tensor, []).append((s, r))
-        return found
+                readers.setdefault(r.tensor, []).append((s, r))
+        return readers

@@ -1,8 +1,8 @@
-"""Statements that compute all points of some dimensions at once, as the scheduler sees them.
+"""Vectorized statements: one instance computes all points of some dimensions.
 
-A statement whose nodes are marked ``[b*, t]`` runs at each ``t`` for all ``b``: it loses ``b`` from
-its domain, and what single points read and write (``x[b, t]``) becomes the slice that all of them
-touch (``x[0:B, t]``). The statement of a single point is kept: kernels are written from it.
+A statement whose nodes are marked ``[b*, t]`` runs at each ``t`` for all ``b``: its domain loses
+``b``, and its accesses (``x[b, t]``) are widened to the slice of all points (``x[0:B, t]``). The
+statement of a single point is kept in ``single``: codegen emits the kernel from it.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from tempoc.symbolic.walk import symbols
 Ranges = Mapping[str, Vector]
 
 
-def together(single: Statement, dims: tuple[str, ...], space: Space) -> Statement:
+def vectorize_statement(single: Statement, dims: tuple[str, ...], space: Space) -> Statement:
     """The statement that runs ``single`` at all points of ``dims`` at once.
 
-    ``ValueError`` where ranges or accesses cannot be stated.
+    Raises ``ValueError`` if the domain is no box along ``dims`` or a write is conditional on them.
     """
-    found = ranges(single.domain, dims, space)
-    if found is None:
+    vectors = ranges(single.domain, dims, space)
+    if vectors is None:
         raise ValueError(f"{single.name} does not run over whole ranges of {', '.join(dims)}")
-    left = tuple(d for d in single.domain.dims if d not in dims)
+    remaining = tuple(d for d in single.domain.dims if d not in dims)
     return replace(
         single,
-        domain=space.project(single.domain, left),
-        reads=tuple(_read(r, found) for r in single.reads),
-        writes=tuple(_write(w, found) for w in single.writes),
-        vector=tuple(found.values()),
+        domain=space.project(single.domain, remaining),
+        reads=tuple(_read(r, vectors) for r in single.reads),
+        writes=tuple(_write(w, vectors) for w in single.writes),
+        vector=tuple(vectors.values()),
         single=single,
     )
 
 
 def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
-    """From where to where dimensions of a domain run; ``None`` if that varies or has holes.
+    """The ranges of ``dims`` in a domain; ``None`` if they vary from point to point or have holes.
 
-    So it is if an end names a length: kernels are traced before that is known. Where there are no
-    points, there are no ranges either.
+    Also ``None`` for an empty domain, and if an end names a run-time length, because kernels are
+    traced before it is known.
     """
     key = ("ranges", domain, tuple(dims))
     return space.known.once(key, lambda: _ranges(domain, dims, space))
@@ -71,7 +71,7 @@ def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vecto
 
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     parts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)
-    found: dict[str, Vector] = {}
+    vectors: dict[str, Vector] = {}
     if space.is_empty(domain):
         return None
     for dim in dims:
@@ -81,20 +81,20 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
         low: Expr = ZERO
         high: Expr = Sym(space.universe.dim(dim).bound)
         if own:
-            there = Domain((dim,), conjunction(*own))
-            low = maximum(low, space.lower_bound(Sym(dim), there))
-            high = minimum(high, add(space.upper_bound(Sym(dim), there), ONE))
+            projection = Domain((dim,), conjunction(*own))
+            low = maximum(low, space.lower_bound(Sym(dim), projection))
+            high = minimum(high, add(space.upper_bound(Sym(dim), projection), ONE))
             within = compare(">=", Sym(dim), low), compare("<", Sym(dim), high)
-            if not space.equal(there.where, conjunction(*within), Domain((dim,))):
+            if not space.equal(projection.where, conjunction(*within), Domain((dim,))):
                 return None
         if any(n in space.universe.lengths for e in (low, high) for n in symbols(e)):
             return None
-        found[dim] = Vector(dim=dim, lower=low, upper=high)
-    return found
+        vectors[dim] = Vector(dim=dim, lower=low, upper=high)
+    return vectors
 
 
 def touched(entries: tuple[Entry, ...], vector: Ranges) -> tuple[Entry, ...]:
-    """What the points of the ranges touch together; exact for ``t+c``, else a slice around it."""
+    """The entries that all points of the ranges access; exact for ``t+c``, otherwise a superset."""
     return tuple(_around(e, vector) for e in entries)
 
 
@@ -109,7 +109,7 @@ def _write(write: Write, vector: Ranges) -> Write:
 
 
 def _around(entry: Entry, vector: Ranges) -> Entry:
-    """The least slice around an entry that moves with the ranges."""
+    """The smallest slice that contains an entry at all points of the ranges."""
     moving = [d for d in symbols(entry) if d in vector]
     if not moving:
         return entry
@@ -122,7 +122,7 @@ def _around(entry: Entry, vector: Ranges) -> Entry:
 
 
 def stride(entry: Expr, moving: Sequence[str]) -> int:
-    """How far apart neighbours are read: ``3`` for ``3*t + i``; 1 if that is not plain to see."""
+    """The stride of an entry along the vectorized dimension: ``3`` for ``3*t + i``; else 1."""
     if not isinstance(entry, IndexSum):
         return 1
     scales = [abs(c) for c, x in entry.terms if any(d in symbols(x) for d in moving)]

@@ -1,4 +1,4 @@
-"""The text of a graph, printed and read back.
+"""Printer and parser of graphs.
 
 May import, of its package: graph
 """

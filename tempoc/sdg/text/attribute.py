@@ -1,4 +1,4 @@
-"""Attributes of operators from text, read by the declared type of their field."""
+"""Parses attributes of operators by the declared types of their fields."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class AttributePart:
 
 
 def read_attribute(part: AttributePart, hint: object) -> Attribute:
-    """The value; ``ValueError`` if the text is no value of the type.
+    """The value of a text. Raises ``ValueError`` if it is no value of the type.
 
     Of a union the first type that fits, in the order bool, int, float, none, dtype, string, tuple,
-    index expression. An index expression of a number alone is a ``Const``.
+    index expression. As an index expression a number is a ``Const``.
     """
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     for option in sorted(options, key=_rank):

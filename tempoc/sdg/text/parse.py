@@ -1,8 +1,8 @@
-"""The text of a graph read back (``grammar/sdg.lark``); see ``text.py`` for what it looks like.
+"""The parser of graphs (``grammar/sdg.lark``); ``text.py`` describes the format.
 
-Operators are found by name in the catalog, and their attributes read by the types of their
-fields. Nodes get the line they stand on as their span. Only what the text itself must get right
-is judged here; ``verification/verify.py`` tells whether the graph makes sense.
+Operators are looked up in the catalog, and their attributes parsed by the types of their fields.
+The span of a node is its line. Only names and attributes are checked here; the graph is checked by
+``verification/verify.py``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ GrammarTree = Tree[Token]
 
 
 def parse_graph(text: str, path: str) -> Graph:
-    """The graph that a text means. Raises ``DiagnosticError`` (RT300, RT301)."""
+    """The graph of a text. Raises ``DiagnosticError`` (RT300, RT301)."""
     source = Source(path, text)
     try:
         tree = _grammar().tree(text, "graph")
     except Mismatch as error:
         span = source.span(error.offset, error.offset + len(error.found))
-        wanted = tuple(_spelled(kind) for kind in error.expected)
-        raise errors.unreadable(span, error.found, wanted) from None
+        expected = tuple(_spelled(kind) for kind in error.expected)
+        raise errors.unreadable(span, error.found, expected) from None
     return _GraphReader(source).graph(tree)
 
 
 def _spelled(kind: str) -> str:
-    """A token type as a reader of graphs knows it."""
+    """A token type as shown in diagnostics."""
     text = _grammar().spelling(kind)
     return f"`{text}`" if text is not None else kind.replace("NEWLINE", "line break").lower()
 
@@ -60,12 +60,12 @@ def _tokens(tree: GrammarTree, kind: str) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class _GraphReader:
-    """Reads the branches of one text's tree."""
+    """Builds the graph from the parse tree of one text."""
 
     source: Source
 
     def graph(self, tree: GrammarTree) -> Graph:
-        """Everything: first what declares names, then what uses them."""
+        """The whole graph: declarations first, then their uses."""
         (header,) = _branches(tree, "header")
         (label,) = _branches(header, "label")
         universe = Universe(
@@ -255,7 +255,7 @@ class _GraphReader:
             return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
         return None
 
-    # ------------------------------------------------------------ words
+    # ------------------------------------------------------------ tokens
 
     def port(self, token: Token) -> tuple[str, int]:
         """``%top@1``: node and output."""

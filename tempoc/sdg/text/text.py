@@ -1,4 +1,4 @@
-"""A graph as text, one item a line, in columns; ``parse.py`` reads it back.
+"""The printer of graphs, one item a line, in columns; ``parse.py`` parses the text.
 
 ::
 

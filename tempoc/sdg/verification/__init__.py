@@ -1,4 +1,4 @@
-"""Whether a graph is well formed, and whether passes keep its meaning.
+"""The verifier of graphs, and a test that passes preserve their meaning.
 
 May import, of its package: evaluation, graph, statements, text
 """

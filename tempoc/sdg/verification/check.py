@@ -1,4 +1,4 @@
-"""A graph that a person wrote, checked: broken rules are then mistakes, not bugs."""
+"""Parses and verifies a hand-written graph: a broken rule is reported as a user error."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Whether passes keep the meaning of a graph, tried at small bounds.
+"""Differential testing of passes at small bounds.
 
-The outputs, prints and saves of the graph before all passes are compared with those of a graph
-after a pass. Both are evaluated point by point in float64, so that another order of additions does
-not show, with the same random data. What the verifier proves of a graph (``verify.py``) holds for
-all bounds, but says nothing about values; this looks at values, but only at a few bounds.
+Outputs, prints and saves of the graph before all passes are compared with those of the graph after
+a pass. Both are interpreted point by point, in float64 (so that reassociation does not matter), on
+the same random data. The verifier (``verify.py``) proves structural rules for all bounds, but knows
+nothing about values; this compares values, but only at a few bounds.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ BoundSizes = Mapping[str, int]
 OutputValues = dict[str, Array]
 
 SIZES = (1, 2, 5, 3, 4, 6, 7, 8)
-"""Values of bounds that are tried, in this order: some programs assume that a bound is not tiny."""
+"""Values of bounds to test, in this order: some programs assume that a bound is not tiny."""
 ENOUGH = 4
-"""So many assignments of bounds are evaluated."""
+"""The number of assignments of bounds that are tested."""
 LIMIT = 20_000_000
-"""No program is evaluated at bounds where its nodes have more elements than this in all."""
+"""Bounds at which all nodes together have more elements than this are skipped."""
 POINT = 200
-"""The evaluator takes about as long for a point as for this many elements of an operator."""
+"""The cost of interpreting a point, in elements of an operator."""
 
 
 @dataclass(slots=True)
 class Equivalence:
-    """The values of a graph at small bounds, with which later graphs are compared."""
+    """The reference: a graph and its values at small bounds."""
 
     graph: Graph
     _expected: list[tuple[BoundSizes, OutputValues, OutputValues]] | None = field(default=None)
 
     @property
     def expected(self) -> list[tuple[BoundSizes, OutputValues, OutputValues]]:
-        """Bounds, data and values of the graph; none if it calls Python or is too large."""
+        """Test cases: bounds, data and values; none if the graph calls Python or is too large."""
         if self._expected is None:
             tries = (self._at(bounds) for bounds in small_bounds(self.graph))
             known = (case for case in tries if case is not None)
@@ -57,7 +57,7 @@ class Equivalence:
         return self._expected
 
     def check(self, graph: Graph, after: str) -> None:
-        """Raise ``VerifyError`` if a graph made by the pass ``after`` has other values."""
+        """Raise ``VerifyError`` if the result of the pass ``after`` has other values."""
         for bounds, data, expected in self.expected:
             given = {name: array for name, array in data.items() if name in graph.nodes}
             try:
@@ -70,7 +70,7 @@ class Equivalence:
                     raise VerifyError(name, f"has other values at {dict(bounds)}", after)
 
     def _at(self, bounds: BoundSizes) -> tuple[BoundSizes, OutputValues, OutputValues] | None:
-        """The graph evaluated; ``None`` if it is too large, or refuses the random data."""
+        """A test case; ``None`` if the graph is too large, or rejects the random data."""
         calls = any(isinstance(n.op, ExternCall) for n in self.graph.nodes.values())
         sizes = all_bounds(self.graph, bounds)
         if calls or min(sizes.values(), default=1) < 1 or _work(self.graph, sizes) > LIMIT:
@@ -131,7 +131,7 @@ def _shape(node: Node, out: int, sizes: BoundSizes, bounds: Mapping[str, str]) -
 
 
 def _work(graph: Graph, sizes: BoundSizes) -> int:
-    """How many elements all nodes have, with what a point costs."""
+    """The cost of an evaluation in elements: those of all nodes, plus ``POINT`` per point."""
     bounds = {d.name: d.bound for d in graph.universe.dims}
     work = 0
     for node in graph.nodes.values():

@@ -1,4 +1,4 @@
-"""What holds of every graph, checked: a broken rule is a bug of the pass that ran last.
+"""The verifier of graphs: a broken rule is a bug of the pass that ran last. The rules:
 
 - names are identifiers joined by dots, and each node stands under its own;
 - edges name existing nodes and outputs, with an entry for each dimension of the source, over
@@ -9,8 +9,8 @@
   expressions inside the axis, as far as that is affine;
 - a merge has a target and a guard for each branch, its guards are disjoint and cover its domain,
   and its branches are computed by nodes of their own, each read where its target writes;
-- each bound that a tensor ends has one node that says so, at all steps of a dimension with that
-  bound and all points of the dimensions before it over which the length varies;
+- each ended bound has one ``until`` node, over the dimensions over which the length varies and one
+  dimension with that bound, at all points of their box;
 - outputs read at entries without dimensions;
 - groups, if there are any, partition the computed nodes, and members share one domain.
 """
@@ -66,11 +66,11 @@ class DomainFacts:
 
 
 def verify(graph: Graph, space: Space, *, after: str = "") -> None:
-    """Check everything; raises ``VerifyError`` that names the node and the pass ``after`` which."""
+    """Check all rules. Raises ``VerifyError`` that names the node and the pass."""
     checker = _GraphChecker(graph=graph, space=space, after=after)
     for name, node in graph.nodes.items():
         checker.node(name, node)
-    for node in graph.nodes.values():  # now that every edge is known to lead somewhere
+    for node in graph.nodes.values():  # only now, as these need all edges to be valid
         checker.reads(node)
         checker.types(node)
         if isinstance(node.op, Merge):
@@ -108,8 +108,8 @@ class _GraphChecker:
         self.condition(node.domain.where, name)
         merged = given or isinstance(node.op, Merge)
         for e in (node.domain.where, *(() if merged else mentioned(node))):
-            whole = universe.has_lengths(e, dims)
-            self.require(whole, name, f"`{show_expr(e)}` varies with more")
+            has_lengths = universe.has_lengths(e, dims)
+            self.require(has_lengths, name, f"`{show_expr(e)}` varies with more")
         for type_ in node.types:
             for extent in type_.shape:
                 self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")
@@ -160,9 +160,10 @@ class _GraphChecker:
             if edge.guard != TRUE:
                 sink = Domain(sink.dims, conjunction(sink.where, edge.guard))
             source = self.graph.nodes[edge.source].domain
-            found = self.space.outside(sink, edge.entries, source)
-            if found is not None:
-                why = f"reads {edge.source} at {list(found.index)} at the point {dict(found.point)}"
+            violation = self.space.outside(sink, edge.entries, source)
+            if violation is not None:
+                index, point = list(violation.index), dict(violation.point)
+                why = f"reads {edge.source} at {index} at the point {point}"
                 raise VerifyError(node.name, f"{why}, outside {show_domain(source)}", self.after)
 
     def types(self, node: Node) -> None:
@@ -173,18 +174,18 @@ class _GraphChecker:
             return
         operands = operand_types(self.graph, node)
         try:
-            found = node.op.infer(operands, facts)
+            inferred = node.op.infer(operands, facts)
         except OperandError as error:
             raise VerifyError(node.name, error.message, self.after) from None
         for condition in node.op.within(operands):
             inside = not is_affine(condition) or facts.holds(condition)
             why = f"leaves an axis where `{show_expr(condition)}` does not hold"
             self.require(inside, node.name, why)
-        same = len(found) == len(node.types) and all(
-            _fits(a, b, facts) for a, b in zip(found, node.types, strict=True)
+        same = len(inferred) == len(node.types) and all(
+            _fits(a, b, facts) for a, b in zip(inferred, node.types, strict=True)
         )
         if not same:
-            has, gets = (", ".join(show_type(t) for t in ts) for ts in (node.types, found))
+            has, gets = (", ".join(show_type(t) for t in ts) for ts in (node.types, inferred))
             raise VerifyError(
                 node.name, f"has type {has}, but its operator gives {gets}", self.after
             )
@@ -216,36 +217,36 @@ class _GraphChecker:
             self.round_trip(node, edge, target)
 
     def round_trip(self, node: Node, edge: Edge, target: tuple[Expr, ...]) -> None:
-        """What a branch reads writes exactly where it is read."""
+        """The target of a branch is the inverse of its entries."""
         source = self.graph.nodes[edge.source].domain
         pairs = zip(source.dims, edge.entries, strict=True)
         at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
-        here = Domain(node.domain.dims, conjunction(node.domain.where, edge.guard))
+        branch_domain = Domain(node.domain.dims, conjunction(node.domain.where, edge.guard))
         for dim, written in zip(identity(node.domain), target, strict=True):
-            back = self.space.equal(substitute(written, at), dim, here)
+            inverts = self.space.equal(substitute(written, at), dim, branch_domain)
             message = f"target {show_expr(written)} of {edge.source} is not what the branch reads"
-            self.require(back, node.name, message)
+            self.require(inverts, node.name, message)
 
     def covers(self, node: Node) -> None:
-        """Guards exclude each other and leave no point."""
+        """Guards are disjoint and cover the domain."""
         guards = [e.guard for e in node.inputs]
-        whole = self.space.implies(node.domain, disjunction(*guards))
+        covered = self.space.implies(node.domain, disjunction(*guards))
         self.require(
-            whole, node.name, f"has no branch at some points of {show_domain(node.domain)}"
+            covered, node.name, f"has no branch at some points of {show_domain(node.domain)}"
         )
         for k, guard in enumerate(guards):
             others = disjunction(*guards[:k])
             apart = k == 0 or self.space.disjoint(guard, others, node.domain)
             self.require(apart, node.name, f"guard {show_expr(guard)} overlaps earlier ones")
 
-    # ------------------------------------------------------------ the whole
+    # ------------------------------------------------------------ lengths, outputs, groups
 
     def endings(self) -> None:
-        """Each bound that is ended has its node."""
+        """Each ended bound has its ``until`` node."""
         universe = self.graph.universe
-        found = [n for n in self.graph.nodes.values() if isinstance(n.op, Until)]
+        until_nodes = [n for n in self.graph.nodes.values() if isinstance(n.op, Until)]
         ended = {b.name: b for b in universe.ended}
-        for node in found:
+        for node in until_nodes:
             assert isinstance(node.op, Until)
             bound = ended.get(node.op.bound)
             if bound is None:
@@ -253,23 +254,23 @@ class _GraphChecker:
             steps = [d for d in node.domain.dims if d not in bound.outer]
             fits = len(steps) == 1 and universe.dim(steps[0]).bound == bound.name
             fits = fits and node.domain.dims == (*bound.outer, steps[0])
-            whole = self.space.implies(Domain(node.domain.dims), node.domain.where)
-            self.require(fits and whole, node.name, f"is not at all steps of {bound.name}")
-        bounds = [n.op.bound for n in found if isinstance(n.op, Until)]
+            total = self.space.implies(Domain(node.domain.dims), node.domain.where)
+            self.require(fits and total, node.name, f"is not at all steps of {bound.name}")
+        bounds = [n.op.bound for n in until_nodes if isinstance(n.op, Until)]
         self.require(sorted(bounds) == sorted(ended), "endings", "not one for each ended bound")
 
     def outputs(self) -> None:
-        """Outputs are edges from nowhere."""
+        """Outputs are valid reads at entries without dimensions."""
         names = [o.name for o in self.graph.outputs]
         self.require(len({*names}) == len(names), "outputs", "two have one name")
         for output in self.graph.outputs:
             edge = Edge(source=output.source, out=output.out, entries=output.entries)
             self.edge(edge, (), f"output {output.name}")
             source = self.graph.nodes[output.source].domain
-            found = self.space.outside(Domain(()), output.entries, source)
-            if found is not None:
+            violation = self.space.outside(Domain(()), output.entries, source)
+            if violation is not None:
                 where = f"output {output.name}"
-                raise VerifyError(where, f"reads outside at {list(found.index)}", self.after)
+                raise VerifyError(where, f"reads outside at {list(violation.index)}", self.after)
 
     def groups(self) -> None:
         """Groups partition the computed nodes."""
@@ -285,9 +286,9 @@ class _GraphChecker:
             self.require(len(domains) == 1, f"group {group.name}", "has members of other domains")
 
 
-def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:
+def _fits(inferred: TensorType, declared: TensorType, facts: DomainFacts) -> bool:
     return (
-        found.dtype == declared.dtype
-        and len(found.shape) == len(declared.shape)
-        and all(facts.equal(a, b) for a, b in zip(found.shape, declared.shape, strict=True))
+        inferred.dtype == declared.dtype
+        and len(inferred.shape) == len(declared.shape)
+        and all(facts.equal(a, b) for a, b in zip(inferred.shape, declared.shape, strict=True))
     )
