@@ -34,5 +34,5 @@ def check_file(path: str, options: Options) -> Checked:
     graph = elaborate(loaded, options.defines)
     space = Space(graph.universe)
     parts = statements(graph, space)
-    rest = doubtful(parts, graph.universe)
-    return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=rest)
+    unordered = doubtful(parts, graph.universe)
+    return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)

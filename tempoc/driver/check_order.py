@@ -17,9 +17,9 @@ def has_order(parts: Statements, space: Space, components: Iterable[tuple[str, .
     needs = flows(parts, space.universe)
     for names in components:
         tasks = {name: parts.by_name[name].domain for name in names}
-        inside = [f for f in needs if f.reader in tasks and f.writer in tasks]
+        dependences = [f for f in needs if f.reader in tasks and f.writer in tasks]
         try:
-            check_order(SchedulingProblem(space, tasks, inside))
+            check_order(SchedulingProblem(space, tasks, dependences))
         except Unschedulable:
             return False
         except TooSlow:

@@ -92,17 +92,19 @@ class Compilation:
 
         Raises `RunError` if they are not there any more, or changed.
         """
-        kept = dict(load_program(path).provenance)
-        names = {k.removeprefix("source."): v for k, v in kept.items() if k.startswith("source.")}
-        if not names or any(f"digest.{name}" not in kept for name in names.values()):
+        provenance = dict(load_program(path).provenance)
+        files = {
+            k.removeprefix("source."): v for k, v in provenance.items() if k.startswith("source.")
+        }
+        if not files or any(f"digest.{name}" not in provenance for name in files.values()):
             raise RunError(damaged_program(path, "it does not say from which sources it was made"))
-        for name in names.values():
-            check_digest(Path(path), name, kept[f"digest.{name}"])
-        texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
+        for name in files.values():
+            check_digest(Path(path), name, provenance[f"digest.{name}"])
+        texts = {key: read_source(str(Path(path, name))) for key, name in files.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
-        loaded = replace(loaded, beside=beside(tuple(kept.items())))
-        return cls(loaded, replace(Options.from_provenance(kept), verify_each=verify_each))
+        loaded = replace(loaded, beside=beside(tuple(provenance.items())))
+        return cls(loaded, replace(Options.from_provenance(provenance), verify_each=verify_each))
 
     @cached_property
     def graph(self) -> Graph:
@@ -121,10 +123,10 @@ class Compilation:
     def variant(self, options: Options) -> "Compilation":
         """The same program with other options, which keep its constants: no stage runs twice."""
         assert dict(options.defines) == dict(self.options.defines)
-        found = Compilation(self.loaded, options)
-        found.shared = self.shared
-        found.graph = self.graph
-        return found
+        compilation = Compilation(self.loaded, options)
+        compilation.shared = self.shared
+        compilation.graph = self.graph
+        return compilation
 
     @cached_property
     def steps(self) -> tuple[Pass, ...]:
@@ -176,17 +178,17 @@ class Compilation:
             if graph == plain:
                 raise
         try:
-            found = self._order(replace(graph, groups=()))
+            ordered = self._order(replace(graph, groups=()))
         except DiagnosticError:
-            found = self._order(plain)
+            ordered = self._order(plain)
         message = "no order of execution for the fused kernels: every operator is its own"
         self.later_remarks.append(Remark(step="schedule", message=message))
-        return found
+        return ordered
 
     def _order(self, graph: Graph) -> Ordered:
-        if not graph.groups and (kept := grouped(graph)) is not graph:
+        if not graph.groups and (grouped_graph := grouped(graph)) is not graph:
             try:
-                return self._order(kept)
+                return self._order(grouped_graph)
             except DiagnosticError:
                 pass  # branches that are computed whether taken or not
         space = self.space_of(graph)
@@ -229,10 +231,10 @@ class Compilation:
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
         least, graph, apart = self.options.bucket, self.optimized, self.options.apart
-        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
+        memory = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
         if self.options.verify_each:
-            self._timed("verify memory", lambda: verify_memory(found, *parts))
-        return found
+            self._timed("verify memory", lambda: verify_memory(memory, *parts))
+        return memory
 
     @cached_property
     def proof(self) -> Proof:
@@ -240,12 +242,12 @@ class Compilation:
 
         Raises `DiagnosticError` if the replay shows that it is wrong.
         """
-        found, outputs = self.plan, self.optimized.outputs
+        memory, outputs = self.plan, self.optimized.outputs
         space = self.space_of(self.optimized)
         parts = self.statements, self.tree, outputs, space.universe
-        proof = self._timed("prove memory", lambda: prove(found, *parts))
+        proof = self._timed("prove memory", lambda: prove(memory, *parts))
         if not proof.is_whole and not self.options.verify_each:
-            replay = found, self.statements, self.scheduled, outputs, space
+            replay = memory, self.statements, self.scheduled, outputs, space
             self._timed("verify memory", lambda: verify_memory(*replay))
         return proof
 
@@ -256,33 +258,33 @@ class Compilation:
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
-        found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
+        emitted = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
         away, ahead = self.options.away, self.options.ahead
-        found = replace(found, program=offloaded(found.program, away, ahead))
-        for name, size in found.batches.items():
+        emitted = replace(emitted, program=offloaded(emitted.program, away, ahead))
+        for name, size in emitted.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)
-        for name, window in found.windows.items():
+        for name, window in emitted.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"
             self._about(name, message)
-        for var in found.left:
+        for var in emitted.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
-        return found
+        return emitted
 
     def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
         """The same program with these stores with the host; no stage runs again."""
-        found = copy(self)
-        found.options = replace(self.options, away=dict(reach), ahead=ahead)
+        compilation = copy(self)
+        compilation.options = replace(self.options, away=dict(reach), ahead=ahead)
         program = offloaded(self.emitted.program, reach, ahead)
-        found.emitted = replace(self.emitted, program=program)
-        return found
+        compilation.emitted = replace(self.emitted, program=program)
+        return compilation
 
     def with_commands(self, commands: Mapping[str, str]) -> "Compilation":
         """The same program, told to a GPU in another way; no stage runs again."""
-        found = copy(self)
-        found.options = replace(self.options, commands={**self.options.commands, **commands})
-        return found
+        compilation = copy(self)
+        compilation.options = replace(self.options, commands={**self.options.commands, **commands})
+        return compilation
 
     def _about(self, name: str, message: str) -> None:
         """Say something of how a statement computes its points."""
@@ -306,19 +308,19 @@ class Compilation:
         A ``family`` are all programs that are to stand in it and compute the same, this one too.
         """
         emitted = self.emitted
-        several = family or {}
-        if several:
-            emitted = replace(emitted, program=replace(emitted.program, variants=(*several,)))
-        below = [
+        members = family or {}
+        if members:
+            emitted = replace(emitted, program=replace(emitted.program, variants=(*members,)))
+        bundled = [
             Other(name=v.name, emitted=c.emitted, options=c.options.to_provenance())
-            for v, c in several.items()
+            for v, c in members.items()
             if v.name
         ]
-        main, others = self.loaded.main, self.loaded.modules.values()
-        sources = {m.key: m.source for m in (main, *others)}
+        main, modules = self.loaded.main, self.loaded.modules.values()
+        sources = {m.key: m.source for m in (main, *modules)}
         options = self.options.to_provenance()
         folders = self.loaded.beside
-        parts = emitted, sources, options, folders, below
+        parts = emitted, sources, options, folders, bundled
         self._timed("write", lambda: write_bundle(directory, *parts))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:

@@ -47,36 +47,36 @@ class Shared:
         verify: Callable[[Graph, Space, str], None] | None,
     ) -> Outcome[Graph]:
         """Run passes on the program, but those at the beginning that have run already."""
-        known = self.known(steps, sizes)
+        cached = self.known(steps, sizes)
         context = PassContext(space=self.space_of(graph), told=dict(sizes))
-        if known:
-            context = known[-1].context.copy()
+        if cached:
+            context = cached[-1].context.copy()
             context.told = dict(sizes)
-        done = len(known)
+        finished = len(cached)
 
         def noted(record: PassRecord[Graph]) -> None:
-            nonlocal done
-            done += 1
-            key = steps[:done], _key(sizes) if context.asked else ()
+            nonlocal finished
+            finished += 1
+            key = steps[:finished], _key(sizes) if context.asked else ()
             self.passed[key] = Passed(record, context.copy())
 
         def check(result: Graph, step: str) -> None:
             assert verify is not None
             verify(result, context.space, step)
 
-        past = [found.record for found in known]
+        past = [entry.record for entry in cached]
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
     def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[Passed]:
         """What the first passes have made, as far as that is known."""
-        found: list[Passed] = []
+        cached: list[Passed] = []
         for k in range(1, len(steps) + 1):
             passed = self.passed.get((steps[:k], ())) or self.passed.get((steps[:k], _key(sizes)))
             if passed is None:
                 break
-            found.append(passed)
-        return found
+            cached.append(passed)
+        return cached
 
 
 def _key(sizes: Mapping[str, int]) -> _Sizes:

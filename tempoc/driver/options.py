@@ -60,50 +60,50 @@ class Options:
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
-        chosen = {"level": str(self.level)}
-        chosen |= {} if self.passes is None else {"passes": self.passes}
-        chosen |= {} if self.tile is None else {"tile": str(self.tile)}
+        entries = {"level": str(self.level)}
+        entries |= {} if self.passes is None else {"passes": self.passes}
+        entries |= {} if self.tile is None else {"tile": str(self.tile)}
         if self.regions is not None:
-            chosen["regions"] = "yes" if self.regions else "no"
-        chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
+            entries["regions"] = "yes" if self.regions else "no"
+        entries |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         if self.memory_budget is not None:
-            chosen[BUDGET] = str(self.memory_budget)
-        chosen |= {} if self.limit is None else {"limit": str(self.limit)}
-        chosen |= {} if self.recompute is None else {"recompute": self.recompute}
-        chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
-        chosen |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
-        chosen |= {f"ahead.{name}": "yes" for name in self.ahead}
-        chosen |= {"apart": "yes"} if self.apart else {}
-        chosen |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
-        chosen |= {"walk": "yes"} if self.walk else {}
-        chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
-        return chosen | {f"define.{name}": value for name, value in self.defines.items()}
+            entries[BUDGET] = str(self.memory_budget)
+        entries |= {} if self.limit is None else {"limit": str(self.limit)}
+        entries |= {} if self.recompute is None else {"recompute": self.recompute}
+        entries |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
+        entries |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
+        entries |= {f"ahead.{name}": "yes" for name in self.ahead}
+        entries |= {"apart": "yes"} if self.apart else {}
+        entries |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
+        entries |= {"walk": "yes"} if self.walk else {}
+        entries |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
+        return entries | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
-    def from_provenance(cls, kept: Mapping[str, str]) -> "Options":
+    def from_provenance(cls, provenance: Mapping[str, str]) -> "Options":
         """The options that gave `to_provenance`."""
-        names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
-        sizes = [key.removeprefix("size.") for key in kept if key.startswith("size.")]
-        away = [key.removeprefix("away.") for key in kept if key.startswith("away.")]
+        names = [key.removeprefix("define.") for key in provenance if key.startswith("define.")]
+        sizes = [key.removeprefix("size.") for key in provenance if key.startswith("size.")]
+        away = [key.removeprefix("away.") for key in provenance if key.startswith("away.")]
         return cls(
-            level=int(kept.get("level", "2")),
-            passes=kept.get("passes"),
-            tile=int(kept["tile"]) if "tile" in kept else None,
-            regions=kept["regions"] == "yes" if "regions" in kept else None,
-            memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
-            limit=int(kept["limit"]) if "limit" in kept else None,
-            recompute=kept.get("recompute"),
-            sizes={name: int(kept[f"size.{name}"]) for name in sizes},
-            precision=kept.get(PRECISION, PRECISIONS[0]),
-            bucket=int(kept.get("bucket", BUCKET)),
-            away={name: int(kept[f"away.{name}"]) for name in away},
-            ahead=tuple(k.removeprefix("ahead.") for k in kept if k.startswith("ahead.")),
-            apart=kept.get("apart") == "yes",
+            level=int(provenance.get("level", "2")),
+            passes=provenance.get("passes"),
+            tile=int(provenance["tile"]) if "tile" in provenance else None,
+            regions=provenance["regions"] == "yes" if "regions" in provenance else None,
+            memory_budget=int(provenance[BUDGET]) if BUDGET in provenance else None,
+            limit=int(provenance["limit"]) if "limit" in provenance else None,
+            recompute=provenance.get("recompute"),
+            sizes={name: int(provenance[f"size.{name}"]) for name in sizes},
+            precision=provenance.get(PRECISION, PRECISIONS[0]),
+            bucket=int(provenance.get("bucket", BUCKET)),
+            away={name: int(provenance[f"away.{name}"]) for name in away},
+            ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
+            apart=provenance.get("apart") == "yes",
             commands={
                 key.removeprefix(COMMANDS).removeprefix("."): way
-                for key, way in kept.items()
+                for key, way in provenance.items()
                 if key.partition(".")[0] == COMMANDS
             },
-            walk=kept.get("walk") == "yes",
-            defines={name: kept[f"define.{name}"] for name in names},
+            walk=provenance.get("walk") == "yes",
+            defines={name: provenance[f"define.{name}"] for name in names},
         )

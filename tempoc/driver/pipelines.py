@@ -78,11 +78,11 @@ def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The steps, and large points one after the other; sums of them are added up on the way."""
-    found: list[Pass] = []
+    pipeline: list[Pass] = []
     for step in steps:
-        found += [Serialize()] if isinstance(step, Accumulate) else []
-        found.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
-    return tuple(found)
+        pipeline += [Serialize()] if isinstance(step, Accumulate) else []
+        pipeline.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
+    return tuple(pipeline)
 
 
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
@@ -92,8 +92,8 @@ def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
 
 def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
     """The steps with values made again instead of kept, in front of `fuse`."""
-    found: list[Pass] = []
+    pipeline: list[Pass] = []
     for step in steps:
-        found += [Recompute(work=work)] if isinstance(step, Fuse) else []
-        found.append(step)
-    return tuple(found)
+        pipeline += [Recompute(work=work)] if isinstance(step, Fuse) else []
+        pipeline.append(step)
+    return tuple(pipeline)

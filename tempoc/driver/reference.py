@@ -62,8 +62,8 @@ def _performer(graph: Graph, show: Show) -> Perform:
         if isinstance(node.op, EffectOp)
     }
 
-    def perform(op: EffectOp, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        effects.perform(forms[op], at, values, show)
+    def perform(op: EffectOp, point: Mapping[str, int], values: tuple[Any, ...]) -> None:
+        effects.perform(forms[op], point, values, show)
 
     return perform
 
@@ -73,30 +73,32 @@ def caller(
     bounds: Mapping[str, int],
     paths: Sequence[str] = (),
     beside: Sequence[str] = (),
-    made: Replayed | None = None,
+    recorded: Replayed | None = None,
 ) -> Externs:
     """Calls the Python functions of a graph, found in these folders. Raises `RunError`.
 
-    Host functions are not called if their results are ``made`` already.
+    Host functions are not called if their results are ``recorded`` already.
     """
     ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, ExternCall)}
-    known = {name: extern(op.declared, "") for name, op in ops.items()}
-    called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
-    found = find(tuple(dict.fromkeys(called)), paths, beside)
+    externs_of = {name: extern(op.declared, "") for name, op in ops.items()}
+    called = (
+        externs_of[n] for n, op in ops.items() if recorded is None or not isinstance(op, ExternHost)
+    )
+    functions = find(tuple(dict.fromkeys(called)), paths, beside)
 
-    def call(node: Node, at: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
-        point = tuple(at[d] for d in node.domain.dims)
-        if made is not None and isinstance(node.op, ExternHost):
-            return made.call(known[node.name], node.domain.dims, point, args)
-        function = externs.Traced(known[node.name], found[known[node.name]], bounds)
+    def call(node: Node, point: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
+        coordinates = tuple(point[d] for d in node.domain.dims)
+        if recorded is not None and isinstance(node.op, ExternHost):
+            return recorded.call(externs_of[node.name], node.domain.dims, coordinates, args)
+        function = externs.Traced(externs_of[node.name], functions[externs_of[node.name]], bounds)
         try:
             if isinstance(node.op, ExternHost):
-                return Hosted(function.extern, function.function).given(args, at)
+                return Hosted(function.extern, function.function).given(args, point)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, node.op.counts(), args)
             return externs.evaluated(function, args)
         except externs.Failed as error:
             equations = shown(node.spans, graph.name)
-            raise externs.failure(error, node.domain.dims, point, equations) from error
+            raise externs.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

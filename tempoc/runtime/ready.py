@@ -87,20 +87,20 @@ class Ready:
 
         They share no memory with the inputs, and may be read-only.
         """
-        again = self.again
-        if again is None:
+        repeated = self.again
+        if repeated is None:
             return self._anew(inputs)
         try:
             if backend.fits(self.loaded.program.x64):
-                found = again.call(inputs)
+                outputs = repeated.call(inputs)
             else:
                 with backend.settings(self.loaded.program.x64):
-                    found = again.call(inputs)
+                    outputs = repeated.call(inputs)
         except Exception as error:
-            if (reason := self._explained(error, again.plain)) is None:
+            if (reason := self._explained(error, repeated.plain)) is None:
                 raise
             raise reason from error
-        return self._anew(inputs) if found is None else found
+        return self._anew(inputs) if outputs is None else outputs
 
     def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
         """A run that looks at everything."""
@@ -109,40 +109,42 @@ class Ready:
         if loaded is not self.loaded:
             self.loaded, self.held = loaded, SharedCells.of(loaded.program)
         result = run_given(self.loaded, given, self.settings, self.held)
-        known = known_by(self.loaded, given)
+        special = known_by(self.loaded, given)
         self.again = None
-        if known is not None and known.plain is not None and not self.loaded.traced:
-            self.again = self._repeated(given, known, known.plain)
+        if special is not None and special.plain is not None and not self.loaded.traced:
+            self.again = self._repeated(given, special, special.plain)
         return result.outputs
 
-    def _repeated(self, given: Given, known: Specialization, plain: Plain) -> _Again | None:
+    def _repeated(self, given: Given, special: Specialization, plain: Plain) -> _Again | None:
         """How to run again on inputs of the same kind; ``None`` if these must be put together."""
         items = {i.store: i for i in self.loaded.program.inputs}
-        held = {store: self.held.cells.get(store, {}) for store in known.stores - {*items}}
-        taken = [_taken(i, given, plain) for i in items.values()]
-        found = tuple(t for t in taken if t is not None)
-        if len(found) < len(taken) or any(tuple(cells) != ((),) for cells in held.values()):
+        cells_of = {store: self.held.cells.get(store, {}) for store in special.stores - {*items}}
+        candidates = [_taken(i, given, plain) for i in items.values()]
+        direct = tuple(t for t in candidates if t is not None)
+        if len(direct) < len(candidates) or any(
+            tuple(cells) != ((),) for cells in cells_of.values()
+        ):
             return None
-        places = {plain.prepared.filled[store]: cells[()] for store, cells in held.items()}
+        places = {plain.prepared.filled[store]: cells[()] for store, cells in cells_of.items()}
         names = {**plain.names, **places}
 
         def second(inputs: Mapping[str, object]) -> dict[str, HostArray] | None:
             # Only memory that is aligned is ever shared: what these copies share, others do.
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
-            own = arrays | {name: aligned(a) for name, a in of_numbers.items()}
-            made = _call(plain, names, found)(own)
-            if made is not None:
-                pairs = itertools.product(made.values(), own.values())
+            private = arrays | {name: aligned(a) for name, a in of_numbers.items()}
+            outputs = _call(plain, names, direct)(private)
+            if outputs is not None:
+                pairs = itertools.product(outputs.values(), private.values())
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
-                self.again = _Again(plain, _call(plain, names, found, shared))
-            return made
+                self.again = _Again(plain, _call(plain, names, direct, shared))
+            return outputs
 
         return _Again(plain, second)
 
     def _explained(self, error: Exception, plain: Plain) -> RunError | None:
-        found = explained(self.loaded, plain, self.settings, error)
-        return gave_up(error) if found is None and isinstance(error, MemoryError) else found
+        failure = explained(self.loaded, plain, self.settings, error)
+        return gave_up(error) if failure is None and isinstance(error, MemoryError) else failure
 
 
 class _Again(NamedTuple):
@@ -184,13 +186,13 @@ def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
 
 
 def _call(
-    plain: Plain, held: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
+    plain: Plain, scope: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
 ) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
-    """The function that runs again; ``held`` are the names in the walk but for the inputs.
+    """The function that runs again; ``scope`` are the names in the walk but for the inputs.
 
     ``shared``: outputs may be (parts of) inputs.
     """
-    names = {**held, **_NAMES}
+    names = {**scope, **_NAMES}
     places = ", ".join(i.place for i in inputs)
     walk = plain.walk.text.replace("def walk():", f"def walk({places}):", 1)
     exec(compile(walk, FILE, "exec"), names)
@@ -199,8 +201,8 @@ def _call(
     for k, (_, _, take) in enumerate(plain.prepared.takes):
         names[f"take{k}"] = np.asarray if take.whole else take
     exec(compile(_text(plain, inputs, shared), "<call>", "exec"), names)
-    found: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
-    return found
+    call: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
+    return call
 
 
 def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
@@ -221,11 +223,11 @@ def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
-    given = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
-    own = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
+    args = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
+    user_arrays = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
     outputs = []
     for k, (name, number, _) in enumerate(plain.prepared.takes):
         array = f"take{k}(cells[{number}])"
-        outputs.append(f"{name!r}: " + (f"apart({array}, ({own}))" if shared else array))
-    lines += [f"cells = walk({', '.join(given)})", f"return {{{', '.join(outputs)}}}"]
+        outputs.append(f"{name!r}: " + (f"apart({array}, ({user_arrays}))" if shared else array))
+    lines += [f"cells = walk({', '.join(args)})", f"return {{{', '.join(outputs)}}}"]
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -68,8 +68,8 @@ class Settings:
     @property
     def is_plain(self) -> bool:
         """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
-        seen = self.account or self.record or self.trace or self.watch or self.keep or self.curve
-        return not seen and self.budget is None and self.precision is None
+        extras = self.account or self.record or self.trace or self.watch or self.keep or self.curve
+        return not extras and self.budget is None and self.precision is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,20 +144,20 @@ def run(
 
 
 def run_given(
-    loaded: LoadedProgram, given: Given, settings: Settings, held: SharedCells | None = None
+    loaded: LoadedProgram, given: Given, settings: Settings, shared: SharedCells | None = None
 ) -> RunResult:
-    """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``.
+    """Run a loaded program on what is given, of which some is ``shared``. Raises ``RunError``.
 
     Where several programs compute the same, it may be another one of them.
     """
     resume = None if settings.keep is None else settings.keep.resume
     loaded = picked(loaded, given, settings.budget, settings.precision, resume)
-    found = known_by(loaded, given)
+    cached = known_by(loaded, given)
     try:
-        if found is not None and found.plain is not None and settings.is_plain:
+        if cached is not None and cached.plain is not None and settings.is_plain:
             with backend.settings(loaded.program.x64):
-                return _run_plain(loaded, given, found, found.plain, settings, held)
-        return _run_known(loaded, *bound(loaded, given, found), settings, held)
+                return _run_plain(loaded, given, cached, cached.plain, settings, shared)
+        return _run_known(loaded, *bound(loaded, given, cached), settings, shared)
     except (backend.DeviceError, MemoryError) as error:
         raise gave_up(error) from error
 
@@ -170,11 +170,11 @@ def gave_up(error: Exception) -> RunError:
 def _run_known(
     loaded: LoadedProgram,
     bindings: Bindings,
-    known: Specialization,
+    specialization: Specialization,
     settings: Settings,
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> RunResult:
-    stores = known.stores
+    stores = specialization.stores
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     watched = settings.watch is not None
@@ -182,19 +182,19 @@ def _run_known(
     prepared.check_budget(stores, settings.budget)
     keeper = None
     if keep is not None:
-        same = identity(loaded, bindings, prepared.precision)
-        keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
+        run_identity = identity(loaded, bindings, prepared.precision)
+        keeper = keeper_of(keep, loaded.program, run_identity, stores, settings.show)
     has_run = prepared.has_run(stores, wishes)
     under = backend.settings if has_run else backend.session
     with under(loaded.program.x64):
         try:
             walk = prepared.walk(stores, wishes)
-            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper, held)
+            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper, shared)
         finally:
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        known.repeat(prepared, walk, bindings)
+        specialization.repeat(prepared, walk, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result
@@ -203,30 +203,30 @@ def _run_known(
 def _run_plain(
     loaded: LoadedProgram,
     given: Given,
-    known: Specialization,
+    specialization: Specialization,
     plain: Plain,
     settings: Settings,
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
     prepared, walk = plain.prepared, plain.walk
     for traced in loaded.traced:
-        traced.bounds = known.bounds
+        traced.bounds = specialization.bounds
     scope = {**plain.names}
-    own = _pass(given, plain, scope) if held is None else None
-    if own is None:
-        own = _place(loaded, bound(loaded, given, known)[0], plain, scope, held)
+    arrays = _pass(given, plain, scope) if shared is None else None
+    if arrays is None:
+        arrays = _place(loaded, bound(loaded, given, specialization)[0], plain, scope, shared)
     start = time.perf_counter()
     try:
         cells = walked(walk, scope)
     except Exception as error:
-        if (found := explained(loaded, plain, settings, error)) is None:
+        if (failure := explained(loaded, plain, settings, error)) is None:
             raise
-        raise found from error
+        raise failure from error
     seconds = time.perf_counter() - start
     return RunResult(
-        outputs={name: apart(take(cells[number]), own) for name, number, take in prepared.takes},
-        bounds=known.bounds,
+        outputs={name: apart(take(cells[number]), arrays) for name, number, take in prepared.takes},
+        bounds=specialization.bounds,
         seconds=seconds,
         peak_bytes=0,
         given_bytes=prepared.sizes[walk],
@@ -239,8 +239,8 @@ def explained(
     loaded: LoadedProgram, plain: Plain, settings: Settings, error: Exception
 ) -> RunError | None:
     """What went wrong in a plain walk, if the machine can tell."""
-    prepared, own = plain.prepared, (settings.show, loaded.hosts)
-    machine = Machine(prepared, plain.walk, prepared.kernels, {}, Wishes(), *own)
+    prepared, environment = plain.prepared, (settings.show, loaded.hosts)
+    machine = Machine(prepared, plain.walk, prepared.kernels, {}, Wishes(), *environment)
     return machine.explained(error)
 
 
@@ -248,15 +248,15 @@ def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[HostArray] 
     """What is given, if all of it may be passed as it is, by its names in the walk."""
     if not plain.is_straight:
         return None
-    own = []
+    user_arrays = []
     for names, sources in ((plain.inputs, given.inputs), (plain.params, given.params)):
         for name, place in names:
             array = sources[name].read()
             if type(array) is not np.ndarray:
                 return None
             scope[place] = array
-            own.append(array)
-    return own
+            user_arrays.append(array)
+    return user_arrays
 
 
 def _place(
@@ -264,11 +264,11 @@ def _place(
     bindings: Bindings,
     plain: Plain,
     scope: dict[str, Any],
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> list[HostArray]:
     """Put what is given where the walk finds it; the arrays that are the caller's own."""
     straight = plain.walk.straight
-    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, held)
+    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, shared)
     for store, cells in placed.items():
         scope[plain.prepared.filled[store]] = cells[()]
     return [cells[()] for name, cells in placed.items() if name in straight]
@@ -282,7 +282,7 @@ def _run(
     settings: Settings,
     wishes: Wishes,
     keeper: Keeper | None,
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -291,8 +291,8 @@ def _run(
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    placed = place_given(program, bindings, layouts, walk.straight, held)
-    made: RecordedCalls | None = {} if settings.record else None
+    placed = place_given(program, bindings, layouts, walk.straight, shared)
+    recorded: RecordedCalls | None = {} if settings.record else None
     machine = Machine(
         prepared,
         walk,
@@ -302,7 +302,7 @@ def _run(
         settings.show if keeper is None else keeper.show,
         loaded.hosts,
         settings.trace,
-        made,
+        recorded,
         keeper,
     )
     if settings.trace is not None:
@@ -310,25 +310,25 @@ def _run(
     if settings.curve is not None:
         settings.curve.note(machine.ledger.now)
         machine.ledger.told = settings.curve.note
-    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
+    user_arrays = [cells[()] for name, cells in placed.items() if name in walk.straight]
     away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
-    own += [cell.array for cell in away if cell is not None]
+    user_arrays += [cell.array for cell in away if cell is not None]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
-    found = machine.bounds
-    take = prepared.take if not program.lengths else partial(_late, layouts, found)
+    bounds_after = machine.bounds
+    take = prepared.take if not program.lengths else partial(_late, layouts, bounds_after)
     result = RunResult(
-        outputs={o.name: apart(take(o)(cells[o.store]), own) for o in program.outputs},
-        bounds=found,
+        outputs={o.name: apart(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
+        bounds=bounds_after,
         seconds=seconds,
         peak_bytes=0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
-        made=made or {},
+        made=recorded or {},
         hosts=totals(machine.callers),
     )
     return _counted(result, machine.ledger) if settings.account else result

@@ -144,7 +144,7 @@ def about_tiles(limit: int) -> str:
 def fit(
     compilation: Compilation,
     bounds: Mapping[str, int],
-    given: Filled,
+    filled: Filled,
     budget: int,
     *,
     exact: bool = True,
@@ -154,14 +154,14 @@ def fit(
     Raises ``RunError`` if none does, with the smallest budget for which one is found. To be
     ``exact`` all there are have to be looked at; else the smallest that was seen is named.
     """
-    search = _BudgetSearch(bounds=bounds, given=given, budget=budget, exact=exact)
+    search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact)
     fitting = search.run(compilation)
     if fitting is not None:
-        others = (v for v in search.found if v is not fitting)
-        return Fit(budget=budget, variants=(*others, fitting))
+        rejected = (v for v in search.found if v is not fitting)
+        return Fit(budget=budget, variants=(*rejected, fitting))
     program = min(search.found, key=lambda v: v.peak).compilation.emitted.program
-    wanted = Wanted(program, _values(program, bounds), given(program))
-    raise RunError(refused([wanted], budget, searched=True))
+    run = Wanted(program, _values(program, bounds), filled(program))
+    raise RunError(refused([run], budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -182,16 +182,16 @@ class _BudgetSearch:
 
     def run(self, compilation: Compilation) -> BudgetVariant | None:
         """The cheapest one that fits."""
-        natural = self.measured(compilation)
-        if natural.peak <= self.budget:
-            return natural
-        again = self.again(compilation)
-        limits = _limits(compilation, natural.peak)
+        original = self.measured(compilation)
+        if original.peak <= self.budget:
+            return original
+        recomputed = self.again(compilation)
+        limits = _limits(compilation, original.peak)
         tiles = [compilation, *self.tiles(compilation, limits)]
         fitting = [v for v in self.found if v.peak <= self.budget]
         fitting += self.away(compilation)
-        if again and not fitting:
-            tiles += self.tiles(again[-1], limits)
+        if recomputed and not fitting:
+            tiles += self.tiles(recomputed[-1], limits)
             fitting += [v for v in self.found if v.peak <= self.budget]
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
@@ -204,13 +204,13 @@ class _BudgetSearch:
     def again(self, compilation: Compilation) -> list[Compilation]:
         """Variants that make values again instead of keeping them."""
         options = replace(compilation.options, sizes=dict(self.bounds))
-        found = []
-        for what in RECOMPUTE if options.recompute is None else ():
-            variant = compilation.variant(replace(options, recompute=what))
+        variants = []
+        for work in RECOMPUTE if options.recompute is None else ():
+            variant = compilation.variant(replace(options, recompute=work))
             if waits(variant.passes.graph):
                 self.measured(variant)
-                found.append(variant)
-        return found
+                variants.append(variant)
+        return variants
 
     def tiles(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
         """Variants with smaller and smaller tiles until one fits; no two are alike.
@@ -218,41 +218,41 @@ class _BudgetSearch:
         Limits above the budget are skipped, and so are those between the largest and the smallest
         where these are ``FAR`` too large.
         """
-        found: dict[int, BudgetVariant] = {}
+        by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = self.limited(compilation, limit)
-            least = min((v.peak for v in found.values()), default=0)
-            if limit not in small or (len(found) > 1 and least > FAR * self.budget):
+            least = min((v.peak for v in by_limit.values()), default=0)
+            if limit not in small or (len(by_limit) > 1 and least > FAR * self.budget):
                 self.skipped.append(variant)
                 continue
             if variant.passes.graph == compilation.passes.graph:
                 continue
-            alike = (k for k, v in found.items() if _is_alike(v.compilation, variant))
-            other = next(alike, 0)
-            found[limit] = self.said(found[other], limit) if other else self.measured(variant)
-            if found[limit].peak <= self.budget and limit > limits[-1]:
+            alike = (k for k, v in by_limit.items() if _is_alike(v.compilation, variant))
+            same = next(alike, 0)
+            by_limit[limit] = self.said(by_limit[same], limit) if same else self.measured(variant)
+            if by_limit[limit].peak <= self.budget and limit > limits[-1]:
                 break
-        fitting = [limit for limit, v in found.items() if v.peak <= self.budget]
+        fitting = [limit for limit, v in by_limit.items() if v.peak <= self.budget]
         if fitting:
             self.measured(self.limited(compilation, 2 * max(fitting)))
-        return [found[limit].compilation for limit in sorted(found, reverse=True)]
+        return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
     def rest(self) -> Iterator[BudgetVariant]:
         """What was skipped, and is not like another one."""
-        known = [v.compilation for v in self.found if not v.compilation.options.apart]
+        seen = [v.compilation for v in self.found if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(_is_alike(variant, other) for other in known):
-                known.append(variant)
+            if not any(_is_alike(variant, other) for other in seen):
+                seen.append(variant)
                 yield self.measured(variant)
 
     def said(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
         """A variant that is the same with a larger limit, which says more of it."""
         compilation = copy(variant.compilation)
         compilation.options = replace(compilation.options, limit=limit)
-        found = replace(variant, compilation=compilation)
-        self.found = [found if v is variant else v for v in self.found]
-        return found
+        relabelled = replace(variant, compilation=compilation)
+        self.found = [relabelled if v is variant else v for v in self.found]
+        return relabelled
 
     def limited(self, compilation: Compilation, limit: int) -> Compilation:
         """The same with tiles of what takes more bytes."""
@@ -268,22 +268,22 @@ class _BudgetSearch:
         if deep:
             yield compilation.variant(replace(sized, walk=True))
         if smallest is not compilation:
-            limit, again = smallest.options.limit, smallest.options.recompute
-            yield compilation.variant(replace(sized, limit=limit, recompute=again))
+            limit, recompute = smallest.options.limit, smallest.options.recompute
+            yield compilation.variant(replace(sized, limit=limit, recompute=recompute))
         if deep:
             yield compilation.variant(replace(options, level=1))
 
     def away(self, compilation: Compilation) -> list[BudgetVariant]:
         """The same, with stores that live with the host where it has to be, if that fits."""
         program = compilation.emitted.program
-        values, given = _values(program, self.bounds), self.given(program)
+        values, filled = _values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > MOST:
             return self.as_it_is(compilation)
-        choice = choose(program, values, given, self.budget)
+        choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.as_it_is(compilation)
         fits = choice.needed <= self.budget
-        moved = copied(choice, values, given) if fits else 0
+        moved = copied(choice, values, filled) if fits else 0
         variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
@@ -298,23 +298,23 @@ class _BudgetSearch:
         """What a run of a program takes."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
-        found = forecast(program, values, self.given(program))
+        prediction = forecast(program, values, self.given(program))
         variant = BudgetVariant(
             compilation=compilation,
-            peak=found.peak,
+            peak=prediction.peak,
             calls=count_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
-            away=found.away,
+            away=prediction.away,
             copied=moved,
         )
         self.found.append(variant)
         return variant
 
 
-def _limits(compilation: Compilation, natural: int) -> list[int]:
+def _limits(compilation: Compilation, peak: int) -> list[int]:
     """The limits there are, the largest first; none if the program gets no tiles by limits."""
     limits = [LEAST]
-    while limits[-1] * TIMES <= natural:
+    while limits[-1] * TIMES <= peak:
         limits.append(limits[-1] * TIMES)
     tiled = any(isinstance(s, Tile) for s in compilation.steps)
     return limits[::-1] if tiled and compilation.options.tile is None else []
@@ -326,7 +326,7 @@ def _is_alike(a: Compilation, b: Compilation) -> bool:
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:
     """All bounds of a program. Raises ``RunError``."""
-    found = resolve(program, bounds, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
-    return found.values
+    resolved = resolve(program, bounds, (), {})
+    if resolved.problems:
+        raise RunError(*resolved.problems)
+    return resolved.values

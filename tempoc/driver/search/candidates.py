@@ -65,14 +65,14 @@ def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     if not _is_free(options):
         return
     if any(True for _ in regions(program.tree)):
-        found = _again(way, replace(options, regions=False))
-        yield way.but(found, "loops-by-host", "loops run by the host")
+        compilation = _again(way, replace(options, regions=False))
+        yield way.but(compilation, "loops-by-host", "loops run by the host")
     elif not options.on_device:
-        found = _again(way, replace(options, regions=True))
-        yield way.but(found, "loops-on-device", "loops run on the device")
+        compilation = _again(way, replace(options, regions=True))
+        yield way.but(compilation, "loops-on-device", "loops run on the device")
     if options.level == 2 and options.recompute is None:
-        found = _again(way, replace(options, level=1, regions=True, limit=None))
-        yield way.but(found, "points", "point by point, in loops on the device")
+        compilation = _again(way, replace(options, level=1, regions=True, limit=None))
+        yield way.but(compilation, "points", "point by point, in loops on the device")
 
 
 def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
@@ -81,38 +81,38 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
     for size in ROOMS if _is_free(options) else ():
         if size < most and size != options.bucket:
-            found = _again(way, replace(options, bucket=size))
+            compilation = _again(way, replace(options, bucket=size))
             text = f"room for {size} steps at first" if size else "room for all steps at first"
-            yield way.but(found, f"bucket-{size}", text)
+            yield way.but(compilation, f"bucket-{size}", text)
 
 
 def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Smaller tiles, where that makes a difference."""
-    options, before = way.compilation.options, way.compilation
-    cut = any(isinstance(s, Tile) for s in before.steps)
-    if options.tile is not None or not cut or not _is_free(options):
+    options, previous = way.compilation.options, way.compilation
+    has_tiles = any(isinstance(s, Tile) for s in previous.steps)
+    if options.tile is not None or not has_tiles or not _is_free(options):
         return
     for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
-        found = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
-        if found.passes.graph != before.passes.graph:
-            yield way.but(found, tiles_word(limit), about_tiles(limit))
-            before = found
+        compilation = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
+        if compilation.passes.graph != previous.passes.graph:
+            yield way.but(compilation, tiles_word(limit), about_tiles(limit))
+            previous = compilation
 
 
 def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Cheap values made again instead of kept."""
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
-        found = _again(way, replace(options, recompute="cheap", sizes=dict(sizes)))
-        if waits(found.passes.graph):
-            yield way.but(found, "recompute-cheap", "values that cost little made again")
+        compilation = _again(way, replace(options, recompute="cheap", sizes=dict(sizes)))
+        if waits(compilation.passes.graph):
+            yield way.but(compilation, "recompute-cheap", "values that cost little made again")
 
 
 def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """On a GPU, command buffers for nothing, or for whole loops, too."""
     if backend.has_commands():
-        for what in WAYS[1:]:
-            yield _told(way, "", what)
+        for mode in WAYS[1:]:
+            yield _told(way, "", mode)
 
 
 def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
@@ -120,9 +120,9 @@ def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> I
     tree = way.compilation.emitted.program.tree
     names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
     if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
-        name, now = names[number], way.compilation.options.commands
-        for what in (w for w in WAYS if w != now.get(name, now.get("", COMMON))):
-            yield _told(way, name, what)
+        name, current = names[number], way.compilation.options.commands
+        for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):
+            yield _told(way, name, mode)
 
 
 KNOBS: tuple[Knob, ...] = (
@@ -141,10 +141,12 @@ _TOLD = {
 }
 
 
-def _told(way: Candidate, kernel: str, what: str) -> Candidate:
-    found = way.compilation.with_commands({kernel: what})
+def _told(way: Candidate, kernel: str, mode: str) -> Candidate:
+    compilation = way.compilation.with_commands({kernel: mode})
     place = f" in {kernel}" if kernel else ""
-    return way.but(found, f"commands-{what}" + f"-{kernel}" * bool(kernel), _TOLD[what] + place)
+    return way.but(
+        compilation, f"commands-{mode}" + f"-{kernel}" * bool(kernel), _TOLD[mode] + place
+    )
 
 
 def _is_free(options: Options) -> bool:

@@ -28,17 +28,17 @@ def tune_and_record(
     plain = replace(loaded, choices=(), known={})
     base = picked(plain, given, settings.budget, settings.precision)
     compilation = Compilation.from_directory(str(Path(directory, base.variant)))
-    found = tune(compilation, base, given, settings, tell)
+    tuned = tune(compilation, base, given, settings, tell)
     bounds = bound(base, given)[0].bounds
     choice = replace(
         condition(loaded.program, bounds, base.variant, settings.precision),
-        name=found.way.name[:LONG].rstrip("-"),
-        about=", ".join(text for text in (base.about, found.way.about) if text),
-        nanoseconds=round(found.seconds * 1e9),
-        before=round(found.before * 1e9),
+        name=tuned.way.name[:LONG].rstrip("-"),
+        about=", ".join(text for text in (base.about, tuned.way.about) if text),
+        nanoseconds=round(tuned.seconds * 1e9),
+        before=round(tuned.before * 1e9),
     )
-    best = found.way.compilation
-    emitted = best.emitted if found.way.name else None
-    kept = dict(loaded.program.provenance)
-    write_choice(directory, choice, emitted, best.options.to_provenance(), kept)
-    return found
+    best = tuned.way.compilation
+    emitted = best.emitted if tuned.way.name else None
+    provenance = dict(loaded.program.provenance)
+    write_choice(directory, choice, emitted, best.options.to_provenance(), provenance)
+    return tuned

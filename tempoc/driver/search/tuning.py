@@ -87,7 +87,7 @@ class _Candidate:
 def tune(
     compilation: Compilation,
     loaded: LoadedProgram,
-    given: Given,
+    arguments: Given,
     settings: Settings,
     tell: Tell,
     clock: Clock | None = None,
@@ -99,7 +99,7 @@ def tune(
     """
     silent = replace(settings, show=_silent)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
-        tuner = _Tuner(loaded, _in_memory(given), silent, tell, clock or in_turns, Path(folder))
+        tuner = _Tuner(loaded, _in_memory(arguments), silent, tell, clock or in_turns, Path(folder))
         return tuner.run(compilation, knobs)
 
 
@@ -109,20 +109,20 @@ class _Tuner:
     def __init__(
         self,
         loaded: LoadedProgram,
-        given: Given,
+        arguments: Given,
         settings: Settings,
         tell: Tell,
         clock: Clock,
         folder: Path,
     ) -> None:
         self.loaded = loaded
-        self.given = given
+        self.given = arguments
         self.settings = settings
         self.tell = tell
         self.clock = clock
         self.folder = folder
-        bindings, known = bound(loaded, given)
-        if names := called_hosts(loaded.program, known.stores):
+        bindings, specialization = bound(loaded, arguments)
+        if names := called_hosts(loaded.program, specialization.stores):
             raise RunError(not_measured(names))
         self.bounds = bindings.bounds
         self.count = 0
@@ -133,16 +133,16 @@ class _Tuner:
         sizes = {name: self.bounds[name] for name in free}
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
         for knob in knobs:
-            others = [*self.right(knob(best.way, sizes), best, first)]
-            best = self.fastest(best, others) if others else best
+            rivals = [*self.right(knob(best.way, sizes), best, first)]
+            best = self.fastest(best, rivals) if rivals else best
         if best is first:
-            times = before = self.clock([self.once(first)])[0]
+            times = baseline = self.clock([self.once(first)])[0]
         else:
-            times, before = self.clock([self.once(best), self.once(first)])
-            if not is_faster(times, before):
+            times, baseline = self.clock([self.once(best), self.once(first)])
+            if not is_faster(times, baseline):
                 self.tell(f"{best.way.about}: not faster when measured once more")
-                best, times = first, before
-        return Tuned(way=best.way, seconds=median(times), before=median(before))
+                best, times = first, baseline
+        return Tuned(way=best.way, seconds=median(times), before=median(baseline))
 
     def right(
         self, ways: Iterator[Candidate], best: _Candidate, first: _Candidate
@@ -153,25 +153,25 @@ class _Tuner:
                 if self.is_hopeless(way, best):
                     self.tell(f"{way.about}: too many calls of kernels")
                     continue
-                found = self.first_run(way, self.compiled(way))
+                candidate = self.first_run(way, self.compiled(way))
             except (DiagnosticError, RunError) as error:
                 self.tell(f"{way.about}: not possible: {_reason(error)}")
                 continue
-            if lines := differences(found.outputs, first.outputs):
+            if lines := differences(candidate.outputs, first.outputs):
                 self.tell(f"{way.about}: not taken, its outputs differ: {lines[0]}")
-            elif found.first > HOPELESS * best.first:
-                self.tell(f"{way.about}: {_text(found.first)} in its first run")
+            elif candidate.first > HOPELESS * best.first:
+                self.tell(f"{way.about}: {_text(candidate.first)} in its first run")
             else:
-                yield found
+                yield candidate
 
-    def fastest(self, best: _Candidate, others: Sequence[_Candidate]) -> _Candidate:
+    def fastest(self, best: _Candidate, rivals: Sequence[_Candidate]) -> _Candidate:
         """The best of some ways; ``best`` if none of the others is faster for sure."""
-        every = [best, *others]
-        times = self.clock([self.once(c) for c in every])
-        for candidate, seconds in zip(every, times, strict=True):
+        candidates = [best, *rivals]
+        times = self.clock([self.once(c) for c in candidates])
+        for candidate, seconds in zip(candidates, times, strict=True):
             self.tell(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
-        faster = [0, *(k for k in range(1, len(every)) if is_faster(times[k], times[0]))]
-        return every[min(faster, key=lambda k: median(times[k]))]
+        faster = [0, *(k for k in range(1, len(candidates)) if is_faster(times[k], times[0]))]
+        return candidates[min(faster, key=lambda k: median(times[k]))]
 
     def is_hopeless(self, way: Candidate, best: _Candidate) -> bool:
         """Whether nothing but calls of kernels takes too long already."""
@@ -204,36 +204,36 @@ class _Tuner:
 
 def in_turns(runs: Sequence[Once]) -> list[list[float]]:
     """The seconds of runs, one after the other in each turn; the first turn does not count."""
-    found: list[list[float]] = [[] for _ in runs]
-    for once in runs:
-        once.run()
+    seconds: list[list[float]] = [[] for _ in runs]
+    for timed in runs:
+        timed.run()
     start, count = time.perf_counter(), 0
     while count < LEAST or (count < MOST and time.perf_counter() - start < SECONDS * len(runs)):
-        turn = [*zip(found, runs, strict=True)]
-        for times, once in turn if count % 2 == 0 else reversed(turn):
+        turn = [*zip(seconds, runs, strict=True)]
+        for times, timed in turn if count % 2 == 0 else reversed(turn):
             begin = time.perf_counter()
-            once.run()
+            timed.run()
             times.append(time.perf_counter() - begin)
         count += 1
-    return found
+    return seconds
 
 
-def is_faster(times: Sequence[float], others: Sequence[float]) -> bool:
+def is_faster(times: Sequence[float], baseline: Sequence[float]) -> bool:
     """Whether times are shorter than others of the same turns, for sure and by enough."""
-    ratios = [a / b for a, b in zip(times, others, strict=True)]
+    ratios = [a / b for a, b in zip(times, baseline, strict=True)]
     return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
 
 
-def _in_memory(given: Given) -> Given:
+def _in_memory(arguments: Given) -> Given:
     """The same with all data read."""
 
     def read(source: TensorSource) -> TensorSource:
         array = source.read()
         return source._replace(read=lambda: array)
 
-    inputs = {name: read(source) for name, source in given.inputs.items()}
-    params = {name: read(source) for name, source in given.params.items()}
-    return given._replace(inputs=inputs, params=params)
+    inputs = {name: read(source) for name, source in arguments.inputs.items()}
+    params = {name: read(source) for name, source in arguments.params.items()}
+    return arguments._replace(inputs=inputs, params=params)
 
 
 def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
@@ -241,8 +241,8 @@ def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
 
 
 def _reason(error: DiagnosticError | RunError) -> str:
-    found = error.problems if isinstance(error, RunError) else error.diagnostics
-    return found[0].message
+    problems = error.problems if isinstance(error, RunError) else error.diagnostics
+    return problems[0].message
 
 
 def _text(seconds: float) -> str:

@@ -59,12 +59,12 @@ class BoundReach:
         """All bounds where the leader has a value."""
         low, high = self.ends
         part = math.log(value / low) / math.log(high / low) if high > low else 1.0
-        found = {}
+        bounds = {}
         for name, least in self.least.items():
             most = self.most[name]
             alike = (least, most) == (low, high)
-            found[name] = value if alike else min(most, round(least * (most / least) ** part))
-        return found
+            bounds[name] = value if alike else min(most, round(least * (most / least) ** part))
+        return bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,26 +91,28 @@ class Family:
         return "\n".join(lines) + "\n"
 
 
-def family(compilation: Compilation, reach: BoundReach, given: Filled, budget: int) -> Family:
+def family(compilation: Compilation, reach: BoundReach, filled: Filled, budget: int) -> Family:
     """The variants that keep to a budget wherever bounds are in a range.
 
     Raises ``RunError`` if none does at its end, or if an end breaks an assumption.
     """
-    walk = _RangeWalk(reach, given, budget)
+    walk = _RangeWalk(reach, filled, budget)
     for bounds in (reach.least, reach.most):
         _check(compilation.emitted.program, bounds)
     low, high = reach.ends
-    at = walk.add(compilation)
-    times = max(TIMES, math.ceil((high / max(low, at)) ** (1 / MANY)))
-    while at < high:
+    fits_to = walk.add(compilation)
+    times = max(TIMES, math.ceil((high / max(low, fits_to)) ** (1 / MANY)))
+    while fits_to < high:
         try:
-            at = walk.further(compilation, min(high, times * max(low, at)), at, exact=False)
+            fits_to = walk.further(
+                compilation, min(high, times * max(low, fits_to)), fits_to, exact=False
+            )
         except RunError:  # what is said is to be about the largest bounds, or they do fit
-            at = walk.further(compilation, high, high - 1)
+            fits_to = walk.further(compilation, high, high - 1)
     return Family(budget=budget, members=walk.members)
 
 
-def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
+def open_family(compilation: Compilation, filled: Filled, budget: int) -> Family:
     """The same where nobody says how large bounds are: all of them rise together.
 
     Beyond what fits as it is, other variants are looked for, as long as there are some. Raises
@@ -122,15 +124,15 @@ def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
     if not free:
         return Family(budget=budget, members={Variant(name="", about=AS_IT_IS): compilation})
     ones = dict.fromkeys(free, 1)
-    first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), given, budget)
-    at = first.add(compilation, climb=True)
-    most = min(LIMIT - 1, at * TIMES**FURTHER)
+    first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), filled, budget)
+    fits_to = first.add(compilation, climb=True)
+    most = min(LIMIT - 1, fits_to * TIMES**FURTHER)
     walk = _RangeWalk(
-        BoundReach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members
+        BoundReach(least=ones, most=dict.fromkeys(free, most)), filled, budget, first.members
     )
-    while 0 < at < most:
+    while 0 < fits_to < most:
         try:
-            at = walk.further(compilation, min(most, at * TIMES), at, exact=False)
+            fits_to = walk.further(compilation, min(most, fits_to * TIMES), fits_to, exact=False)
         except RunError:
             break
     return Family(budget=budget, members=walk.members)
@@ -142,12 +144,12 @@ class _RangeWalk:
     def __init__(
         self,
         reach: BoundReach,
-        given: Filled,
+        filled: Filled,
         budget: int,
         members: Mapping[Variant, Compilation] = MappingProxyType({}),
     ) -> None:
         self.reach = reach
-        self.given = given
+        self.given = filled
         self.budget = budget
         self.members = {**members}
 
@@ -160,10 +162,10 @@ class _RangeWalk:
         """
         value = self.allowed(compilation.emitted.program, value, least)
         bounds = self.reach.at(value)
-        found = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
-        if found.compilation is compilation:
+        chosen = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        if chosen.compilation is compilation:
             return value
-        return max(value, self.add(found.compilation, found.about()))
+        return max(value, self.add(chosen.compilation, chosen.about()))
 
     def add(self, compilation: Compilation, about: str = AS_IT_IS, *, climb: bool = False) -> int:
         """Another variant, and how far it fits; 0: it does not at the beginning of the range."""
@@ -205,8 +207,8 @@ class _RangeWalk:
         return forecast(program, values, self.given(program)).peak <= self.budget
 
     def _values(self, program: Program, value: int) -> dict[str, int]:
-        found = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
-        return {b.name: found.values.get(b.name, 1) for b in program.bounds}
+        resolved = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
+        return {b.name: resolved.values.get(b.name, 1) for b in program.bounds}
 
     def _is_quick(self, program: Program, value: int) -> bool:
         """Whether it takes no time to speak of to find out what a run takes."""
@@ -214,10 +216,10 @@ class _RangeWalk:
 
     def _name(self, options: Options) -> str:
         """A folder's name that tells what is different."""
-        taken = [variant.name for variant in self.members]
+        names = [variant.name for variant in self.members]
         base = f"{FOLDER}/{'-'.join(_words(options)) or 'other'}"
         name, number = base, 2
-        while name in taken:
+        while name in names:
             name, number = f"{base}-{number}", number + 1
         return name
 
@@ -242,6 +244,6 @@ def _words(options: Options) -> Iterator[str]:
 
 def _check(program: Program, bounds: Mapping[str, int]) -> None:
     """Raises ``RunError`` for bounds that cannot be."""
-    found = resolve(program, bounds, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
+    resolved = resolve(program, bounds, (), {})
+    if resolved.problems:
+        raise RunError(*resolved.problems)

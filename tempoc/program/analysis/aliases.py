@@ -40,10 +40,10 @@ def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
 
 def _difference(a: Arith, b: Arith) -> int | None:
     """How far apart two expressions are, if that is the same always."""
-    left, right = _line(a), _line(b)
-    if left is None or right is None:
+    first, second = _line(a), _line(b)
+    if first is None or second is None:
         return None
-    gap = _sum(left, right, -1)
+    gap = _sum(first, second, -1)
     return None if any(n for name, n in gap.items() if name) else gap.get(_CONSTANT, 0)
 
 
@@ -62,10 +62,10 @@ def _line(e: Arith) -> _LinearForm | None:
                 total = _sum(total, part, -1 if k and op == "-" else 1)
             return total
         case (
-            Operation(op="*", args=(int() as factor, other))
-            | Operation(op="*", args=(other, int() as factor))
+            Operation(op="*", args=(int() as factor, factor_form))
+            | Operation(op="*", args=(factor_form, int() as factor))
         ):
-            part = _line(other)
+            part = _line(factor_form)
             return None if part is None else {name: factor * n for name, n in part.items()}
         case _:
             return None

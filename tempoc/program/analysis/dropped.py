@@ -19,8 +19,8 @@ from tempoc.program.nodes.errors import inconsistent
 def verify_dropped(program: nodes.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of what somebody may read."""
     checker = _Dropped(registers({s.name: s for s in program.stores}))
-    lost = checker.after(program.tree, frozenset())
-    checker.read("the end of the run", (o.store for o in program.outputs), lost)
+    dropped = checker.after(program.tree, frozenset())
+    checker.read("the end of the run", (o.store for o in program.outputs), dropped)
 
 
 class _Dropped:
@@ -29,33 +29,33 @@ class _Dropped:
     def __init__(self, single: StoreNames) -> None:
         self.single = single
 
-    def after(self, s: nodes.ProgramStatement, lost: StoreNames) -> StoreNames:
+    def after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
         """What is lost after a statement."""
         match s:
             case nodes.Sequence(items=items):
                 for k, item in enumerate(items):
                     if isinstance(item, nodes.Evict) and item.dead:
-                        lost |= self.dropped(item, items[k + 1 :])
-                    lost = self.after(item, lost)
-                return lost
+                        dropped |= self.dropped(item, items[k + 1 :])
+                    dropped = self.after(item, dropped)
+                return dropped
             case nodes.Loop(body=body):
                 # What a step loses the next one may read; a third would lose no more.
-                lost |= self.after(body, lost)
-                return lost | self.after(body, lost)
+                dropped |= self.after(body, dropped)
+                return dropped | self.after(body, dropped)
             case nodes.Guard(body=body):
-                return lost | self.after(body, lost)
+                return dropped | self.after(body, dropped)
             case nodes.Effect(call=call):
-                return self.after(call, lost)
+                return self.after(call, dropped)
             case nodes.Call(kernel=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, lost)
+                return self.called(f"call of {name}", args, results, dropped)
             case nodes.Host(extern=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, lost)
+                return self.called(f"call of {name}", args, results, dropped)
             case nodes.Region(loop=body) | nodes.Block(body=body):
-                return self.after(body, lost)
+                return self.after(body, dropped)
             case nodes.Free(cells=cells):
-                return lost - {c.store for c in cells if c.when is None}
+                return dropped - {c.store for c in cells if c.when is None}
             case nodes.Load() | nodes.Evict():
-                return lost
+                return dropped
             case _:
                 assert_never(s)
 
@@ -74,16 +74,16 @@ class _Dropped:
     def called(
         self,
         where: str,
-        taken: Iterable[nodes.Cell],
-        written: Iterable[nodes.Cell],
-        lost: StoreNames,
+        args: Iterable[nodes.Cell],
+        results: Iterable[nodes.Cell],
+        dropped: StoreNames,
     ) -> StoreNames:
         """What is lost after something that takes some cells and writes others as a whole."""
-        self.read(where, (c.store for c in taken), lost)
-        return lost - {c.store for c in written if c.when is None}
+        self.read(where, (c.store for c in args), dropped)
+        return dropped - {c.store for c in results if c.when is None}
 
-    def read(self, where: str, names: Iterable[str], lost: StoreNames) -> None:
+    def read(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
         """None of these stores is lost."""
         for name in names:
-            if name in lost:
+            if name in dropped:
                 raise inconsistent(where, f"{name} was dropped before, and not written since")

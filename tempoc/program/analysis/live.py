@@ -59,10 +59,10 @@ def afterwards(
     items: Sequence[nodes.ProgramStatement], after: StoreNames, single: StoreNames
 ) -> Iterator[tuple[nodes.ProgramStatement, StoreNames]]:
     """Each of some statements with what is wanted after it."""
-    found = [after]
+    live_sets = [after]
     for item in reversed(items):
-        found.append(wanted(item, found[-1], single))
-    return zip(items, found[-2::-1], strict=True)
+        live_sets.append(wanted(item, live_sets[-1], single))
+    return zip(items, live_sets[-2::-1], strict=True)
 
 
 def _anew(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:

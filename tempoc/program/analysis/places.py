@@ -54,13 +54,13 @@ def verify_places(program: Program) -> None:
 
 def found_out(program: Program) -> frozenset[str]:
     """The bounds that a run finds out, and those that follow from these."""
-    found = {length.bound for length in program.lengths}
-    before = -1
-    while before < len(found):
-        before = len(found)
+    bounds = {length.bound for length in program.lengths}
+    size = -1
+    while size < len(bounds):
+        size = len(bounds)
         values = ((b.name, b.value) for b in program.bounds if b.value is not None)
-        found |= {name for name, value in values if found & {*names(value)}}
-    return frozenset(found)
+        bounds |= {name for name, value in values if bounds & {*names(value)}}
+    return frozenset(bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,48 +69,48 @@ class _HostPlaces:
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def after(self, s: ProgramStatement, here: Here) -> Here:
+    def after(self, s: ProgramStatement, resident: Here) -> Here:
         """What is on the device after a statement."""
         match s:
             case Sequence(items=items):
                 for item in items:
-                    here = self.after(item, here)
-                return here
+                    resident = self.after(item, resident)
+                return resident
             case Loop(body=body) | Guard(body=body):
-                if not _is_left(here, self.after(body, here)):
+                if not _is_left(resident, self.after(body, resident)):
                     where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
                     raise inconsistent(where, "does not leave the device as it finds it")
-                return here
+                return resident
             case Call(kernel=kernel, args=args, results=results):
                 # What is computed of a param that was given is not written.
-                kept = [c for c in results if c.store in self.params]
-                self.need(f"call of {kernel}", (*args, *kept), here)
-                return self.with_(here, results)
+                params = [c for c in results if c.store in self.params]
+                self.need(f"call of {kernel}", (*args, *params), resident)
+                return self.with_(resident, results)
             case Host(extern=extern, args=args, results=results):
-                self.need(f"call of {extern}", args, here)
-                return self.with_(here, results)
+                self.need(f"call of {extern}", args, resident)
+                return self.with_(resident, results)
             case Effect(call=call):
-                return self.after(call, here)
+                return self.after(call, resident)
             case Region(carried=carried, read=read):
-                return self.inner(s, (*carried, *read), carried, here)
+                return self.inner(s, (*carried, *read), carried, resident)
             case Block(carried=carried, made=made, read=read):
                 changed = (*carried, *made)
-                return self.inner(s, (*changed, *read), changed, here)
+                return self.inner(s, (*changed, *read), changed, resident)
             case Load(cells=cells, ahead=ahead):
-                return here if ahead else self.with_(here, cells)
+                return resident if ahead else self.with_(resident, cells)
             case Evict(cells=cells):
-                return self.without(here, cells)
+                return self.without(resident, cells)
             case Free():  # who still needs what is given back is not asked here
-                return here
+                return resident
             case _:
                 assert_never(s)
 
     def inner(
         self,
         s: Region | Block,
-        taken: tuple[Cells, ...],
+        operands: tuple[Cells, ...],
         changed: tuple[Cells, ...],
-        here: Here,
+        resident: Here,
     ) -> Here:
         """A loop or block that is one call: nothing moves in it, and nothing local is away."""
         where = f"region {s.kernel}"
@@ -118,14 +118,14 @@ class _HostPlaces:
             raise inconsistent(where, "has local stores that live with the host")
         if any(isinstance(part, Load | Evict) for part in every(s)):
             raise inconsistent(where, "moves cells")
-        self.need(where, cells_of(taken), here)
-        return self.with_(here, cells_of(changed))
+        self.need(where, cells_of(operands), resident)
+        return self.with_(resident, cells_of(changed))
 
-    def need(self, where: str, cells: Iterable[Cell], here: Here) -> None:
+    def need(self, where: str, cells: Iterable[Cell], resident: Here) -> None:
         """All these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
-                conditions = here.get(self.place(cell), frozenset())
+                conditions = resident.get(self.place(cell), frozenset())
                 if None not in conditions and not any(_covers(c, cell.when) for c in conditions):
                     raise inconsistent(where, f"{cell.store} is with the host there")
 
@@ -136,26 +136,26 @@ class _HostPlaces:
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
-    def with_(self, here: Here, cells: Iterable[Cell]) -> Here:
+    def with_(self, resident: Here, cells: Iterable[Cell]) -> Here:
         """The same with these cells."""
-        found = dict(here)
+        added = dict(resident)
         for cell in cells:
             if cell.store in self.away:
                 place = self.place(cell)
-                conditions = found.get(place, frozenset()) | {cell.when}
-                found[place] = frozenset((None,)) if None in conditions else conditions
-        return found
+                conditions = added.get(place, frozenset()) | {cell.when}
+                added[place] = frozenset((None,)) if None in conditions else conditions
+        return added
 
-    def without(self, here: Here, cells: Iterable[Cell]) -> Here:
+    def without(self, resident: Here, cells: Iterable[Cell]) -> Here:
         """The same without these cells, and without others that may be the same ones."""
-        gone = [(self.place(cell), cell.key) for cell in cells]
-        left = {}
-        for place, conditions in here.items():
+        evicted = [(self.place(cell), cell.key) for cell in cells]
+        remaining = {}
+        for place, conditions in resident.items():
             store = self.away[place[0]]
-            keys = (key for (name, _), key in gone if name == place[0])
+            keys = (key for (name, _), key in evicted if name == place[0])
             if not any(self.may_be(store, key, place[1]) for key in keys):
-                left[place] = conditions
-        return left
+                remaining[place] = conditions
+        return remaining
 
     def may_be(self, store: Store, key: CellKey, other: CellKey) -> bool:
         """Whether a key may be that of a slot."""

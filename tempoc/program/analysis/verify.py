@@ -77,9 +77,9 @@ def bound_order(program: Program) -> tuple[str, ...]:
         raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
 
 
-def _unique(kind: str, found: Iterable[str]) -> dict[str, None]:
+def _unique(kind: str, declared: Iterable[str]) -> dict[str, None]:
     seen: dict[str, None] = {}
-    for name in found:
+    for name in declared:
         if name in seen:
             raise inconsistent(f"{kind} {name}", "is declared twice")
         seen[name] = None
@@ -143,8 +143,8 @@ class _ProgramChecker:
             for name in kernel.bounds:
                 self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
             for name in kernel.lengths:
-                known = name in self.bounds and name not in kernel.bounds
-                self.require(known, f"kernel {kernel.name}", f"{name} is no length")
+                is_length = name in self.bounds and name not in kernel.bounds
+                self.require(is_length, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
         verify_places(self.program)
         verify_dropped(self.program)
@@ -156,9 +156,9 @@ class _ProgramChecker:
         for name in names:
             self.require(name == "" or is_folder(name), f"variant {name}", "is no folder's name")
 
-    def require(self, fine: bool, where: str, what: str) -> None:
-        if not fine:
-            raise inconsistent(where, what)
+    def require(self, holds: bool, where: str, fault: str) -> None:
+        if not holds:
+            raise inconsistent(where, fault)
 
     def expression(self, where: str, e: Arith, scope: tuple[str, ...] = ()) -> None:
         self.require(is_well_formed(e), where, f"{e!r} is no expression")
@@ -185,8 +185,8 @@ class _ProgramChecker:
         store = self.stores.get(item.store)
         if store is None:
             raise inconsistent(where, f"there is no store {item.store}")
-        held = sorted(_dims(store))
-        self.require(held == sorted(item.dims), where, f"its store has dimensions {held}")
+        dims = sorted(_dims(store))
+        self.require(dims == sorted(item.dims), where, f"its store has dimensions {dims}")
         self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
         self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
         entries = item.entries if isinstance(item, ProgramOutput) else ()
@@ -238,8 +238,8 @@ class _ProgramChecker:
                     self.cell(where, cell, scope)
                     away = self.stores[cell.store].away
                     self.require(away, where, f"{cell.store} always stays on the device")
-                    lost = isinstance(s, Evict) and s.dead and cell.store in self.given
-                    self.require(not lost, where, f"drops {cell.store}, which was given")
+                    loses_argument = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    self.require(not loses_argument, where, f"drops {cell.store}, which was given")
             case _:
                 assert_never(s)
 
@@ -272,11 +272,11 @@ class _ProgramChecker:
         """What stores must have grown to; there are such stores."""
         growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
         for need in needs:
-            here = f"{where}, growth along {need.dim}"
-            self.require((need.dim, need.size) in growing, here, "no store grows that way")
-            self.require(bool(need.rows), here, "it does not say how far")
+            axis = f"{where}, growth along {need.dim}"
+            self.require((need.dim, need.size) in growing, axis, "no store grows that way")
+            self.require(bool(need.rows), axis, "it does not say how far")
             for e in need.rows:
-                self.expression(here, e, scope)
+                self.expression(axis, e, scope)
 
     def region(
         self,

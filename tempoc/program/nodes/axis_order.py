@@ -11,8 +11,8 @@ def axes_in_order(behind: Sequence[int], spatial: int) -> tuple[int, ...]:
     ``behind`` says of each axis behind how many spatial ones it stands; for most it is 0.
     """
     inner = [k for k, count in enumerate(behind) if count]
-    found = [k for k, count in enumerate(behind) if not count]
-    found += range(len(behind), len(behind) + spatial)
+    order = [k for k, count in enumerate(behind) if not count]
+    order += range(len(behind), len(behind) + spatial)
     for k in inner:
-        found.insert(len(behind) - len(inner) + behind[k], k)
-    return tuple(found)
+        order.insert(len(behind) - len(inner) + behind[k], k)
+    return tuple(order)

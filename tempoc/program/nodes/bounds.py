@@ -54,28 +54,28 @@ def length_at(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],
     name: str,
-    at: Mapping[str, Arith],
+    point: Mapping[str, Arith],
 ) -> Arith:
     """A length, or a bound derived from lengths, at a point."""
     for length in lengths:
         if length.bound == name:
-            outer = tuple(at[d] for d in length.outer)
+            outer = tuple(point[d] for d in length.outer)
             return Operation("at", (name, *outer)) if outer else name
     value = next((b.value for b in bounds if b.name == name), None)
-    return name if value is None else _derived(bounds, lengths, value, at)
+    return name if value is None else _derived(bounds, lengths, value, point)
 
 
 def _derived(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],
     e: Arith,
-    at: Mapping[str, Arith],
+    point: Mapping[str, Arith],
 ) -> Arith:
     match e:
         case str():
-            return length_at(bounds, lengths, e, at)
+            return length_at(bounds, lengths, e, point)
         case Operation(op=op, args=args):
-            return Operation(op, tuple(_derived(bounds, lengths, a, at) for a in args))
+            return Operation(op, tuple(_derived(bounds, lengths, a, point) for a in args))
         case _:
             return e
 
@@ -93,10 +93,10 @@ def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
                 yield from lengths_in(a, lengths)
 
 
-def replaced(e: Arith, others: Mapping[Arith, Arith]) -> Arith:
+def replaced(e: Arith, substitution: Mapping[Arith, Arith]) -> Arith:
     """An expression with others in place of some of its parts."""
-    if e in others:
-        return others[e]
+    if e in substitution:
+        return substitution[e]
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(replaced(a, others) for a in e.args))
+        return Operation(e.op, tuple(replaced(a, substitution) for a in e.args))
     return e

@@ -29,6 +29,6 @@ WAYS = (*OPTIONS,)
 
 def commands_of(program: Program, kernel: str) -> str:
     """What a kernel was measured to want; ``default`` where nobody did."""
-    kept = dict(program.provenance)
-    found = kept.get(f"{COMMANDS}.{kernel}", kept.get(COMMANDS, COMMON))
-    return found if found in OPTIONS else COMMON
+    provenance = dict(program.provenance)
+    mode = provenance.get(f"{COMMANDS}.{kernel}", provenance.get(COMMANDS, COMMON))
+    return mode if mode in OPTIONS else COMMON

@@ -16,5 +16,5 @@ PRECISIONS = ("highest", "high", "default")
 
 def precision_of(program: Program) -> str:
     """What it was compiled for; ``highest`` unless somebody wanted less."""
-    kept = dict(program.provenance).get(PRECISION, PRECISIONS[0])
-    return kept if kept in PRECISIONS else PRECISIONS[0]
+    recorded = dict(program.provenance).get(PRECISION, PRECISIONS[0])
+    return recorded if recorded in PRECISIONS else PRECISIONS[0]

@@ -52,8 +52,8 @@ class TunedChoice:
 
     def applies(self, other: TunedChoice) -> bool:
         """Whether another one is about the same runs."""
-        mine, others = ((c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other))
-        return mine == others
+        own, others = ((c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other))
+        return own == others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

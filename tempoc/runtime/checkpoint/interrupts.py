@@ -32,11 +32,11 @@ def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
         # Not through sys.stderr, which may be in the middle of a line.
         os.write(2, _HEARD)
 
-    before = signal.signal(signal.SIGINT, heard)
+    previous = signal.signal(signal.SIGINT, heard)
     try:
         yield
     except Stopped:
         sys.stderr.write(f"the run is held: --resume {keep.directory} goes on with it\n")
         raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

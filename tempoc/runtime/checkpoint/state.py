@@ -112,8 +112,8 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
         sources = open_safetensors(path)
         state = _state(metadata.get("state", ""))
         arrays = {name: source.read for name, source in sources.items()}
-        found = _described({name: read() for name, read in arrays.items()})
-        if metadata.get("digest") != _digest(metadata["state"], found):
+        contents = _described({name: read() for name, read in arrays.items()})
+        if metadata.get("digest") != _digest(metadata["state"], contents):
             raise ValueError("its bytes have changed since it was written")
         missing = [c for c in state.cells if c[2] not in ("none", "given", *arrays)]
         if missing:
@@ -155,12 +155,14 @@ def _state(text: str) -> State:
 def _differing(held: Identity, now: Identity) -> Iterator[str]:
     """What is another now than it was."""
     for kind in dict.fromkeys((*held, *now)):
-        before, after = held.get(kind, {}), now.get(kind, {})
-        for name in dict.fromkeys((*before, *after)):
-            if before.get(name) != after.get(name):
-                values = before.get(name, "none"), after.get(name, "none")
-                told = max(map(len, values)) < _WIDTH
-                yield f"{kind} {name}".rstrip() + (" was {}, is {}".format(*values) if told else "")
+        old, new = held.get(kind, {}), now.get(kind, {})
+        for name in dict.fromkeys((*old, *new)):
+            if old.get(name) != new.get(name):
+                values = old.get(name, "none"), new.get(name, "none")
+                short = max(map(len, values)) < _WIDTH
+                yield f"{kind} {name}".rstrip() + (
+                    " was {}, is {}".format(*values) if short else ""
+                )
 
 
 def _described(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:

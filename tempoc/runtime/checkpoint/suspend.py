@@ -159,8 +159,8 @@ class Keeper:
         self.machine = machine
         self.given = {name: {_bare(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
-        again = 0 if self.held is None else self.held.state.position
-        return {"again": again, "due": self.due, "hold": self.hold, "back": self.back}
+        position = 0 if self.held is None else self.held.state.position
+        return {"again": position, "due": self.due, "hold": self.hold, "back": self.back}
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
@@ -168,16 +168,16 @@ class Keeper:
             return False
         return self.keep.stop.is_set() or time.monotonic() - self.last >= self.keep.every
 
-    def hold(self, position: int, found: dict[str, Any]) -> None:
-        """Write a checkpoint; ``found`` are the variables of the walk."""
+    def hold(self, position: int, frame_locals: dict[str, Any]) -> None:
+        """Write a checkpoint; ``frame_locals`` are the variables of the walk."""
         machine, arrays = self.machine, dict[str, HostArray]()
         machine.check()
         assert self.keep.directory is not None
         state = State(
             identity=self.identity,
             position=position,
-            variables=_variables(found),
-            cells=[*self._local(found, arrays), *self._keyed(arrays)],
+            variables=_variables(frame_locals),
+            cells=[*self._local(frame_locals, arrays), *self._keyed(arrays)],
             bounds=dict(machine.bounds),
             lengths={
                 bound: [([*map(int, point)], int(n)) for point, n in table.found.items()]
@@ -191,14 +191,14 @@ class Keeper:
             copied=[machine.ledger.loaded, machine.ledger.evicted],
         )
         # Python may keep this dict with the frame, and with it arrays that are given back.
-        found.clear()
+        frame_locals.clear()
         write_state(self.keep.directory, state, arrays)
         self.last = time.monotonic()
         if self.keep.stop.is_set():
             raise Stopped
 
-    def _local(self, found: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
-        for name, cell in found.items():
+    def _local(self, frame_locals: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
+        for name, cell in frame_locals.items():
             if match := _CELL.fullmatch(name):
                 store = self.machine.layouts[int(match[1])].name
                 yield store, None, *self._put(store, (), cell, arrays)
@@ -235,16 +235,16 @@ class Keeper:
         machine.rooms.now[:] = state.rooms
         machine.bounds.update(state.bounds)
         machine.done[0] = state.done
-        for bound, found in state.lengths.items():
-            for point, length in found:
+        for bound, lengths in state.lengths.items():
+            for point, length in lengths:
                 machine.lengths[bound].put(tuple(point), length)
         for cells in machine.keyed.values():
             cells.clear()
         local: dict[str, Any] = {}
-        for store, at, place, where in state.cells:
-            key = () if at is None else _bare(tuple(at))
+        for store, coordinates, place, where in state.cells:
+            key = () if coordinates is None else _bare(tuple(coordinates))
             cell = self._get(store, key, place, where)
-            if at is None:
+            if coordinates is None:
                 local[f"s{self.numbers[store]}"] = cell
             else:
                 machine.keyed[store][key] = cell
@@ -277,27 +277,27 @@ def _bare(key: tuple[int, ...]) -> Any:
     return key[0] if len(key) == 1 else key
 
 
-def _variables(found: Mapping[str, Any]) -> dict[str, int | list[int]]:
+def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
     """The loops' variables and the steps that they have left."""
-    kept: dict[str, int | list[int]] = {}
-    for name, value in found.items():
+    variables: dict[str, int | list[int]] = {}
+    for name, value in frame_locals.items():
         steps = value.left if isinstance(value, Turns) else value
         if isinstance(steps, range):
-            kept[name] = [steps.start, steps.stop, steps.step]
+            variables[name] = [steps.start, steps.stop, steps.step]
         elif name.startswith("v_") and isinstance(value, int):
-            kept[name] = value
-    return kept
+            variables[name] = value
+    return variables
 
 
 # ------------------------------------------------------------------ which run it is
 
 
 def keeper_of(
-    keep: Keep, program: Program, same: Identity, given: frozenset[str], show: Show
+    keep: Keep, program: Program, run_identity: Identity, given: frozenset[str], show: Show
 ) -> Keeper:
     """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
     refuse_hosts(program, given)
-    return Keeper(keep, same, show)
+    return Keeper(keep, run_identity, show)
 
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:
@@ -308,12 +308,12 @@ def refuse_hosts(program: Program, given: frozenset[str]) -> None:
 
 def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
     """The functions that the host calls in a run for which these stores are filled."""
-    found = {
+    aliases = {
         s.extern: None
         for s in every(program.tree)
         if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
     }
-    return [e.name for e in program.externs if e.alias in found]
+    return [e.name for e in program.externs if e.alias in aliases]
 
 
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:

@@ -59,8 +59,8 @@ def template_dims(param: ProgramParam) -> tuple[str, ...]:
 
 def leading_dims(param: ProgramParam) -> tuple[str, ...]:
     """The other dimensions: leading axes of each tensor in the file."""
-    inside = template_dims(param)
-    return tuple(d for d in param.dims if d not in inside)
+    keyed = template_dims(param)
+    return tuple(d for d in param.dims if d not in keyed)
 
 
 def tensor_name(param: ProgramParam, point: PointIndex) -> str:
@@ -94,10 +94,10 @@ class _Binder:
         claims = [claim for item in self.sized() for claim in self.claims(*item)]
         self.found = resolve(self.program, self.given.bounds, claims, self.hints())
         inputs = {i.name: s for i in self.program.inputs if (s := self.input(i)) is not None}
-        known = [i.name for i in self.program.inputs]
+        names = [i.name for i in self.program.inputs]
         for name in self.given.inputs:
-            if name not in known and name not in self.given.extra:
-                self.found.problems.append(errors.unknown_input(name, known))
+            if name not in names and name not in self.given.extra:
+                self.found.problems.append(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if self.given.seed not in SEEDS:
             self.found.problems.append(errors.bad_seed(self.given.seed))
@@ -136,15 +136,15 @@ class _Binder:
 
     def hints(self) -> dict[str, list[str]]:
         """For each bound, the axes it could be read off."""
-        found: dict[str, list[str]] = {}
+        axes: dict[str, list[str]] = {}
         items = [(i.name, self.sizes(i.dims, i.shape)) for i in self.program.inputs]
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
         for name, sizes in items:
             for axis, e in enumerate(sizes):
                 line = straight(e, self.settled)
                 if line is not None:
-                    found.setdefault(line.name, []).append(f"axis {axis} of {name}")
-        return found
+                    axes.setdefault(line.name, []).append(f"axis {axis} of {name}")
+        return axes
 
     # -------------------------------------------------------------- arrays
 
@@ -155,18 +155,18 @@ class _Binder:
             lines = [straight(e, self.settled) for e in sizes]
             self.awaited |= {line.name: None for line in lines if line is not None}
         if source is None:
-            wanted = f"[{', '.join(i.dims)}]" if i.dims else ""
+            dims = f"[{', '.join(i.dims)}]" if i.dims else ""
             shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
             offered = [n for n in self.given.inputs if n in self.given.extra]
-            title = f"{i.name}{wanted}"
+            title = f"{i.name}{dims}"
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
             self.found.problems.append(problem)
             return None
         if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
-            wanted = described(NUMPY[i.dtype])
+            dims = described(NUMPY[i.dtype])
             self.found.problems.append(
                 errors.wrong_dtype(
-                    f"the input {i.name}", described(source.dtype), wanted, source.origin, False
+                    f"the input {i.name}", described(source.dtype), dims, source.origin, False
                 )
             )
         self.shape(f"the input {i.name}", sizes, source)
@@ -176,48 +176,48 @@ class _Binder:
         names = {
             point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
         }
-        found = {
+        sources = {
             point: self.given.params[n] for point, n in names.items() if n in self.given.params
         }
-        if not found and p.has_default:
+        if not sources and p.has_default:
             return None
-        missing = [n for point, n in names.items() if point not in found]
+        missing = [n for point, n in names.items() if point not in sources]
         if missing:
             offered = [n for n in self.given.params if n not in names.values()]
             origin = self.given.params_origin
             problem = errors.missing_param(p.name, missing, offered, origin)
             self.found.problems.append(problem)
         # One complaint is enough for tensors that are wrong in the same way.
-        before = len(self.found.problems)
-        for point, source in found.items():
+        problem_count = len(self.found.problems)
+        for point, source in sources.items():
             self.param_tensor(p, names[point], source)
-            if len(self.found.problems) > before:
+            if len(self.found.problems) > problem_count:
                 break
-        return found
+        return sources
 
     def param_tensor(self, p: ProgramParam, name: str, source: TensorSource) -> None:
-        what = f"the param {name}"
-        wanted, found = NUMPY[p.dtype], source.dtype.newbyteorder("=")
-        castable = found.kind != "c"
+        subject = f"the param {name}"
+        expected, actual = NUMPY[p.dtype], source.dtype.newbyteorder("=")
+        castable = actual.kind != "c"
         cast = self.given.cast_params and castable
-        if found != wanted and not cast and not widens(found, wanted):
-            texts = described(source.dtype), described(wanted)
-            problem = errors.wrong_dtype(what, *texts, source.origin, castable)
+        if actual != expected and not cast and not widens(actual, expected):
+            texts = described(source.dtype), described(expected)
+            problem = errors.wrong_dtype(subject, *texts, source.origin, castable)
             self.found.problems.append(problem)
-        self.shape(what, self.sizes(leading_dims(p), p.shape), source)
+        self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
-    def shape(self, what: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
+    def shape(self, subject: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
-            wanted = [self.extent(e) for e in sizes]
-            problem = errors.wrong_rank(what, source.shape, wanted, source.origin)
+            expected = [self.extent(e) for e in sizes]
+            problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
             self.found.problems.append(problem)
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
             value = self.found.value(e)
             if value is not None and value != size:
                 problem = errors.wrong_size(
-                    what, axis, size, self.extent(e), source.shape, source.origin
+                    subject, axis, size, self.extent(e), source.shape, source.origin
                 )
                 self.found.problems.append(problem)
 

@@ -84,41 +84,43 @@ def resolve(
     ``given`` by the user, ``claims`` read off shapes, ``hints``: for each bound, descriptions of
     what it could have been read off.
     """
-    found = BoundValues()
+    result = BoundValues()
     by_name = {b.name: b for b in program.bounds}
     free = [b.name for b in program.bounds if b.value is None]
-    wanted = _given(by_name, free, given, found)
+    user_claims = _given(by_name, free, given, result)
     for name in free:
-        said = ([wanted[name]] if name in wanted else []) + [c for c in claims if c.bound == name]
-        _settle(name, said, name in given, hints.get(name, ()), found)
+        own = ([user_claims[name]] if name in user_claims else []) + [
+            c for c in claims if c.bound == name
+        ]
+        _settle(name, own, name in given, hints.get(name, ()), result)
     for name in bound_order(program):
-        _derive(by_name[name], found)
+        _derive(by_name[name], result)
     for a in program.assumptions:
-        if found.value(a.condition) == 0:
-            values = ", ".join(f"{n} = {found.values[n]}" for n in names(a.condition))
-            found.problems.append(errors.violated(a.text, values, a.where))
-    return found
+        if result.value(a.condition) == 0:
+            values = ", ".join(f"{n} = {result.values[n]}" for n in names(a.condition))
+            result.problems.append(errors.violated(a.text, values, a.where))
+    return result
 
 
 def _given(
     by_name: Mapping[str, ProgramBound],
     free: list[str],
     given: Mapping[str, object],
-    found: BoundValues,
+    result: BoundValues,
 ) -> dict[str, Claim]:
     """What the user says, as claims."""
     claims = {}
     for name, value in given.items():
         bound = by_name.get(name)
         if bound is None:
-            found.problems.append(errors.unknown_bound(name, free))
+            result.problems.append(errors.unknown_bound(name, free))
         elif bound.value is not None:
             fixed = isinstance(bound.value, int)
-            found.problems.append(errors.settled_bound(name, text(bound.value), fixed))
+            result.problems.append(errors.settled_bound(name, text(bound.value), fixed))
         else:
             number = _integer(value)
             if number is None or not 1 <= number < LIMIT:
-                found.problems.append(errors.bad_bound(name, value))
+                result.problems.append(errors.bad_bound(name, value))
             else:
                 claims[name] = Claim(name, number, f"--bounds {name}={number}")
     return claims
@@ -135,32 +137,32 @@ def _integer(value: object) -> int | None:
 
 
 def _settle(
-    name: str, said: list[Claim], given: bool, hints: Sequence[str], found: BoundValues
+    name: str, claims: list[Claim], is_given: bool, hints: Sequence[str], result: BoundValues
 ) -> None:
     """One value from all claims about a run-time bound."""
     first: dict[int, str] = {}
-    for claim in said:
+    for claim in claims:
         first.setdefault(claim.value, claim.source)
     if len(first) > 1:
-        found.problems.append(errors.bound_clash(name, list(first.items())))
+        result.problems.append(errors.bound_clash(name, list(first.items())))
     elif not first:
-        if not given:
-            found.problems.append(errors.missing_bound(name, hints))
+        if not is_given:
+            result.problems.append(errors.missing_bound(name, hints))
     else:
         value, source = next(iter(first.items()))
         if not 1 <= value < LIMIT:
-            found.problems.append(errors.bad_bound(name, f"{value} ({source})"))
+            result.problems.append(errors.bad_bound(name, f"{value} ({source})"))
         else:
-            found.values[name] = value
+            result.values[name] = value
 
 
-def _derive(bound: ProgramBound, found: BoundValues) -> None:
+def _derive(bound: ProgramBound, result: BoundValues) -> None:
     if bound.value is None:
         return
-    value = found.value(bound.value)
+    value = result.value(bound.value)
     if value is None:
         return
     if value < 1:
-        found.problems.append(errors.small_bound(bound.name, text(bound.value), value))
+        result.problems.append(errors.small_bound(bound.name, text(bound.value), value))
     else:
-        found.values[bound.name] = value
+        result.values[bound.name] = value

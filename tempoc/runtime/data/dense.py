@@ -29,7 +29,7 @@ def _whole(program: Program, param: ProgramParam, bindings: Bindings) -> HostArr
     array = np.zeros((*sizes, *shape), NUMPY[param.dtype])
     picked = template_dims(param)
     for point, source in bindings.params[param.name].items():
-        at = dict(zip(picked, point, strict=True))
-        index = tuple(at.get(d, slice(None)) for d in param.dims)
+        coordinates = dict(zip(picked, point, strict=True))
+        index = tuple(coordinates.get(d, slice(None)) for d in param.dims)
         array[index] = source.read().astype(array.dtype)
     return array

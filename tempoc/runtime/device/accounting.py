@@ -75,10 +75,10 @@ class Ledger:
     def grew(self, store: int, key: object) -> None:
         """A cell was copied into a larger one."""
         if (store, key) in self.here.cells:
-            before, size = self.here.cells[store, key], self.layouts[store].nbytes(self.rows)
+            previous, size = self.here.cells[store, key], self.layouts[store].nbytes(self.rows)
             self.here.cells[store, key] = size
             self._add(store, size)
-            self._add(store, -before)
+            self._add(store, -previous)
 
     def freed(self, store: int, key: object) -> None:
         """A cell was given back."""
@@ -125,8 +125,8 @@ class Ledger:
         return self._named(self.away)
 
     def _named(self, account: Account) -> dict[str, int]:
-        found = zip(self.layouts, account.top, strict=True)
-        return {layout.name: size for layout, size in found if size}
+        sizes = zip(self.layouts, account.top, strict=True)
+        return {layout.name: size for layout, size in sizes if size}
 
     def _come(self, store: int, key: object) -> None:
         size = self.layouts[store].nbytes(self.rows)

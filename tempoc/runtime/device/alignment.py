@@ -15,11 +15,11 @@ _ALIGNMENT = 64
 
 def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
     """A copy of an array such that a CPU device uses its memory."""
-    wanted = dtype or array.dtype
-    nbytes = array.size * wanted.itemsize
+    target = dtype or array.dtype
+    nbytes = array.size * target.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
+    copy = room[start : start + nbytes].view(target).reshape(array.shape)
     copy[...] = array
     return copy
 

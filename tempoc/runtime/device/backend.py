@@ -136,8 +136,8 @@ def _jitted(
     **named: Any,
 ) -> Any:
     bound = functools.update_wrapper(functools.partial(function, **static), function)
-    given = {"donate_argnums": tuple(i + 1 for i in donated), **named}
-    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **given)
+    options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
+    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **options)
 
 
 def compile_region(
@@ -176,10 +176,10 @@ def inspected(
     precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
-    found = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
-    memory = found.memory_analysis()
+    compiled = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
+    memory = compiled.memory_analysis()
     return Inspected(
-        text=found.as_text() or "",
+        text=compiled.as_text() or "",
         updated=memory.alias_size_in_bytes,
         temporary=memory.temp_size_in_bytes,
     )
@@ -236,9 +236,9 @@ def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
         floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
 
         def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
-            chosen = dict(zip(floats, some, strict=True))
-            found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
-            several = found if isinstance(found, tuple) else (found,)
+            replaced = dict(zip(floats, some, strict=True))
+            result = function(*(replaced.get(k, a) for k, a in enumerate(args)))
+            several = result if isinstance(result, tuple) else (result,)
             return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
 
         pull = jax.vjp(kept, *(args[k] for k in floats))[1]
@@ -289,10 +289,10 @@ def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """
     if jax.default_backend() == "cpu":
         return _longer_by_host(array, axis, size)
-    found = _longer(array, axis, size)
-    jax.block_until_ready(found)
+    larger = _longer(array, axis, size)
+    jax.block_until_ready(larger)
     array.delete()
-    return found
+    return larger
 
 
 def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:

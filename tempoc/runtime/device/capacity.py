@@ -29,8 +29,8 @@ MANY = 1 << 62
 
 def groups(program: Program) -> tuple[CapacityGroup, ...]:
     """The groups of stores of a program, in order."""
-    found = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
-    return tuple(dict.fromkeys(found))
+    axes = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
+    return tuple(dict.fromkeys(axes))
 
 
 def group_of(need: CapacityNeed) -> CapacityGroup:

@@ -62,14 +62,14 @@ class RunLengths(dict[tuple[int, ...] | int, int]):
 
 def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     """Give bounds that are derived from lengths the values that follow; the names of these."""
-    moved = dict.fromkeys(n.bound for n in program.lengths)
-    fixed = [*moved, *(n.largest for n in program.lengths)]
+    derived = dict.fromkeys(n.bound for n in program.lengths)
+    fixed = [*derived, *(n.largest for n in program.lengths)]
     for name in bound_order(program):
         value = next((b.value for b in program.bounds if b.name == name), None)
-        if name not in fixed and value is not None and any(n in moved for n in names(value)):
-            moved[name] = None
+        if name not in fixed and value is not None and any(n in derived for n in names(value)):
+            derived[name] = None
             bounds[name] = evaluate(value, bounds)
-    return tuple(name for name in moved if name not in fixed)
+    return tuple(name for name in derived if name not in fixed)
 
 
 def walked(
@@ -99,7 +99,7 @@ class Machine:
         given: Mapping[str, CellArrays],
         wishes: Wishes,
         show: Show,
-        own: Mapping[str, Hosted] = MappingProxyType({}),
+        hosts: Mapping[str, Hosted] = MappingProxyType({}),
         trace: Trace | None = None,
         record: RecordedCalls | None = None,
         keeper: Keeper | None = None,
@@ -133,7 +133,7 @@ class Machine:
         self._add_zeros(layouts)
         self.callers = [
             Caller(
-                own[h.extern],
+                hosts[h.extern],
                 h,
                 self.bounds,
                 [layouts[cell.store].shape for cell in h.results],
@@ -171,24 +171,24 @@ class Machine:
                 self.ledger.wrote(numbers[store], name)
 
     def _add_store(
-        self, i: int, store: Layout, wanted: frozenset[str], given: CellArrays | None
+        self, i: int, store: Layout, zeroed: frozenset[str], given: CellArrays | None
     ) -> None:
-        now = self.rooms.now
+        slots = self.rooms.now
         if not is_local(store):
-            some = given or {}, now, partial(self.ledger.wrote, i)
-            self.keyed[store.name] = KeyedCells(store, store.name in wanted, *some)
+            cells = given or {}, slots, partial(self.ledger.wrote, i)
+            self.keyed[store.name] = KeyedCells(store, store.name in zeroed, *cells)
             self.scope[f"s{i}"] = self.keyed[store.name]
         if store.group >= 0:
-            self.scope[f"zeros{i}"] = partial(allocate, store, now)
+            self.scope[f"zeros{i}"] = partial(allocate, store, slots)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
         try:
             local = walked(self.walk, self.scope, self.check)
         except Exception as error:
-            if (found := self.explained(error)) is None:
+            if (explained := self.explained(error)) is None:
                 raise
-            raise found from error
+            raise explained from error
         finally:
             # The walk and its scope know each other: without this, arrays would wait for the
             # garbage collector.
@@ -213,19 +213,19 @@ class Machine:
         self.check()
         effect = self.walk.effects[number]
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
-        at = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
+        values_by_name = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
         arrays = []
         for value, shown in zip(backend.hosts(values), effect.places, strict=True):
-            true = tuple(slice(evaluate(e, at)) for e in shown.shape)
+            true = tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)
             arrays.append(value[true])
-        perform(effect, at, arrays, self.show)
+        perform(effect, values_by_name, arrays, self.show)
 
     def more(self, group: int, rows: int) -> None:
         """Let the stores of a group grow; the walk does the same for those that it has itself."""
-        now = self.rooms.enough(group, rows)
-        if now == self.rooms.now[group]:
+        size = self.rooms.enough(group, rows)
+        if size == self.rooms.now[group]:
             return
-        self.rooms.now[group] = now
+        self.rooms.now[group] = size
         for i, store in enumerate(self.layouts):
             if store.group == group and store.name in self.keyed:
                 cells = self.keyed[store.name]
@@ -271,16 +271,16 @@ class Machine:
         self.bounds[at_point(bound, outer)] = length
         if not outer:
             settle(self.program, self.bounds)
-        known = self.known() | {bound: length}
-        following = settle(self.program, known)
-        at = place(self._outer(bound), outer)
-        end = f"{bound} ended at {length}" + (f" where {at}" if at else "")
+        values_now = self.known() | {bound: length}
+        following = settle(self.program, values_now)
+        point = place(self._outer(bound), outer)
+        end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
         for b in self.program.bounds:
-            if b.name in following and b.value is not None and known[b.name] < 1:
-                raise RunError(errors.small_bound(b.name, text(b.value), known[b.name], end))
+            if b.name in following and b.value is not None and values_now[b.name] < 1:
+                raise RunError(errors.small_bound(b.name, text(b.value), values_now[b.name], end))
         for a in self.program.assumptions:
-            if not evaluate(a.condition, known):
-                values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
+            if not evaluate(a.condition, values_now):
+                values = ", ".join(f"{n} = {values_now[n]}" for n in names(a.condition))
                 raise RunError(errors.violated_at_end(a.text, values, end))
 
     def _outer(self, bound: str) -> tuple[str, ...]:
@@ -292,14 +292,14 @@ class Machine:
 
     def found_lengths(self) -> dict[str, int]:
         """The lengths of bounds with one, ended or not; of others those that were found."""
-        found: dict[str, int] = {}
+        lengths: dict[str, int] = {}
         for length in self.program.lengths:
             if length.outer:
                 table = self.lengths[length.bound].found
-                found |= {at_point(length.bound, point): n for point, n in table.items()}
+                lengths |= {at_point(length.bound, point): n for point, n in table.items()}
             else:
-                found[length.bound] = self.bounds[length.bound]
-        return found
+                lengths[length.bound] = self.bounds[length.bound]
+        return lengths
 
     def check(self) -> None:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""
@@ -310,9 +310,9 @@ class Machine:
                 lane = [first] * bool(self.program.kernels[number].vector)
             if failed:
                 kernel = self.program.kernels[number]
-                at = place(*self._point(kernel, np.asarray(point).tolist(), *lane))
+                point_text = place(*self._point(kernel, np.asarray(point).tolist(), *lane))
                 message = faults.message(kernel.checks, failed, self.bounds)
-                problem = errors.check_failed(message, at, kernel.equations)
+                problem = errors.check_failed(message, point_text, kernel.equations)
                 raise RunError(problem)
         self.faults.clear()
 
@@ -340,9 +340,9 @@ class Machine:
         if frame is None or call is None:
             return failure(error, (), (), ())
         values = frame.tb_frame.f_locals
-        known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
+        scope = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
         kernel = next(k for k in self.program.kernels if k.name == call.kernel)
-        point = [evaluate(e, known) for e in call.point]
+        point = [evaluate(e, scope) for e in call.point]
         return failure(error, *self._point(kernel, point), kernel.equations)
 
     def _point(
@@ -352,13 +352,13 @@ class Machine:
 
         ``lane`` counts the points that the kernel computes at once; the first one by default.
         """
-        at = dict(zip(kernel.dims, point, strict=False))  # lengths may follow
+        coordinates = dict(zip(kernel.dims, point, strict=False))  # lengths may follow
         for r in reversed(kernel.vector):
             low, high = evaluate(r.lower, self.bounds), evaluate(r.upper, self.bounds)
             lane, step = divmod(lane, max(1, high - low))
-            at[r.dim] = low + step
-        dims = tuple(d for d, _ in self.program.dims if d in at)
-        return dims, tuple(at[d] for d in dims)
+            coordinates[r.dim] = low + step
+        dims = tuple(d for d, _ in self.program.dims if d in coordinates)
+        return dims, tuple(coordinates[d] for d in dims)
 
     def _call_at(self, trace: TracebackType | None) -> Call | None:
         frame = self._frame(trace)

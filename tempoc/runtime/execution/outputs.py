@@ -79,15 +79,15 @@ def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> 
     shape = tuple(evaluate(e, bounds) for e in output.shape)
     cuts: list[slice | tuple[int, ...]] = []
     for dim, ring in zip(layout.axes, layout.rings, strict=True):
-        found = points[dim]
+        indices = points[dim]
         if ring:
-            cuts.append(tuple(p % ring for p in found))
+            cuts.append(tuple(p % ring for p in indices))
         else:
-            cuts.append(slice(found.start, found.stop, found.step))
+            cuts.append(slice(indices.start, indices.stop, indices.step))
     cuts += [slice(0, n, 1) for n in shape]
     dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
-    every = [slice(0, n, 1) for n in layout.shape]
+    full = [slice(0, n, 1) for n in layout.shape]
     return Taking(
         layout=layout,
         dtype=output.dtype,
@@ -96,7 +96,7 @@ def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> 
         shape=shape,
         cuts=tuple(cuts),
         dropped=dropped,
-        whole=plain and not layout.keys and not dropped and cuts == every,
+        whole=plain and not layout.keys and not dropped and cuts == full,
     )
 
 

@@ -99,8 +99,8 @@ class Prepared:
         """Whether runs that were checked need nothing of their own for a walk but what is given."""
         if self.several or self.is_limited or backend.compiles_late():
             return False
-        known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
-        return known.issuperset(walk.code.co_names)
+        defined = {*self.names(walk), *self.filled.values(), *vars(builtins)}
+        return defined.issuperset(walk.code.co_names)
 
     @cached_property
     def takes(self) -> tuple[tuple[str, int, Taking], ...]:
@@ -146,8 +146,8 @@ def prepare(
     """
     precision = precision or precision_of(loaded.program)
     key = "prepared", precision, *bounds.items()
-    found = loaded.known.get(key)
-    if not isinstance(found, Prepared):
+    prepared = loaded.known.get(key)
+    if not isinstance(prepared, Prepared):
         program = loaded.program
         growing = groups(program)
         loops = {region.kernel: region for region in regions(program.tree)}
@@ -161,7 +161,7 @@ def prepare(
         makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
         # Libraries in C import with the builtins of the function in Python that called them.
         scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
-        found = Prepared(
+        prepared = Prepared(
             program=program,
             bounds=bounds,
             layouts=layouts,
@@ -176,8 +176,8 @@ def prepare(
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
-        loaded.known[key] = found
-    return found
+        loaded.known[key] = prepared
+    return prepared
 
 
 def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
@@ -237,52 +237,52 @@ class Specialization:
             for p in program.params
             if p.name in given.params
         }
-        both = [*items.values(), *tensors.values()]
-        alone = self.stores == walk.straight == {item.store for item, _ in both}
-        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in both)
+        sources = [*items.values(), *tensors.values()]
+        are_direct = self.stores == walk.straight == {item.store for item, _ in sources}
+        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in sources)
         inputs, params = (
             tuple((name, prepared.filled[item.store]) for name, (item, _) in some.items())
             for some in (items, tensors)
         )
         names = prepared.names(walk)
-        self.plain = Plain(prepared, walk, names, alone and fits, inputs, params)
+        self.plain = Plain(prepared, walk, names, are_direct and fits, inputs, params)
 
 
 def known_by(loaded: LoadedProgram, given: Given) -> Specialization | None:
     """What is known already of what is given."""
-    found = loaded.known.get(signature(given))
-    return found if isinstance(found, Specialization) else None
+    cached = loaded.known.get(signature(given))
+    return cached if isinstance(cached, Specialization) else None
 
 
 def bound(
-    loaded: LoadedProgram, given: Given, found: Specialization | None = None
+    loaded: LoadedProgram, given: Given, cached: Specialization | None = None
 ) -> tuple[Bindings, Specialization]:
-    """What is given, checked unless it is ``found``, and what follows from its kind.
+    """What is given, checked unless it is ``cached``, and what follows from its kind.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
     Raises ``RunError``.
     """
     program = loaded.program
-    if found is None:
-        made = bind(program, given)
+    if cached is None:
+        checked = bind(program, given)
         names = {
-            p.name: {point: tensor_name(p, point) for point in made.params[p.name]}
+            p.name: {point: tensor_name(p, point) for point in checked.params[p.name]}
             for p in program.params
-            if p.name in made.params
+            if p.name in checked.params
         }
-        stores = given_stores(program, made)
-        known = Specialization(bounds=made.bounds, params=names, stores=stores)
-        loaded.known[signature(given)] = known
-        return made, known
+        stores = given_stores(program, checked)
+        specialization = Specialization(bounds=checked.bounds, params=names, stores=stores)
+        loaded.known[signature(given)] = specialization
+        return checked, specialization
     inputs = given.inputs
     if len(inputs) > len(program.inputs):
         inputs = {i.name: inputs[i.name] for i in program.inputs}
     params = {
         name: {point: given.params[n] for point, n in tensors.items()}
-        for name, tensors in found.params.items()
+        for name, tensors in cached.params.items()
     }
-    bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
-    return bindings, found
+    bindings = Bindings(bounds=cached.bounds, inputs=inputs, params=params, seed=given.seed)
+    return bindings, cached
 
 
 def signature(given: Given) -> tuple[object, ...]:

@@ -48,15 +48,15 @@ def picked(
     if key not in loaded.known:
         bindings, _ = bound(loaded, given)
         loaded.known[key] = _pick(loaded, bindings, budget, precision)
-    found = loaded.known[key]
-    assert isinstance(found, str)
-    return variant(loaded, found)
+    folder = loaded.known[key]
+    assert isinstance(folder, str)
+    return variant(loaded, folder)
 
 
 def names(loaded: LoadedProgram) -> list[str]:
     """The folders of all programs that compute the same; this one's is empty."""
-    found = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
-    return [*found, *(c.name for c in loaded.choices)]
+    folders = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
+    return [*folders, *(c.name for c in loaded.choices)]
 
 
 def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
@@ -64,19 +64,19 @@ def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     if not name or loaded.place is None:
         return loaded
     key = "variant", name
-    found = loaded.known.get(key)
-    if not isinstance(found, LoadedProgram):
-        other = load(loaded.place / name, loaded.extern_path)
-        _check(loaded.program, other.program, name)
-        found = replace(other, variant=name, about=about(loaded, name))
-        loaded.known[key] = found
-    return found
+    member = loaded.known.get(key)
+    if not isinstance(member, LoadedProgram):
+        loaded_variant = load(loaded.place / name, loaded.extern_path)
+        _check(loaded.program, loaded_variant.program, name)
+        member = replace(loaded_variant, variant=name, about=about(loaded, name))
+        loaded.known[key] = member
+    return member
 
 
 def about(loaded: LoadedProgram, name: str) -> str:
     """What is different about one of them, in words."""
-    said = {v.name: v.about for v in loaded.program.variants}
-    return (said | {c.name: c.about for c in loaded.choices}).get(name, "")
+    descriptions = {v.name: v.about for v in loaded.program.variants}
+    return (descriptions | {c.name: c.about for c in loaded.choices}).get(name, "")
 
 
 def condition(
@@ -108,8 +108,8 @@ def _pick(
     limit = budget_of(loaded.program, budget)
     name = "" if limit is None else _first(loaded, bindings, limit)
     if loaded.choices:
-        here = condition(loaded.program, bindings.bounds, name, precision)
-        for choice in (c for c in loaded.choices if c.applies(here)):
+        conditions = condition(loaded.program, bindings.bounds, name, precision)
+        for choice in (c for c in loaded.choices if c.applies(conditions)):
             if limit is None or needed(*_wanted(loaded, bindings, choice.name)) <= limit:
                 return choice.name
     return name
@@ -117,13 +117,13 @@ def _pick(
 
 def _first(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
     """The folder of the first variant that keeps to a budget."""
-    others: list[Wanted] = []
+    runs: list[Wanted] = []
     for name in (v.name for v in loaded.program.variants):
-        others.append(_wanted(loaded, bindings, name))
-        if needed(*others[-1]) <= limit:
+        runs.append(_wanted(loaded, bindings, name))
+        if needed(*runs[-1]) <= limit:
             return name
-    if others:
-        raise RunError(refused(others, limit))
+    if runs:
+        raise RunError(refused(runs, limit))
     return ""
 
 
@@ -132,12 +132,12 @@ def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
     program = loaded.program
     if name and loaded.place is not None:
         key = "program", name
-        found = loaded.known.get(key)
-        if not isinstance(found, Program):
-            found = load_program(loaded.place / name)
-            _check(program, found, name)
-            loaded.known[key] = found
-        program = found
+        variant_program = loaded.known.get(key)
+        if not isinstance(variant_program, Program):
+            variant_program = load_program(loaded.place / name)
+            _check(program, variant_program, name)
+            loaded.known[key] = variant_program
+        program = variant_program
     free = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     bounds = resolve(program, free, (), {})
     if bounds.problems:
@@ -147,8 +147,8 @@ def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
 
 def _check(program: Program, other: Program, name: str) -> None:
     """What can be given to one can be given to the other. Raises ``RunError``."""
-    for (what, mine), others in zip(_faces(program).items(), _faces(other).values(), strict=True):
-        if mine != others:
+    for (what, own), others in zip(_faces(program).items(), _faces(other).values(), strict=True):
+        if own != others:
             raise RunError(other_interface(name, what))
 
 

@@ -19,9 +19,9 @@ PATIENCE = 20_000
 
 def usual_given(program: Program) -> frozenset[str]:
     """The stores that are filled before a run which computes all params that it can."""
-    found = [i.store for i in program.inputs]
-    found += [p.store for p in program.params if not p.has_default]
-    return frozenset(found + ([program.seed] if program.seed else []))
+    stores = [i.store for i in program.inputs]
+    stores += [p.store for p in program.params if not p.has_default]
+    return frozenset(stores + ([program.seed] if program.seed else []))
 
 
 class Wanted(NamedTuple):
@@ -34,8 +34,8 @@ class Wanted(NamedTuple):
 
 def budget_of(program: Program, budget: int | None = None) -> int | None:
     """The budget of a run: this one, or the one that the program was compiled for."""
-    kept = dict(program.provenance).get(BUDGET, "")
-    return int(kept) if budget is None and kept.isdigit() else budget
+    recorded = dict(program.provenance).get(BUDGET, "")
+    return int(recorded) if budget is None and recorded.isdigit() else budget
 
 
 def needed(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
@@ -60,9 +60,9 @@ def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> P
     largest: dict[str, int] = {}
     for run in runs if all(map(_can_wait, runs)) else ():
         for name in [b.name for b in run.program.bounds if b.value is None]:
-            others = run.program, run.bounds, name, run.given
+            arguments = run.program, run.bounds, name, run.given
             try:
-                fitting = largest_bound(*others, budget, run.bounds[name])
+                fitting = largest_bound(*arguments, budget, run.bounds[name])
             except RunError:
                 continue
             largest[name] = max(fitting, largest.get(name, 0))
@@ -78,9 +78,9 @@ def _can_wait(run: Wanted) -> bool:
 def check_least(program: Program, budget: int) -> None:
     """Raises ``RunError`` if not even a run with the smallest bounds keeps to a budget."""
     free = [b.name for b in program.bounds if b.value is None]
-    found = resolve(program, dict.fromkeys(free, 1), (), {})
-    if not found.problems:
-        check_budget(program, found.values, usual_given(program), budget)
+    resolved = resolve(program, dict.fromkeys(free, 1), (), {})
+    if not resolved.problems:
+        check_budget(program, resolved.values, usual_given(program), budget)
 
 
 def largest_bound(
@@ -104,8 +104,8 @@ def largest_bound(
     if smallest > budget:
         raise RunError(nothing_fits(name, least, smallest, budget))
     fits, step = least, 1
-    while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
-        fits, step = following, 2 * step
+    while (candidate := min(fits + step, below - 1)) > fits and search.fits(candidate, budget):
+        fits, step = candidate, 2 * step
     over = min(fits + step, below)
     while over - fits > 1:
         middle = (fits + over) // 2
@@ -130,8 +130,8 @@ class _BoundSearch:
 
     def allowed(self, value: int) -> dict[str, int] | None:
         """All bounds, if that value keeps to the assumptions."""
-        found = resolve(self.program, self.bounds | {self.name: value}, (), {})
-        return None if found.problems else found.values
+        resolved = resolve(self.program, self.bounds | {self.name: value}, (), {})
+        return None if resolved.problems else resolved.values
 
     def needed(self, value: int) -> int | None:
         """The bytes of a run; ``None`` if that value is not allowed."""
@@ -140,19 +140,19 @@ class _BoundSearch:
 
     def fits(self, value: int, budget: int) -> bool:
         """Whether a run takes no more."""
-        needed = self.needed(value)
-        return needed is not None and needed <= budget
+        peak = self.needed(value)
+        return peak is not None and peak <= budget
 
     def least(self) -> int | None:
         """The smallest value that is allowed."""
-        found = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
-        if found is None:
+        high = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
+        if high is None:
             return None
-        low = found // 2
-        while found - low > 1:
-            middle = (low + found) // 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
             if self.allowed(middle) is None:
                 low = middle
             else:
-                found = middle
-        return found
+                high = middle
+        return high

@@ -63,11 +63,11 @@ def forecast(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], *, every_step: bool = False
 ) -> Forecast:
     """The most bytes that stores of a run will have; ``given`` are those filled before it."""
-    rehearsals = (
+    dry_runs = (
         _Rehearsal(program, bounds, given, not every_step, lengths)
         for lengths in _choices(program, bounds)
     )
-    return max((rehearsal.run() for rehearsal in rehearsals), key=lambda found: found.peak)
+    return max((rehearsal.run() for rehearsal in dry_runs), key=lambda found: found.peak)
 
 
 def _choices(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
@@ -103,7 +103,7 @@ class _Rehearsal:
         program: Program,
         bounds: Mapping[str, int],
         given: frozenset[str],
-        some: bool,
+        sample: bool,
         lengths: tuple[int, ...],
     ) -> None:
         """``lengths`` are what the run finds out at points, in turn; 0: the most."""
@@ -111,14 +111,14 @@ class _Rehearsal:
         self.outer: tuple[int, ...] = ()
         self.tables = {n.bound: _Lengths(bounds[n.bound]) for n in program.lengths}
         self.steps = range(0)
-        grown = groups(program)
-        layouts = {s.name: layout(s, bounds, grown) for s in program.stores}
+        growing = groups(program)
+        layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
         self.program = program
         self.bounds = bounds
         self.layouts = tuple(layouts.values())
         self.rooms = Rooms.of(program, bounds)
         self.ledger = Ledger(self.layouts, self.rooms.now)
-        wishes = Wishes(account=True, rehearse=some)
+        wishes = Wishes(account=True, rehearse=sample)
         self.walk = write_walk(program, layouts, bounds, given, wishes)
         self.keyed = {
             i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
@@ -181,19 +181,19 @@ class _Rehearsal:
     def kernels(self) -> Mapping[str, Callable[..., tuple[object, ...]]]:
         """Kernels that do nothing, by name: they give cells, endings, and no fault."""
         faults = {k.name: (None,) * bool(k.checks) for k in self.program.kernels}
-        found: dict[str, Callable[..., tuple[object, ...]]] = {}
+        by_name: dict[str, Callable[..., tuple[object, ...]]] = {}
         for part in every(self.program.tree):
             match part:
-                case Call(kernel=name) if name not in found:
+                case Call(kernel=name) if name not in by_name:
                     cells = (CELL,) * len(part.results)
                     ends = (any(self.lengths),) * len(part.endings)
-                    found[name] = _giving(cells + ends + faults[name])
-                case Region(kernel=name) if name not in found:
+                    by_name[name] = _giving(cells + ends + faults[name])
+                case Region(kernel=name) if name not in by_name:
                     counts = len(part.carried), len(part.endings)
-                    found[name] = partial(self.region, *counts, faults[name])
+                    by_name[name] = partial(self.region, *counts, faults[name])
                 case _:
                     pass
-        return found
+        return by_name
 
     def region(
         self, cells: int, endings: int, fault: tuple[None, ...], *given: object
@@ -230,10 +230,10 @@ class _Rehearsal:
 
     def more(self, group: int, rows: int) -> None:
         """Let the stores of a group grow; the walk does the same for those that it has itself."""
-        now = self.rooms.enough(group, rows)
-        if now == self.rooms.now[group]:
+        size = self.rooms.enough(group, rows)
+        if size == self.rooms.now[group]:
             return
-        self.rooms.now[group] = now
+        self.rooms.now[group] = size
         for i, cells in self.keyed.items():
             if self.layouts[i].group == group:
                 for key in cells:
@@ -306,6 +306,6 @@ def _nothing(*given: object) -> None:
     """What is done to arrays, where there are none."""
 
 
-def _giving(found: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+def _giving(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
     """A kernel that does nothing but give this."""
-    return lambda *given: found
+    return lambda *given: results

@@ -33,10 +33,10 @@ class Failed(Exception):
     says what to do about that.
     """
 
-    def __init__(self, extern: str, what: str, trace: str = "", help: str | None = None) -> None:
-        super().__init__(what)
+    def __init__(self, extern: str, reason: str, trace: str = "", help: str | None = None) -> None:
+        super().__init__(reason)
         self.extern = extern
-        self.what = what
+        self.what = reason
         self.trace = trace
         self.help = help
 
@@ -54,10 +54,10 @@ class Traced:
 
     def __call__(self, *args: Any) -> Any:
         """The result, or the tuple of results. Raises `Failed`."""
-        found = invoke(self.extern, self.function, args)
-        wanted = expected(self.extern, [a.shape for a in args], self.bounds)
+        results = invoke(self.extern, self.function, args)
+        types = expected(self.extern, [a.shape for a in args], self.bounds)
         arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
             array = _array(self.extern, type_, value)
             check(self.extern, type_, array, dtype, shape)
             arrays.append(array)
@@ -69,9 +69,9 @@ def evaluated(function: Traced, args: Sequence[HostArray]) -> tuple[HostArray, .
     types = (*function.extern.arguments, *function.extern.results)
     with backend.session(any(t.dtype in WIDE for t in types)):
         pairs = zip(function.extern.arguments, args, strict=True)
-        found = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
-        several = found if isinstance(found, tuple) else (found,)
-        return tuple(np.array(backend.host(array)) for array in several)
+        result = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
+        results = result if isinstance(result, tuple) else (result,)
+        return tuple(np.array(backend.host(array)) for array in results)
 
 
 def evaluated_back(
@@ -93,19 +93,19 @@ def evaluated_back(
         for count in counts:
             derived = backend.pulled_back(derived, count)
         try:
-            found = backend.precise(derived)(*arrays)
+            cotangents = backend.precise(derived)(*arrays)
         except Failed:
             raise
         except Exception as error:
             raise underivable(extern, error) from error
-        return tuple(np.array(backend.host(array)) for array in found)
+        return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
 def underivable(extern: Extern, error: Exception) -> Failed:
     """JAX finds no derivative of a function."""
-    what = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
+    reason = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
     help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
-    return Failed(extern.name, what, help=help)
+    return Failed(extern.name, reason, help=help)
 
 
 def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
@@ -122,11 +122,11 @@ def failure(
     error: Failed, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
 ) -> RunError:
     """The diagnostic for a function that failed in the call at a point."""
-    at = place(dims, point)
+    point_text = place(dims, point)
     if error.trace:
-        raised = errors.extern_raised(error.extern, error.what, error.trace, at, equations)
+        raised = errors.extern_raised(error.extern, error.what, error.trace, point_text, equations)
         return RunError(raised)
-    return RunError(errors.extern_broke(error.what, at, equations, error.help))
+    return RunError(errors.extern_broke(error.what, point_text, equations, error.help))
 
 
 def place(dims: Sequence[str], point: Sequence[int]) -> str:
@@ -155,34 +155,34 @@ def which(extern: Extern, type_: ArrayType) -> str:
 
 def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[Any]:
     """Call the user's function; the leaves of as many results as it promises. Raises `Failed`."""
-    given = packed(extern.arguments, args)
+    packed_args = packed(extern.arguments, args)
     try:
-        found = function(*given)
+        result = function(*packed_args)
     except (Exception, SystemExit) as error:
         raise Failed(extern.name, told(error), report(error)) from error
     count = len(heads(extern.results))
     if count == 0:
         return []
     if count == 1:
-        found = (found,)
-    elif not isinstance(found, tuple | list):
-        one = "one array" if hasattr(found, "shape") else type(found).__name__
-        what = f"{extern.name} gives {one}, expected a tuple of {count} results"
-        raise Failed(extern.name, what)
-    if len(found) != count:
-        raise Failed(extern.name, f"{extern.name} gives {len(found)} results, expected {count}")
+        result = (result,)
+    elif not isinstance(result, tuple | list):
+        kind = "one array" if hasattr(result, "shape") else type(result).__name__
+        reason = f"{extern.name} gives {kind}, expected a tuple of {count} results"
+        raise Failed(extern.name, reason)
+    if len(result) != count:
+        raise Failed(extern.name, f"{extern.name} gives {len(result)} results, expected {count}")
     try:
-        return unpacked(extern.results, found)
+        return unpacked(extern.results, result)
     except TreeMismatch as error:
-        what = f"result {error.name} of {extern.name} {error.why}"
-        raise Failed(extern.name, what) from None
+        reason = f"result {error.name} of {extern.name} {error.why}"
+        raise Failed(extern.name, reason) from None
 
 
 def expected(
-    extern: Extern, shapes: Sequence[tuple[int, ...]], known: Mapping[str, int]
+    extern: Extern, shapes: Sequence[tuple[int, ...]], names: Mapping[str, int]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Dtype and shape of each result for arguments of these shapes; ``known`` are other names."""
-    values = dict(known)
+    """Dtype and shape of each result for arguments of these shapes; ``names`` are other names."""
+    values = dict(names)
     for type_, shape in zip(extern.arguments, shapes, strict=True):
         for e, extent in zip(type_.shape, shape, strict=True):
             if isinstance(e, str) and e in extern.free:
@@ -192,11 +192,13 @@ def expected(
 
 def check(extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]) -> None:
     """Whether a result is of the type promised. Raises `Failed`."""
-    one = which(extern, type_)
+    result = which(extern, type_)
     if tuple(array.shape) != shape:
-        what = f"{one} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
-        raise Failed(extern.name, what)
+        reason = f"{result} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
+        raise Failed(extern.name, reason)
     if np.dtype(array.dtype) != NUMPY[dtype]:
-        what = f"{one} has dtype {described(array.dtype)}, expected {dtype}"
-        wanted = NUMPY[dtype].name
-        raise Failed(extern.name, what, help=f"nothing is cast: make it {wanted} in the function")
+        reason = f"{result} has dtype {described(array.dtype)}, expected {dtype}"
+        dtype_name = NUMPY[dtype].name
+        raise Failed(
+            extern.name, reason, help=f"nothing is cast: make it {dtype_name} in the function"
+        )

@@ -56,18 +56,18 @@ class Hosted:
     extern: Extern
     function: HostFunction
 
-    def given(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
+    def given(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
         """Call with arrays of other precision, or that others have too. Raises `Failed`."""
         pairs = zip(self.extern.arguments, args, strict=True)
-        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], known)
+        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
 
-    def call(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
-        """The results for arguments that the function may keep; ``known`` are the values of bounds
+    def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
+        """The results for arguments that the function may keep; ``values`` are the values of bounds
         and dimensions. Raises `Failed`."""
-        wanted = expected(self.extern, [a.shape for a in args], known)
-        found = invoke(self.extern, self.function, args)
+        types = expected(self.extern, [a.shape for a in args], values)
+        results = invoke(self.extern, self.function, args)
         arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
             array = _array(self.extern, type_, value)
             check(self.extern, type_, array, dtype, shape)
             arrays.append(array)
@@ -98,15 +98,15 @@ class Caller:
         if self.unwanted:
             types = zip(self.hosted.extern.results, self.rooms, strict=True)
             return [backend.zeros(room, t.dtype) for t, room in types]
-        known = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
+        values = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
-            np.array(a[tuple(slice(evaluate(e, known)) for e in shape)])
+            np.array(a[tuple(slice(evaluate(e, values)) for e in shape)])
             for a, shape in zip(backend.hosts(args), self.host.shapes, strict=True)
         ]
-        kept = () if self.record is None else tuple(a.copy() for a in arrays)
+        recorded_args = () if self.record is None else tuple(a.copy() for a in arrays)
         started = time.perf_counter()
         try:
-            found = self.hosted.call(arrays, known)
+            results = self.hosted.call(arrays, values)
         except Failed as error:
             raise failure(error, self.host.dims, point, self.host.equations) from error
         self.count += 1
@@ -115,20 +115,20 @@ class Caller:
         if self.trace is not None:
             self.trace.note(f"host {self.host.extern}", list(point), started)
         if self.record is not None:
-            made = Made(extern.name, point, kept, found)
-            self.record.setdefault(extern.module, []).append(made)
+            recorded = Made(extern.name, point, recorded_args, results)
+            self.record.setdefault(extern.module, []).append(recorded)
         # One kernel takes each, once; passed as they are, they cost a fraction of what `put` does.
-        cells = zip(found, extern.results, self.rooms, strict=True)
+        cells = zip(results, extern.results, self.rooms, strict=True)
         return [np.asarray(_roomy(a, room), NUMPY[t.dtype]) for a, t, room in cells]
 
 
 def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
     """Calls and seconds of each host function, in the order of the program."""
-    found: dict[str, tuple[int, float]] = {}
+    result: dict[str, tuple[int, float]] = {}
     for caller in callers:
-        count, seconds = found.get(caller.host.extern, (0, 0.0))
-        found[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
-    return found
+        count, seconds = result.get(caller.host.extern, (0, 0.0))
+        result[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
+    return result
 
 
 def _roomy(array: HostArray, room: tuple[int, ...]) -> HostArray:
@@ -145,15 +145,15 @@ def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
 
     Python's own numbers, and lists of them, take the dtype that is wanted.
     """
-    wanted = NUMPY[type_.dtype]
-    kind = "f" if type_.dtype in FLOATS else wanted.kind
+    dtype = NUMPY[type_.dtype]
+    kind = "f" if type_.dtype in FLOATS else dtype.kind
     try:
         if _fits(value, kind):
-            return np.array(value, wanted)
+            return np.array(value, dtype)
         array = np.array(value)
     except OverflowError:
-        what = f"{which(extern, type_)} is {value}, which {type_.dtype} cannot hold"
-        raise Failed(extern.name, what) from None
+        reason = f"{which(extern, type_)} is {value}, which {type_.dtype} cannot hold"
+        raise Failed(extern.name, reason) from None
     except (TypeError, ValueError):
         raise Failed(extern.name, not_an_array(extern, type_, value)) from None
     if array.dtype.kind in "OUSMm":

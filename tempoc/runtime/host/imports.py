@@ -32,37 +32,37 @@ def find(
     """
     if not externs:
         return {}
-    named, own = ([str(Path(p).resolve()) for p in folders] for folders in (paths, beside))
-    folders = list(dict.fromkeys((*named, *own)))
+    named, source = ([str(Path(p).resolve()) for p in folders] for folders in (paths, beside))
+    folders = list(dict.fromkeys((*named, *source)))
     sys.path[:] = [*folders, *(p for p in sys.path if p not in folders)]
     importlib.invalidate_caches()
-    found: dict[Extern, HostFunction] = {}
+    functions: dict[Extern, HostFunction] = {}
     problems: list[Problem] = []
     broken: dict[str, None] = {}
     for extern in (e for e in externs if e.module not in broken):
         try:
-            found[extern] = _function(extern, _module(extern, named, own))
+            functions[extern] = _function(extern, _module(extern, named, source))
         except RunError as error:
             problems += error.problems
             if extern.module not in sys.modules:
                 broken[extern.module] = None
     if problems:
         raise RunError(*problems)
-    return found
+    return functions
 
 
-def _module(extern: Extern, named: Sequence[str], own: Sequence[str]) -> ModuleType:
+def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> ModuleType:
     """The module of a function, unless there are two, or another is in use already."""
     top = extern.module.partition(".")[0]
     if _file(top, named) is None:
-        several = {file: None for folder in own if (file := _file(top, [folder])) is not None}
+        several = {file: None for folder in beside if (file := _file(top, [folder])) is not None}
         if len(several) > 1:
             raise RunError(errors.two_modules(extern.name, top, list(several)))
     loaded = getattr(sys.modules.get(top), "__file__", None)
-    wanted = _file(top, sys.path)
-    if loaded is not None and wanted is not None and Path(loaded).resolve() != Path(wanted):
-        raise RunError(errors.other_module(extern.name, top, wanted, loaded))
-    return _import(extern, [*named, *(folder for folder in own if folder not in named)])
+    expected = _file(top, sys.path)
+    if loaded is not None and expected is not None and Path(loaded).resolve() != Path(expected):
+        raise RunError(errors.other_module(extern.name, top, expected, loaded))
+    return _import(extern, [*named, *(folder for folder in beside if folder not in named)])
 
 
 def _file(top: str, folders: Sequence[str]) -> str | None:
@@ -90,18 +90,18 @@ def _broken(extern: Extern, error: BaseException) -> RunError:
 
 def _function(extern: Extern, module: ModuleType) -> HostFunction:
     """The function, or the method of a class."""
-    found: Any = module
+    member: Any = module
     for name in extern.function.split("."):
-        inside = found
-        found = getattr(inside, name, None)
-        if found is None:
-            known = [n for n in dir(inside) if callable(getattr(inside, n, None))]
-            public = [n for n in known if not n.startswith("_")]
+        owner = member
+        member = getattr(owner, name, None)
+        if member is None:
+            callables = [n for n in dir(owner) if callable(getattr(owner, n, None))]
+            public = [n for n in callables if not n.startswith("_")]
             raise RunError(errors.no_function(extern.name, extern.module, extern.function, public))
-    if not callable(found):
-        kind = type(found).__name__
+    if not callable(member):
+        kind = type(member).__name__
         raise RunError(errors.not_a_function(extern.name, extern.module, extern.function, kind))
-    return found  # type: ignore[no-any-return]
+    return member  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- words
@@ -121,10 +121,10 @@ def report(error: BaseException) -> str:
 
 def _inside(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback after the files of this package and of importlib."""
-    own = (str(Path(__file__).resolve().parents[1]), "<frozen importlib")
+    library = str(Path(importlib.__file__).parent)
+    prefixes = (str(Path(__file__).resolve().parents[1]), "<frozen importlib", library)
     while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(own) and not name.startswith(str(Path(importlib.__file__).parent)):
+        if not trace.tb_frame.f_code.co_filename.startswith(prefixes):
             break
         trace = trace.tb_next
     return trace

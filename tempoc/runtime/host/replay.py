@@ -33,14 +33,16 @@ class Replayed:
         shown = _shown(extern.name, place(dims, point))
         if not calls:
             raise Diverged(f"the run did not make the call of {shown}")
-        made = calls.pop()
-        if (made.extern, made.point) != (extern.name, point):
-            other = _shown(made.extern, place(dims, made.point))
-            raise Diverged(f"the run called {other} before {shown}")
-        for type_, got, want in zip(extern.arguments, made.args, args, strict=True):
-            what = f"argument {type_.name} of {shown}"
-            self.found += differences({what: got}, {what: want.astype(got.dtype, copy=False)})
-        return made.results
+        recorded = calls.pop()
+        if (recorded.extern, recorded.point) != (extern.name, point):
+            recorded_text = _shown(recorded.extern, place(dims, recorded.point))
+            raise Diverged(f"the run called {recorded_text} before {shown}")
+        for type_, actual, expected in zip(extern.arguments, recorded.args, args, strict=True):
+            name = f"argument {type_.name} of {shown}"
+            self.found += differences(
+                {name: actual}, {name: expected.astype(actual.dtype, copy=False)}
+            )
+        return recorded.results
 
     def unmade(self) -> list[str]:
         """A line for each module that the run called too often."""
@@ -51,5 +53,5 @@ class Replayed:
         ]
 
 
-def _shown(name: str, at: str) -> str:
-    return f"{name} at {at}" if at else name
+def _shown(name: str, point: str) -> str:
+    return f"{name} at {point}" if point else name

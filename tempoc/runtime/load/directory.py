@@ -49,18 +49,18 @@ def load_choices(directory: str | Path) -> tuple[TunedChoice, ...]:
     if not path.is_file():
         return ()
     try:
-        found = decode_choices(path.read_text(encoding="utf-8"))
-        _verify(found, directory)
+        choices = decode_choices(path.read_text(encoding="utf-8"))
+        _verify(choices, directory)
     except (OSError, UnicodeDecodeError, ProgramError) as error:
         raise RunError(damaged_choices(str(path), str(error))) from None
-    return found.choices
+    return choices.choices
 
 
-def _verify(found: Choices, directory: Path) -> None:
+def _verify(choices: Choices, directory: Path) -> None:
     """Raises ``ProgramError`` if they are not about this program."""
-    if found.program != digest_of(directory / PROGRAM):
+    if choices.program != digest_of(directory / PROGRAM):
         raise ProgramError("it is about another program")
-    for choice in found.choices:
+    for choice in choices.choices:
         if not is_folder(choice.name):
             raise ProgramError(f"{choice.name} is no folder's name")
         file = directory / choice.name / PROGRAM

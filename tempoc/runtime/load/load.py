@@ -53,12 +53,12 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    own = find(program.externs, extern_path, beside(program.provenance))
+    user_functions = find(program.externs, extern_path, beside(program.provenance))
     scope = _scope(program, source)
-    traced = tuple(Traced(e, own[e]) for e in program.externs if not e.host)
+    traced = tuple(Traced(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
-    hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
+    hosts = {e.alias: Hosted(e, user_functions[e]) for e in program.externs if e.host}
     return LoadedProgram(
         program=program,
         functions=functions,

@@ -59,8 +59,10 @@ def bar(done: int, total: int, seconds: float) -> str:
     """One line: a bar, how much is done, how long it will take."""
     part = min(done / total, 1.0)
     filled = int(part * _WIDTH)
-    left = f"{seconds / part - seconds:.0f} s left" if part > 0.01 else ""
-    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {left:<14}"
+    remaining = f"{seconds / part - seconds:.0f} s left" if part > 0.01 else ""
+    return (
+        f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {remaining:<14}"
+    )
 
 
 def count_calls(
@@ -70,8 +72,8 @@ def count_calls(
 
     With `weigh`, what they weigh together.
     """
-    found = _counter(s, weigh)
-    return found if isinstance(found, int) else found(env)
+    count = _counter(s, weigh)
+    return count if isinstance(count, int) else count(env)
 
 
 _Counter = Callable[[Mapping[str, int]], int]
@@ -97,9 +99,9 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
 
 
 def _added(parts: list[int | _Counter]) -> int | _Counter:
-    known = sum(p for p in parts if isinstance(p, int))
-    rest = [p for p in parts if not isinstance(p, int)]
-    return (lambda env: known + sum([p(env) for p in rest])) if rest else known
+    constant = sum(p for p in parts if isinstance(p, int))
+    counters = [p for p in parts if not isinstance(p, int)]
+    return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
 
 
 def _guarded(condition: Arith, body: int | _Counter) -> int | _Counter:
@@ -119,11 +121,11 @@ def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
             return len(points) * body
         if not varies:
             return len(points) * body(env) if points else 0
-        found, inner = 0, dict(env)
+        total, inner = 0, dict(env)
         for i in points:
             inner[var] = i
-            found += body(inner)
-        return found
+            total += body(inner)
+        return total
 
     return count
 

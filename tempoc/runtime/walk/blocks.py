@@ -50,9 +50,9 @@ def whole_blocks(
     is ``given``, or have stores that they would have to make larger than the run may turn out to
     need; nor, in long loops, those of which XLA would copy a large store.
     """
-    found = _WholeBlocks(given, layouts, may_stay_small(program, bounds))
-    found.look(program.tree, bounds)
-    return found.counts
+    search = _WholeBlocks(given, layouts, may_stay_small(program, bounds))
+    search.look(program.tree, bounds)
+    return search.counts
 
 
 @dataclass(slots=True)
@@ -95,10 +95,12 @@ class _WholeBlocks:
             return False
         updated: set[str] = set()
         for call in calls(body):
-            given = {cell.store for cell in call.args}
-            if not updated.isdisjoint(given):
+            operands = {cell.store for cell in call.args}
+            if not updated.isdisjoint(operands):
                 return True
-            updated |= {c.store for c in call.results if c.store in given and self.is_thin(c.store)}
+            updated |= {
+                c.store for c in call.results if c.store in operands and self.is_thin(c.store)
+            }
         return False
 
     def is_thin(self, name: str) -> bool:
@@ -118,33 +120,33 @@ def _microseconds(
     return count_calls(s, env, weigh)
 
 
-def late(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
+def late(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores of which a block that is one call wants a cell, be it written or not."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from late(item, whole)
+                yield from late(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from late(body, whole)
-        case Block(kernel=kernel, carried=carried, read=read) if kernel in whole:
+            yield from late(body, single_calls)
+        case Block(kernel=kernel, carried=carried, read=read) if kernel in single_calls:
             yield from (cells.store for cells in (*carried, *read))
         case _:
             pass
 
 
-def needed(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
+def needed(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores that a statement uses."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from needed(item, whole)
+                yield from needed(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from needed(body, whole)
+            yield from needed(body, single_calls)
         case Block(kernel=kernel, body=body):
-            if kernel in whole:
+            if kernel in single_calls:
                 yield from (cells.store for cells in (*s.carried, *s.made, *s.read))
             else:
-                yield from needed(body, whole)
+                yield from needed(body, single_calls)
         case Region(carried=carried, read=read):
             yield from (cells.store for cells in (*carried, *read))
         case Call(args=args, results=results) | Effect(call=Call(args=args, results=results)):
@@ -155,31 +157,31 @@ def needed(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
             assert_never(s)
 
 
-def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
+def straight(program: Program, single_calls: Collection[str]) -> frozenset[str]:
     """What is given and has no keys, if one call takes it, outside of all loops, and nobody else.
 
     None where functions of the user run in between, which might change the arrays.
     """
     if any(isinstance(s, Host | Effect) for s in every(program.tree)):
         return frozenset()
-    items = [*_in_order(program.tree, whole)]
-    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, whole)))
+    items = [*_in_order(program.tree, single_calls)]
+    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, single_calls)))
     uses += Counter(output.store for output in program.outputs)
-    once = [item for item in items if isinstance(item, Block | Call)]
-    taken = frozenset(store for item in once for store in needed(item, whole))
-    bad = frozenset(store.name for store in program.stores if store.away or store.keys)
-    given = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
-    alone = (name for name in given if uses[name] == 1 and name in taken)
-    return frozenset(alone) - bad
+    calls = [item for item in items if isinstance(item, Block | Call)]
+    operands = frozenset(store for item in calls for store in needed(item, single_calls))
+    excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
+    inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
+    candidates = (name for name in inputs if uses[name] == 1 and name in operands)
+    return frozenset(candidates) - excluded
 
 
-def _in_order(s: ProgramStatement, whole: Collection[str]) -> Iterator[ProgramStatement]:
+def _in_order(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
     """What is executed one after the other; of blocks that are no single call, their parts."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from _in_order(item, whole)
-        case Block(kernel=kernel, body=body) if kernel not in whole:
-            yield from _in_order(body, whole)
+                yield from _in_order(item, single_calls)
+        case Block(kernel=kernel, body=body) if kernel not in single_calls:
+            yield from _in_order(body, single_calls)
         case _:
             yield s

@@ -53,9 +53,9 @@ class GrowthLines:
     @contextmanager
     def within(self) -> Iterator[None]:
         """A part that may not run, or whose variable takes other values: forget what it saw to."""
-        before = set(self.known)
+        outer = set(self.known)
         yield
-        self.known = before
+        self.known = outer
 
     def left(self, region: Region, text: ArithText) -> str:
         """How many steps of a region may follow each other, as arguments of ``turns``."""
@@ -99,17 +99,17 @@ def of_block(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[Capacity
     Stores that are made in it have all rows, and those that it takes beside them must, too.
     """
     inner = {*variables(block.body)}
-    found: dict[CapacityGroup, dict[Arith, None]] = {}
+    rows_of: dict[CapacityGroup, dict[Arith, None]] = {}
     for call in calls(block.body):
         for need in call.needs:
             for e in need.rows:
                 rows = e if inner.isdisjoint(names(e)) else need.size
-                found.setdefault(group_of(need), {})[rows] = None
+                rows_of.setdefault(group_of(need), {})[rows] = None
     for name in (*(cells.store for cells in block.made), *block.local):
         if name in grows:
-            found.setdefault(grows[name], {})[grows[name][1]] = None
+            rows_of.setdefault(grows[name], {})[grows[name][1]] = None
     return tuple(
-        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items()
+        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in rows_of.items()
     )
 
 
@@ -117,11 +117,11 @@ def at_the_end(
     outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
 ) -> tuple[CapacityNeed, ...]:
     """What is read when all is done."""
-    found = []
+    needs = []
     for o in outputs:
         if o.store in grows:
             dim, size = grows[o.store]
             entry = dict(zip(o.dims, o.entries, strict=True))[dim]
             rows = entry.upper if isinstance(entry, OutputSpan) else Operation("+", (entry, 1))
-            found.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
-    return tuple(found)
+            needs.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
+    return tuple(needs)

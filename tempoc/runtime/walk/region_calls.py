@@ -44,13 +44,13 @@ class Turns:
         steps: range,
         outer: tuple[int, ...],
         report: Callable[[int], None],
-        left: Callable[[int], int] | None = None,
+        limit: Callable[[int], int] | None = None,
         pace: Pace | None = None,
     ) -> None:
         self.left = steps
         self.outer = outer
         self.report = report
-        self.most = left
+        self.most = limit
         self.pace = pace or Pace()
         self.count = 0
         self.started = 0.0

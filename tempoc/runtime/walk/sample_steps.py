@@ -89,13 +89,13 @@ def chosen(
     text: Callable[[Arith], str],
 ) -> str:
     """The text of a loop's steps; when rehearsing, of those that tell about all."""
-    found = telling(loop, layouts, groups) if rehearse else None
-    if found is None:
+    sample = telling(loop, layouts, groups) if rehearse else None
+    if sample is None:
         return steps
-    marks = "".join(f"{text(e)}, " for e in found.marks)
-    rows = "".join(f"({n}, {text(e)}), " for n, e in found.rows)
+    marks = "".join(f"{text(e)}, " for e in sample.marks)
+    rows = "".join(f"({n}, {text(e)}), " for n, e in sample.rows)
     var = f"v_{loop.var}"
-    return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
+    return f"some({steps}, {sample.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
 
 def some(
@@ -111,13 +111,13 @@ def some(
     """
     if len(steps) <= 2 * (first + _AROUND):
         return steps
-    lines = [*marks, *((a - size, b - size) for a, b, sizes in rows for size in sizes)]
-    wanted = {*range(first), *range(len(steps) - _AROUND, len(steps))}
-    for start, then in lines:
-        if start != then:
-            root = -start // (then - start)
-            wanted |= {*range(root - _AROUND, root + _AROUND + 1)}
-    return [steps[k] for k in sorted(wanted) if 0 <= k < len(steps)]
+    lines = [*marks, *((x - size, y - size) for x, y, sizes in rows for size in sizes)]
+    sampled = {*range(first), *range(len(steps) - _AROUND, len(steps))}
+    for first_value, second_value in lines:
+        if first_value != second_value:
+            root = -first_value // (second_value - first_value)
+            sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
+    return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
 
 
 def _cells(s: ProgramStatement) -> Iterator[Cell]:

@@ -114,10 +114,10 @@ class WalkNames:
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""
-        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
+        arrays = {place: self.cell(cell) for place, cell in self.arrays(cells)}
         if not cells.places:
-            return next(iter(found.values()))
-        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
+            return next(iter(arrays.values()))
+        return "{" + ", ".join(f"{place}: {text}" for place, text in arrays.items()) + "}"
 
     def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
         """The cells of a region, each with the slots by which its kernel knows it."""
@@ -133,8 +133,8 @@ class WalkNames:
 
 def tables(program: Program) -> dict[str, str]:
     """The texts for lengths: of a bound with one length, and tables of those with several."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for k, length in enumerate(program.lengths):
-        found[length.bound] = f"n{k}[()]"
-        found[f"{length.bound}[]"] = f"n{k}"
-    return found
+        texts[length.bound] = f"n{k}[()]"
+        texts[f"{length.bound}[]"] = f"n{k}"
+    return texts

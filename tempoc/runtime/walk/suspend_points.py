@@ -63,10 +63,10 @@ class Boundaries:
         """Say what the variables of a walk that goes on hold."""
         if self.on:
             names = [*cells, *self.variables]
-            given = ", ".join(map(repr, names))
+            arguments = ", ".join(map(repr, names))
             targets = "".join(f"{name}, " for name in names).rstrip()
-            back = f"({targets}) = back({given})" if names else "pass"
-            self.lines[place] = "    " * depth + f"if p: {back}"
+            restore = f"({targets}) = back({arguments})" if names else "pass"
+            self.lines[place] = "    " * depth + f"if p: {restore}"
 
     def boundary(self, depth: int) -> None:
         """A place where a walk may be held."""
@@ -82,17 +82,17 @@ class Boundaries:
             return steps
         name = self.variable("steps")
         self.variables[f"v_{var}"] = None
-        left = f"range(v_{var}, {name}.stop, {name}.step)"
-        self.line(depth, f"{name} = {left} if p else {steps}")
+        remaining = f"range(v_{var}, {name}.stop, {name}.step)"
+        self.line(depth, f"{name} = {remaining} if p else {steps}")
         return name
 
-    def turns(self, turns: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
+    def turns(self, calls: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
         """The calls of a region, or those that are left, and the line after each of them."""
         if not self.on:
-            return turns(steps), ""
+            return calls(steps), ""
         self.count += 1
         name = self.variable("turns")
-        self.line(depth, f"{name} = {turns(f'{name} if p else {steps}')}")
+        self.line(depth, f"{name} = {calls(f'{name} if p else {steps}')}")
         self.line(depth, "p = 0")
         return name, f"if due(): hold({self.count}, locals())"
 
@@ -116,21 +116,21 @@ class Boundaries:
         if not self.on:
             yield depth
             return
-        place = len(self.lines)
+        header = len(self.lines)
         self.line(depth, "")
         yield depth + 1
         condition = f"p <= {self.count}" if self.within(s) else "not p"
-        self.lines[place] = "    " * depth + f"if {condition}:"
-        if len(self.lines) == place + 1:
+        self.lines[header] = "    " * depth + f"if {condition}:"
+        if len(self.lines) == header + 1:
             self.lines.pop()
 
     @contextmanager
     def none(self, kernel: str) -> Iterator[None]:
         """A block that is one call if nobody counts: no boundary in it."""
-        before = self.on
-        self.on = before and kernel not in self.whole
+        outer = self.on
+        self.on = outer and kernel not in self.whole
         yield
-        self.on = before
+        self.on = outer
 
     def line(self, depth: int, content: str) -> None:
         """One more line."""

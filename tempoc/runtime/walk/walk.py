@@ -65,12 +65,12 @@ def is_local(store: Layout) -> bool:
 
 def filled_stores(program: Program) -> frozenset[str]:
     """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
-    found = {store.name for store in program.stores if store.axes}
+    stores = {store.name for store in program.stores if store.axes}
     for call in calls(program.tree):
-        found |= {c.store for c in call.results if c.when is None and c in call.args}
+        stores |= {c.store for c in call.results if c.when is None and c in call.args}
     for region in regions(program.tree):
-        found |= {cells.store for cells in (*region.carried, *region.read)}
-    return frozenset(found)
+        stores |= {cells.store for cells in (*region.carried, *region.read)}
+    return frozenset(stores)
 
 
 def wanted_stores(program: Program) -> frozenset[str]:

@@ -65,8 +65,8 @@ def write_walk(
         growing=GrowthLines(groups(program)),
     )
     if wishes.hold:
-        alike = whole_blocks(program, bounds, given, layouts)
-        writer.held = Boundaries(writer.lines, wanted=True, whole=alike)
+        single_calls = whole_blocks(program, bounds, given, layouts)
+        writer.held = Boundaries(writer.lines, wanted=True, whole=single_calls)
     return writer.write()
 
 
@@ -100,7 +100,7 @@ class _WalkWriter(WalkNames):
             anew = name in away or name not in self.filled
             if is_local(self.layouts[name]) and name not in self.given and anew:
                 self.line(1, f"s{self.numbers[name]} = None")
-        place = self.held.start(1)
+        restore_line = self.held.start(1)
         for item in items:
             self.held.boundary(1)
             with self.held.part(Sequence(items=()), 1) as depth:
@@ -108,7 +108,7 @@ class _WalkWriter(WalkNames):
             with self.held.part(item, 1) as depth:
                 self.statement(item, depth)
         cells = (f"s{i}" for name, i in self.numbers.items() if is_local(self.layouts[name]))
-        self.held.finish(1, place, cells)
+        self.held.finish(1, restore_line, cells)
         results = []
         for output in {o.store: o for o in self.program.outputs}.values():
             if is_local(self.layouts[output.store]):
@@ -143,8 +143,8 @@ class _WalkWriter(WalkNames):
 
     def allocate_store(self, name: str, depth: int) -> None:
         store = self.layouts[name]
-        known = name in self.given or name in self.allocated
-        if name in self.filled and is_local(store) and not known:
+        is_present = name in self.given or name in self.allocated
+        if name in self.filled and is_local(store) and not is_present:
             self.allocated[name] = None
             i = self.numbers[name]
             self.line(depth, f"s{i} = zeros{i}()")
@@ -158,21 +158,21 @@ class _WalkWriter(WalkNames):
     def statement(self, s: ProgramStatement, depth: int) -> None:
         match s:
             case Sequence(items=items):
-                held = self.held.within(s)
+                has_points = self.held.within(s)
                 for item in items:
-                    with self.held.part(item, depth) if held else nullcontext(depth) as inner:
+                    with self.held.part(item, depth) if has_points else nullcontext(depth) as inner:
                         self.statement(item, inner)
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
-                wanted = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
-                steps = self.held.steps(var, chosen(s, self.steps(s), *wanted), depth)
+                sampling = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
+                steps = self.held.steps(var, chosen(s, self.steps(s), *sampling), depth)
                 self.line(depth, f"for v_{var} in {steps}:")
                 if limit is not None and step > 0:
-                    over = self.held.unless(f"v_{var} >= {self.expression(limit)}")
-                    self.line(depth + 1, f"if {over}: break")
+                    is_over = self.held.unless(f"v_{var} >= {self.expression(limit)}")
+                    self.line(depth + 1, f"if {is_over}: break")
                 self.held.boundary(depth + 1)
                 with self.growing.within():
                     self.statement(body, depth + 1)
@@ -211,22 +211,22 @@ class _WalkWriter(WalkNames):
         for name in region.local:
             self.free(Cell(store=name), depth)
         self.rename[loop.var] = f"v_{loop.var}"
-        left = self.growing.left(region, self.expression)
-        turns, hold = self.held.turns(
-            lambda steps: f"turns({number}, {steps}, ({outer.rstrip()}){left})", ends, depth
+        remaining = self.growing.left(region, self.expression)
+        calls, hold = self.held.turns(
+            lambda steps: f"turns({number}, {steps}, ({outer.rstrip()}){remaining})", ends, depth
         )
-        self.line(depth, f"for at, turn in {turns}:")
-        if left or region.lengths:
+        self.line(depth, f"for at, turn in {calls}:")
+        if remaining or region.lengths:
             self.line(depth + 1, f"v_{loop.var} = int(at[0])")
         if region.endings and loop.limit is not None:
             self.line(depth + 1, f"if v_{loop.var} >= {self.expression(loop.limit)}: break")
         if region.lengths:
-            told = "".join(f"{self.expression(e)}, " for e in region.lengths)
-            self.line(depth + 1, f"at = array((*at, {told.rstrip()}), i32)")
+            lengths = "".join(f"{self.expression(e)}, " for e in region.lengths)
+            self.line(depth + 1, f"at = array((*at, {lengths.rstrip()}), i32)")
         with self.growing.within():
             self.grow(region.needs, depth + 1)
-        given = [self.passed(cells) for cells in (*region.carried, *region.read)]
-        self.part(region, region.carried, ["at", *given], depth + 1)
+        args = [self.passed(cells) for cells in (*region.carried, *region.read)]
+        self.part(region, region.carried, ["at", *args], depth + 1)
         result = "r0" if region.carried else "found"
         self.line(depth + 1, f"turn({result}{', any(found)' * bool(region.endings)})")
         self.ended(region, depth + 1)
@@ -240,7 +240,7 @@ class _WalkWriter(WalkNames):
                 self.statement(part, depth + 1)
 
     def part(
-        self, part: Region | Block, results: tuple[Cells, ...], given: list[str], depth: int
+        self, part: Region | Block, results: tuple[Cells, ...], args: list[str], depth: int
     ) -> None:
         """Call the kernel of a part of the tree, and put away what it gives back."""
         number = self.kernels[part.kernel]
@@ -249,7 +249,7 @@ class _WalkWriter(WalkNames):
         targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
         inner = [self.numbers[name] for name in part.local if self.wishes.account]
         self.lines_if(None, [f"wrote({i}, ())" for i in inner], depth)
-        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(args)})")
         self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
         self.lines_if(None, [f"freed({i}, ())" for i in inner], depth)
         for k, cells in enumerate(results):
@@ -275,8 +275,8 @@ class _WalkWriter(WalkNames):
             self.wanted(cells, depth)
         self.grow(of_block(block, self.grows()), depth)
         point = self.point((*block.point, *block.lengths))
-        given = [self.passed(cells) for cells in (*block.carried, *block.read)]
-        self.part(block, (*block.carried, *block.made), [point, *given], depth)
+        args = [self.passed(cells) for cells in (*block.carried, *block.read)]
+        self.part(block, (*block.carried, *block.made), [point, *args], depth)
         self.ended(block, depth)
         if self.wishes.count:
             self.line(depth, f"done[0] += {self.whole[block.kernel]}")
@@ -287,13 +287,13 @@ class _WalkWriter(WalkNames):
         """A cell that nobody has written yet is zeros."""
         i = self.numbers[cells.store]
         if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-            made = f"; wrote({i}, ())" if self.wishes.account else ""
-            self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){made}")
+            accounting = f"; wrote({i}, ())" if self.wishes.account else ""
+            self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){accounting}")
 
     def store(self, number: int, cells: Cells, depth: int) -> None:
         """Put away what a region gives back."""
-        found = dict(self.arrays(cells))
-        for place, cell in found.items():
+        arrays = dict(self.arrays(cells))
+        for place, cell in arrays.items():
             part = f"[{place}]" if cells.places else ""
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
             self.lines_if(None, self.stale(cell), depth)
@@ -302,8 +302,8 @@ class _WalkWriter(WalkNames):
 
     def grows(self) -> dict[str, CapacityGroup]:
         """The stores that grow, with their groups."""
-        found = self.growing.groups
-        return {s: found[x.group] for s, x in self.layouts.items() if x.group >= 0}
+        group_list = self.growing.groups
+        return {s: group_list[x.group] for s, x in self.layouts.items() if x.group >= 0}
 
     def grow(self, needs: tuple[CapacityNeed, ...], depth: int) -> None:
         """Let stores grow before a call that needs more."""
@@ -313,8 +313,8 @@ class _WalkWriter(WalkNames):
     def call(self, call: Call, depth: int, effect: Effect | None = None) -> None:
         number = self.kernels[call.kernel]
         kernel = self.program.kernels[number]
-        kept = [cell for cell in call.results if cell.store not in self.given]
-        if not kept and not kernel.checks and effect is None and not call.endings:
+        stored = [cell for cell in call.results if cell.store not in self.given]
+        if not stored and not kernel.checks and effect is None and not call.endings:
             self.line(depth, "pass")
             return
         self.grow(call.needs, depth)
@@ -323,22 +323,22 @@ class _WalkWriter(WalkNames):
             targets = ["*shown"]
         targets += [f"end{k}" for k in range(len(call.endings))]
         targets += ["fault"] * bool(kernel.checks)
-        told = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
-        point = self.point((*call.point, *told))
-        written = [self.cell(cell) for cell in kept if cell.when is None]
-        passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]
-        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
+        lengths = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
+        point = self.point((*call.point, *lengths))
+        overwritten = [self.cell(cell) for cell in stored if cell.when is None]
+        args = [self.argument(c, i in kernel.donated, overwritten) for i, c in enumerate(call.args)]
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *args])})")
         self.calls[len(self.lines)] = call
         for position in kernel.donated:
-            if self.cell(call.args[position]) not in written:
-                self.free(call.args[position], depth, taken=True)
+            if self.cell(call.args[position]) not in overwritten:
+                self.free(call.args[position], depth, popped=True)
         for i, cell in enumerate(call.results):
-            if cell in kept:
+            if cell in stored:
                 self.wrote(i, cell, depth)
         for k, ending in enumerate(call.endings):
             length = self.length(Operation("at", (ending.bound, *ending.outer)))
-            found = self.expression(ending.length)
-            self.line(depth, f"if end{k}: ended({length}, {found})")
+            value = self.expression(ending.length)
+            self.line(depth, f"if end{k}: ended({length}, {value})")
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, {point}, fault))")
             self.line(depth, "if len(faults) > 500: check()")
@@ -352,22 +352,22 @@ class _WalkWriter(WalkNames):
         """A call of the user's; operands and results are stores of one value."""
         targets = [self.cell(cell) for cell in host.results]
         point = "".join(f"{self.expression(e)}, " for e in host.point)
-        passed = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
-        call = f"host{len(self.hosts)}({passed})"
+        args = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
+        call = f"host{len(self.hosts)}({args})"
         self.line(depth, f"{', '.join(targets)}, = {call}" if targets else call)
         self.hosts.append(host)
         for i, cell in enumerate(host.results):
             self.wrote(i, cell, depth)
 
-    def argument(self, cell: Cell, donated: bool, written: list[str]) -> str:
+    def argument(self, cell: Cell, donated: bool, overwritten: list[str]) -> str:
         """The cell, or zeros where it may not exist; those may be shared unless given away.
 
         A cell that is given away leaves its store at once: a result may take the same slot.
         """
         if cell.when is None:
-            shown, key = self.cell(cell), self.key(cell)
-            gone = donated and key and shown not in written
-            return f"s{self.numbers[cell.store]}.pop({key})" if gone else shown
+            text, key = self.cell(cell), self.key(cell)
+            is_popped = donated and key and text not in overwritten
+            return f"s{self.numbers[cell.store]}.pop({key})" if is_popped else text
         zeros = f"zeros{self.numbers[cell.store]}()" if donated else self.shared(cell.store)
         return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
 
@@ -385,11 +385,11 @@ class _WalkWriter(WalkNames):
             lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
         self.lines_if(cell.when, lines, depth)
 
-    def free(self, cell: Cell, depth: int, taken: bool = False) -> None:
-        """Forget a cell; one that was ``taken`` is out of its store already."""
+    def free(self, cell: Cell, depth: int, popped: bool = False) -> None:
+        """Forget a cell; one that was ``popped`` is out of its store already."""
         i, key = self.numbers[cell.store], self.key(cell)
-        gone = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
-        lines = [*([] if taken and key and cell.when is None else gone), *self.stale(cell)]
+        removal = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
+        lines = [*([] if popped and key and cell.when is None else removal), *self.stale(cell)]
         if self.wishes.account:
             lines.append(f"freed({i}, {key or '()'})")
         self.lines_if(cell.when, lines, depth)
