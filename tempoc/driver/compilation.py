@@ -13,15 +13,15 @@ from tempoc.base.source import Span
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import Other, write_bundle
 from tempoc.driver.elaborate import elaborate
-from tempoc.driver.memo import Shared
+from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.pipelines import (
     LEVELS,
     REGISTRY,
     Pass,
-    step_by_step,
     with_limit,
     with_recompute,
+    with_serialize,
     with_tiles,
     without_scans,
 )
@@ -57,7 +57,7 @@ from tempoc.symbolic.text import show as text
 R = TypeVar("R")
 
 
-class Ordered(NamedTuple):
+class ScheduledGraph(NamedTuple):
     """A graph, its statements, and when they are executed."""
 
     graph: Graph
@@ -74,7 +74,7 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
-        self.shared = Shared()
+        self.shared = PassCache()
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -139,7 +139,7 @@ class Compilation:
         if self.options.apart:
             steps = without_scans(steps)
         if self.options.walk:
-            steps = step_by_step(steps)
+            steps = with_serialize(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
@@ -164,7 +164,7 @@ class Compilation:
         return outcome
 
     @cached_property
-    def ordered(self) -> Ordered:
+    def ordered(self) -> ScheduledGraph:
         """The graph after all passes, its statements, and an order of execution for them.
 
         What nothing needs is left out at every level: the reference evaluator never asks for it.
@@ -185,7 +185,7 @@ class Compilation:
         self.later_remarks.append(Remark(step="schedule", message=message))
         return ordered
 
-    def _order(self, graph: Graph) -> Ordered:
+    def _order(self, graph: Graph) -> ScheduledGraph:
         if not graph.groups and (grouped_graph := grouped(graph)) is not graph:
             try:
                 return self._order(grouped_graph)
@@ -200,7 +200,7 @@ class Compilation:
         if self.options.verify_each:
             check = self._timed
             check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
-        return Ordered(graph, parts, scheduled)
+        return ScheduledGraph(graph, parts, scheduled)
 
     def _about_regions(self, message: str, span: Span | None) -> None:
         self.later_remarks.append(Remark(step="regions", message=message, span=span))

@@ -16,7 +16,7 @@ from tempoc.symbolic.domain import Universe
 _Sizes = tuple[tuple[str, int], ...]
 
 
-class Passed(NamedTuple):
+class CachedPass(NamedTuple):
     """What a pass made, and what the passes after it are given."""
 
     record: PassRecord[Graph]
@@ -24,14 +24,14 @@ class Passed(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shared:
+class PassCache:
     """Spaces, and what passes have made of the program, after each of them.
 
     Passes that have not looked at values of bounds make the same for all.
     """
 
     spaces: dict[Universe, Space] = field(default_factory=dict)
-    passed: dict[tuple[tuple[Pass, ...], _Sizes], Passed] = field(default_factory=dict)
+    passed: dict[tuple[tuple[Pass, ...], _Sizes], CachedPass] = field(default_factory=dict)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
@@ -58,7 +58,7 @@ class Shared:
             nonlocal finished
             finished += 1
             key = steps[:finished], _key(sizes) if context.asked else ()
-            self.passed[key] = Passed(record, context.copy())
+            self.passed[key] = CachedPass(record, context.copy())
 
         def check(result: Graph, step: str) -> None:
             assert verify is not None
@@ -68,9 +68,9 @@ class Shared:
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
-    def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[Passed]:
+    def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
         """What the first passes have made, as far as that is known."""
-        cached: list[Passed] = []
+        cached: list[CachedPass] = []
         for k in range(1, len(steps) + 1):
             passed = self.passed.get((steps[:k], ())) or self.passed.get((steps[:k], _key(sizes)))
             if passed is None:

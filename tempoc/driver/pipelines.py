@@ -76,7 +76,7 @@ def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     return tuple(s for s in steps if not isinstance(s, Scans))
 
 
-def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The steps, and large points one after the other; sums of them are added up on the way."""
     pipeline: list[Pass] = []
     for step in steps:

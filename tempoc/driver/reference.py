@@ -10,11 +10,11 @@ from tempoc.codegen.text.source_lines import shown
 from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
-from tempoc.runtime.data.dense import whole_inputs, whole_params
+from tempoc.runtime.data.dense import dense_inputs, dense_params
 from tempoc.runtime.host import effects, externs
 from tempoc.runtime.host.effects import Show
-from tempoc.runtime.host.host_calls import Hosted
-from tempoc.runtime.host.imports import find
+from tempoc.runtime.host.host_calls import HostCallable
+from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import Replayed
 from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, nothing
 from tempoc.sdg.graph.graph import Graph, Node
@@ -41,8 +41,8 @@ def evaluate_given(
     return evaluate(
         graph,
         bindings.bounds,
-        whole_inputs(bindings),
-        whole_params(program, bindings),
+        dense_inputs(bindings),
+        dense_params(program, bindings),
         float64=float64,
         seed=bindings.seed,
         externs=caller(graph, bindings.bounds, paths, beside, made),
@@ -84,20 +84,22 @@ def caller(
     called = (
         externs_of[n] for n, op in ops.items() if recorded is None or not isinstance(op, ExternHost)
     )
-    functions = find(tuple(dict.fromkeys(called)), paths, beside)
+    functions = find_functions(tuple(dict.fromkeys(called)), paths, beside)
 
     def call(node: Node, point: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
         coordinates = tuple(point[d] for d in node.domain.dims)
         if recorded is not None and isinstance(node.op, ExternHost):
             return recorded.call(externs_of[node.name], node.domain.dims, coordinates, args)
-        function = externs.Traced(externs_of[node.name], functions[externs_of[node.name]], bounds)
+        function = externs.TracedExtern(
+            externs_of[node.name], functions[externs_of[node.name]], bounds
+        )
         try:
             if isinstance(node.op, ExternHost):
-                return Hosted(function.extern, function.function).given(args, point)
+                return HostCallable(function.extern, function.function).given(args, point)
             if isinstance(node.op, ExternVjp):
-                return externs.evaluated_back(function, node.op.counts(), args)
+                return externs.evaluated_vjp(function, node.op.counts(), args)
             return externs.evaluated(function, args)
-        except externs.Failed as error:
+        except externs.ExternFailure as error:
             equations = shown(node.spans, graph.name)
             raise externs.failure(error, node.domain.dims, coordinates, equations) from error
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
-from tempoc.runtime.checkpoint.suspend import Keep, keep_of
+from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
+from tempoc.runtime.checkpoint.suspend import CheckpointOptions, checkpoint_options
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import (
@@ -31,7 +31,7 @@ from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import Problem, RunError
-from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
 from tempoc.runtime.report.table import bytes_text, lengths_text, outputs_table, table
@@ -72,9 +72,9 @@ class RunOptions:
         return self.stats or self.memory or any(path is not None for path in paths)
 
     @property
-    def keep(self) -> Keep | None:
+    def keep(self) -> CheckpointOptions | None:
         """Whether the run may be held, or goes on."""
-        return keep_of(self.checkpoint, self.every, self.resume)
+        return checkpoint_options(self.checkpoint, self.every, self.resume)
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
@@ -111,7 +111,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     given = gather(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
-    curve = Curve() if options.memory_plot else None
+    curve = MemoryCurve() if options.memory_plot else None
     settings = Settings(
         account=options.counts,
         curve=curve,
@@ -124,7 +124,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         keep=options.keep,
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
-    with held_when_interrupted(settings.keep), listening:
+    with suspend_on_interrupt(settings.keep), listening:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
@@ -224,7 +224,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
         ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
-        *_moved(result),
+        *_transfer_rows(result),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
@@ -242,7 +242,7 @@ def variant_text(result: RunResult) -> str:
     return f"{result.variant} ({result.about})"
 
 
-def _moved(result: RunResult) -> list[tuple[str, str]]:
+def _transfer_rows(result: RunResult) -> list[tuple[str, str]]:
     """What the host had of stores that live there, and what was copied."""
     if not result.away_bytes:
         return []

@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     p = parser()
     try:
         options = p.parse_args(argv)
-        run_options = _wanted(p, options)
+        run_options = _run_options(p, options)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
+def _run_options(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
     check_inputs(options.input, p.error)
     run_options = RunOptions(
         directory=options.directory,

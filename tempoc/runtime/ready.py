@@ -7,8 +7,8 @@
 
 What depends on bounds, params and the seed is done once: params stay on the device, the walk is
 written, kernels are compiled. Of the inputs of a later call only names, types and shapes are looked
-at, if they are those of the call before. A function in Python is written for that (`_text`): around
-a program that is one kernel it costs little more than the call of that kernel.
+at, if they are those of the call before. A function in Python is written for that (`_call_text`):
+around a program that is one kernel it costs little more than the call of that kernel.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.stores import SharedCells
-from tempoc.runtime.execution.specialize import Plain, Specialization, known_by
-from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.execution.specialize import PlainRun, Specialization, cached_specialization
+from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
+from tempoc.runtime.run import Settings, apart, device_failure, explain_failure, run_given
 from tempoc.runtime.walk.walk import FILE
 
 _NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
@@ -78,7 +78,7 @@ class Ready:
     given: Given
     held: SharedCells
     settings: Settings = field(default_factory=Settings)
-    again: _Again | None = None
+    again: _RepeatedCall | None = None
 
     def __call__(
         self, inputs: Mapping[str, object] = MappingProxyType({})
@@ -91,7 +91,7 @@ class Ready:
         if repeated is None:
             return self._anew(inputs)
         try:
-            if backend.fits(self.loaded.program.x64):
+            if backend.has_x64(self.loaded.program.x64):
                 outputs = repeated.call(inputs)
             else:
                 with backend.settings(self.loaded.program.x64):
@@ -105,21 +105,23 @@ class Ready:
     def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
         """A run that looks at everything."""
         given = self.given._replace(inputs=as_sources(inputs))
-        loaded = picked(self.root, given)
+        loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
             self.loaded, self.held = loaded, SharedCells.of(loaded.program)
         result = run_given(self.loaded, given, self.settings, self.held)
-        special = known_by(self.loaded, given)
+        special = cached_specialization(self.loaded, given)
         self.again = None
         if special is not None and special.plain is not None and not self.loaded.traced:
             self.again = self._repeated(given, special, special.plain)
         return result.outputs
 
-    def _repeated(self, given: Given, special: Specialization, plain: Plain) -> _Again | None:
+    def _repeated(
+        self, given: Given, special: Specialization, plain: PlainRun
+    ) -> _RepeatedCall | None:
         """How to run again on inputs of the same kind; ``None`` if these must be put together."""
         items = {i.store: i for i in self.loaded.program.inputs}
         cells_of = {store: self.held.cells.get(store, {}) for store in special.stores - {*items}}
-        candidates = [_taken(i, given, plain) for i in items.values()]
+        candidates = [_direct_input(i, given, plain) for i in items.values()]
         direct = tuple(t for t in candidates if t is not None)
         if len(direct) < len(candidates) or any(
             tuple(cells) != ((),) for cells in cells_of.values()
@@ -133,31 +135,33 @@ class Ready:
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
             private = arrays | {name: aligned(a) for name, a in of_numbers.items()}
-            outputs = _call(plain, names, direct)(private)
+            outputs = _compile_call(plain, names, direct)(private)
             if outputs is not None:
                 pairs = itertools.product(outputs.values(), private.values())
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
-                self.again = _Again(plain, _call(plain, names, direct, shared))
+                self.again = _RepeatedCall(plain, _compile_call(plain, names, direct, shared))
             return outputs
 
-        return _Again(plain, second)
+        return _RepeatedCall(plain, second)
 
-    def _explained(self, error: Exception, plain: Plain) -> RunError | None:
-        failure = explained(self.loaded, plain, self.settings, error)
-        return gave_up(error) if failure is None and isinstance(error, MemoryError) else failure
+    def _explained(self, error: Exception, plain: PlainRun) -> RunError | None:
+        failure = explain_failure(self.loaded, plain, self.settings, error)
+        return (
+            device_failure(error) if failure is None and isinstance(error, MemoryError) else failure
+        )
 
 
-class _Again(NamedTuple):
+class _RepeatedCall(NamedTuple):
     """A run on other inputs, once there was one of which nothing was seen but its outputs.
 
     ``call`` gives the outputs, or ``None`` for inputs of another kind.
     """
 
-    plain: Plain
+    plain: PlainRun
     call: Callable[[Mapping[str, object]], dict[str, HostArray] | None]
 
 
-class _Taken(NamedTuple):
+class _DirectInput(NamedTuple):
     """An input: its names in the program and in the walk, its type in the language, its shape.
 
     One that is not ``straight`` goes to several calls, and has to be on the device.
@@ -170,13 +174,13 @@ class _Taken(NamedTuple):
     straight: bool
 
 
-def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
+def _direct_input(item: ProgramInput, given: Given, plain: PlainRun) -> _DirectInput | None:
     """How an input is taken if it goes where it goes as it is."""
     source = given.inputs[item.name]
     layout = plain.prepared.layouts[item.store]
     if layout.keys or layout.away or layout.shape != source.shape:
         return None
-    return _Taken(
+    return _DirectInput(
         name=item.name,
         place=plain.prepared.filled[item.store],
         kind=item.dtype,
@@ -185,8 +189,8 @@ def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
     )
 
 
-def _call(
-    plain: Plain, scope: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
+def _compile_call(
+    plain: PlainRun, scope: Mapping[str, Any], inputs: Sequence[_DirectInput], shared: bool = False
 ) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
     """The function that runs again; ``scope`` are the names in the walk but for the inputs.
 
@@ -200,12 +204,12 @@ def _call(
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
     for k, (_, _, take) in enumerate(plain.prepared.takes):
         names[f"take{k}"] = np.asarray if take.whole else take
-    exec(compile(_text(plain, inputs, shared), "<call>", "exec"), names)
+    exec(compile(_call_text(plain, inputs, shared), "<call>", "exec"), names)
     call: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
     return call
 
 
-def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
+def _call_text(plain: PlainRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
     """For a program with an input ``x`` and an output ``y`` in store 1, which are not ``shared``::
 
     def call(inputs):

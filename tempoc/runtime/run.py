@@ -13,34 +13,40 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.nodes.nodes import Program, ProgramOutput
-from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
-from tempoc.runtime.checkpoint.suspend import Keep, Keeper, identity, keep_of, keeper_of
+from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
+from tempoc.runtime.checkpoint.suspend import (
+    CheckpointOptions,
+    Suspender,
+    checkpoint_options,
+    identity,
+    suspender_of,
+)
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import Layout, SharedCells, place_given
-from tempoc.runtime.execution.machine import Machine, walked
-from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.execution.machine import Machine, run_walk
+from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.execution.specialize import (
-    Plain,
+    PlainRun,
     Prepared,
     Specialization,
-    bound,
-    known_by,
+    cached_specialization,
     prepare,
+    specialize,
 )
-from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.host.effects import EffectSink, Show
 from tempoc.runtime.host.host_calls import RecordedCalls, totals
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
-from tempoc.runtime.walk.walk import WalkText, Wishes
+from tempoc.runtime.walk.walk import WalkOptions, WalkText
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -61,9 +67,9 @@ class Settings:
     show: Show = field(default_factory=EffectSink)
     record: bool = False
     budget: int | None = None
-    keep: Keep | None = None
+    keep: CheckpointOptions | None = None
     precision: str | None = None
-    curve: Curve | None = None
+    curve: MemoryCurve | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -137,9 +143,9 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    keep = keep_of(checkpoint, every, resume)
+    keep = checkpoint_options(checkpoint, every, resume)
     settings = Settings(precision=precision, budget=memory_budget, keep=keep)
-    with held_when_interrupted(keep):
+    with suspend_on_interrupt(keep):
         return run_given(load(directory, extern_path), given, settings)
 
 
@@ -151,23 +157,23 @@ def run_given(
     Where several programs compute the same, it may be another one of them.
     """
     resume = None if settings.keep is None else settings.keep.resume
-    loaded = picked(loaded, given, settings.budget, settings.precision, resume)
-    cached = known_by(loaded, given)
+    loaded = choose_program(loaded, given, settings.budget, settings.precision, resume)
+    cached = cached_specialization(loaded, given)
     try:
         if cached is not None and cached.plain is not None and settings.is_plain:
             with backend.settings(loaded.program.x64):
                 return _run_plain(loaded, given, cached, cached.plain, settings, shared)
-        return _run_known(loaded, *bound(loaded, given, cached), settings, shared)
+        return _run_specialized(loaded, *specialize(loaded, given, cached), settings, shared)
     except (backend.DeviceError, MemoryError) as error:
-        raise gave_up(error) from error
+        raise device_failure(error) from error
 
 
-def gave_up(error: Exception) -> RunError:
+def device_failure(error: Exception) -> RunError:
     """The device has not enough memory, or failed."""
     return RunError(errors.device_failed(str(error).split("\n")[0] or "out of memory"))
 
 
-def _run_known(
+def _run_specialized(
     loaded: LoadedProgram,
     bindings: Bindings,
     specialization: Specialization,
@@ -178,12 +184,12 @@ def _run_known(
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     watched = settings.watch is not None
-    wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
+    wishes = WalkOptions(count=watched, account=settings.account, hold=keep is not None)
     prepared.check_budget(stores, settings.budget)
     keeper = None
     if keep is not None:
         run_identity = identity(loaded, bindings, prepared.precision)
-        keeper = keeper_of(keep, loaded.program, run_identity, stores, settings.show)
+        keeper = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
     has_run = prepared.has_run(stores, wishes)
     under = backend.settings if has_run else backend.session
     with under(loaded.program.x64):
@@ -204,7 +210,7 @@ def _run_plain(
     loaded: LoadedProgram,
     given: Given,
     specialization: Specialization,
-    plain: Plain,
+    plain: PlainRun,
     settings: Settings,
     shared: SharedCells | None,
 ) -> RunResult:
@@ -213,14 +219,14 @@ def _run_plain(
     for traced in loaded.traced:
         traced.bounds = specialization.bounds
     scope = {**plain.names}
-    arrays = _pass(given, plain, scope) if shared is None else None
+    arrays = _pass_directly(given, plain, scope) if shared is None else None
     if arrays is None:
-        arrays = _place(loaded, bound(loaded, given, specialization)[0], plain, scope, shared)
+        arrays = _place(loaded, specialize(loaded, given, specialization)[0], plain, scope, shared)
     start = time.perf_counter()
     try:
-        cells = walked(walk, scope)
+        cells = run_walk(walk, scope)
     except Exception as error:
-        if (failure := explained(loaded, plain, settings, error)) is None:
+        if (failure := explain_failure(loaded, plain, settings, error)) is None:
             raise
         raise failure from error
     seconds = time.perf_counter() - start
@@ -235,16 +241,16 @@ def _run_plain(
     )
 
 
-def explained(
-    loaded: LoadedProgram, plain: Plain, settings: Settings, error: Exception
+def explain_failure(
+    loaded: LoadedProgram, plain: PlainRun, settings: Settings, error: Exception
 ) -> RunError | None:
     """What went wrong in a plain walk, if the machine can tell."""
     prepared, environment = plain.prepared, (settings.show, loaded.hosts)
-    machine = Machine(prepared, plain.walk, prepared.kernels, {}, Wishes(), *environment)
+    machine = Machine(prepared, plain.walk, prepared.kernels, {}, WalkOptions(), *environment)
     return machine.explained(error)
 
 
-def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[HostArray] | None:
+def _pass_directly(given: Given, plain: PlainRun, scope: dict[str, Any]) -> list[HostArray] | None:
     """What is given, if all of it may be passed as it is, by its names in the walk."""
     if not plain.is_straight:
         return None
@@ -262,7 +268,7 @@ def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[HostArray] 
 def _place(
     loaded: LoadedProgram,
     bindings: Bindings,
-    plain: Plain,
+    plain: PlainRun,
     scope: dict[str, Any],
     shared: SharedCells | None,
 ) -> list[HostArray]:
@@ -280,8 +286,8 @@ def _run(
     walk: WalkText,
     bindings: Bindings,
     settings: Settings,
-    wishes: Wishes,
-    keeper: Keeper | None,
+    wishes: WalkOptions,
+    keeper: Suspender | None,
     shared: SharedCells | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
@@ -320,7 +326,7 @@ def _run(
         cells = machine.run()
         seconds = time.perf_counter() - start
     bounds_after = machine.bounds
-    take = prepared.take if not program.lengths else partial(_late, layouts, bounds_after)
+    take = prepared.take if not program.lengths else partial(_late_slice, layouts, bounds_after)
     result = RunResult(
         outputs={o.name: apart(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
         bounds=bounds_after,
@@ -331,10 +337,10 @@ def _run(
         made=recorded or {},
         hosts=totals(machine.callers),
     )
-    return _counted(result, machine.ledger) if settings.account else result
+    return _with_accounting(result, machine.ledger) if settings.account else result
 
 
-def _counted(result: RunResult, ledger: Ledger) -> RunResult:
+def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
     """A run of which bytes were counted."""
     return replace(
         result,
@@ -347,11 +353,11 @@ def _counted(result: RunResult, ledger: Ledger) -> RunResult:
     )
 
 
-def _late(
+def _late_slice(
     layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: ProgramOutput
-) -> Taking:
+) -> OutputSlice:
     """How to take an output where some bounds are found out during the run."""
-    return taking(output, layouts[output.store], bounds)
+    return output_slice(output, layouts[output.store], bounds)
 
 
 def apart(output: HostArray, given: Sequence[HostArray]) -> HostArray:

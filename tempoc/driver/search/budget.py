@@ -33,7 +33,7 @@ from tempoc.passes.memory.rematerialize import waits
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import Wanted, refused
+from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
@@ -53,7 +53,7 @@ PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
 """What is said of values that are not kept."""
 
-Filled = Callable[[Program], frozenset[str]]
+FilledStores = Callable[[Program], frozenset[str]]
 """Which stores are filled before a run."""
 
 
@@ -144,7 +144,7 @@ def about_tiles(limit: int) -> str:
 def fit(
     compilation: Compilation,
     bounds: Mapping[str, int],
-    filled: Filled,
+    filled: FilledStores,
     budget: int,
     *,
     exact: bool = True,
@@ -160,8 +160,8 @@ def fit(
         rejected = (v for v in search.found if v is not fitting)
         return Fit(budget=budget, variants=(*rejected, fitting))
     program = min(search.found, key=lambda v: v.peak).compilation.emitted.program
-    run = Wanted(program, _values(program, bounds), filled(program))
-    raise RunError(refused([run], budget, searched=True))
+    run = PlannedRun(program, _values(program, bounds), filled(program))
+    raise RunError(budget_problem([run], budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class _BudgetSearch:
     """
 
     bounds: Mapping[str, int]
-    given: Filled
+    given: FilledStores
     budget: int
     exact: bool
     found: list[BudgetVariant] = field(default_factory=list)

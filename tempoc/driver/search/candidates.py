@@ -55,7 +55,7 @@ class Candidate:
         return Candidate(compilation=compilation, name=names.lstrip("-"), about=texts.lstrip(", "))
 
 
-Knob = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
+Move = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
 """Ways that differ in one thing; the mapping has the values of all bounds that are given."""
 
 
@@ -65,13 +65,13 @@ def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     if not _is_free(options):
         return
     if any(True for _ in regions(program.tree)):
-        compilation = _again(way, replace(options, regions=False))
+        compilation = _recompiled(way, replace(options, regions=False))
         yield way.but(compilation, "loops-by-host", "loops run by the host")
     elif not options.on_device:
-        compilation = _again(way, replace(options, regions=True))
+        compilation = _recompiled(way, replace(options, regions=True))
         yield way.but(compilation, "loops-on-device", "loops run on the device")
     if options.level == 2 and options.recompute is None:
-        compilation = _again(way, replace(options, level=1, regions=True, limit=None))
+        compilation = _recompiled(way, replace(options, level=1, regions=True, limit=None))
         yield way.but(compilation, "points", "point by point, in loops on the device")
 
 
@@ -81,7 +81,7 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
     for size in ROOMS if _is_free(options) else ():
         if size < most and size != options.bucket:
-            compilation = _again(way, replace(options, bucket=size))
+            compilation = _recompiled(way, replace(options, bucket=size))
             text = f"room for {size} steps at first" if size else "room for all steps at first"
             yield way.but(compilation, f"bucket-{size}", text)
 
@@ -93,7 +93,7 @@ def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     if options.tile is not None or not has_tiles or not _is_free(options):
         return
     for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
-        compilation = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
+        compilation = _recompiled(way, replace(options, limit=limit, sizes=dict(sizes)))
         if compilation.passes.graph != previous.passes.graph:
             yield way.but(compilation, tiles_word(limit), about_tiles(limit))
             previous = compilation
@@ -103,7 +103,7 @@ def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Cheap values made again instead of kept."""
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
-        compilation = _again(way, replace(options, recompute="cheap", sizes=dict(sizes)))
+        compilation = _recompiled(way, replace(options, recompute="cheap", sizes=dict(sizes)))
         if waits(compilation.passes.graph):
             yield way.but(compilation, "recompute-cheap", "values that cost little made again")
 
@@ -112,7 +112,7 @@ def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """On a GPU, command buffers for nothing, or for whole loops, too."""
     if backend.has_commands():
         for mode in WAYS[1:]:
-            yield _told(way, "", mode)
+            yield _with_commands(way, "", mode)
 
 
 def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
@@ -122,10 +122,10 @@ def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> I
     if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
         name, current = names[number], way.compilation.options.commands
         for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):
-            yield _told(way, name, mode)
+            yield _with_commands(way, name, mode)
 
 
-KNOBS: tuple[Knob, ...] = (
+MOVES: tuple[Move, ...] = (
     loops,
     room,
     tiles,
@@ -134,18 +134,18 @@ KNOBS: tuple[Knob, ...] = (
     *(partial(commands_of_loop, number) for number in range(MANY)),
 )
 """In the order in which they are turned: each begins with the best way so far."""
-_TOLD = {
+_COMMAND_TEXTS = {
     "default": "command buffers as usual",
     "none": "no command buffers",
     "loops": "command buffers for whole loops",
 }
 
 
-def _told(way: Candidate, kernel: str, mode: str) -> Candidate:
+def _with_commands(way: Candidate, kernel: str, mode: str) -> Candidate:
     compilation = way.compilation.with_commands({kernel: mode})
     place = f" in {kernel}" if kernel else ""
     return way.but(
-        compilation, f"commands-{mode}" + f"-{kernel}" * bool(kernel), _TOLD[mode] + place
+        compilation, f"commands-{mode}" + f"-{kernel}" * bool(kernel), _COMMAND_TEXTS[mode] + place
     )
 
 
@@ -154,7 +154,7 @@ def _is_free(options: Options) -> bool:
     return not (options.away or options.apart or options.walk) and options.passes is None
 
 
-def _again(way: Candidate, options: Options) -> Compilation:
+def _recompiled(way: Candidate, options: Options) -> Compilation:
     return way.compilation.variant(options)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tempoc.codegen.program.tuned_choice import write_choice
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.tuning import Tell, Tuned, tune
+from tempoc.driver.search.tuning import LineSink, Tuned, tune
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.execution.specialize import bound
-from tempoc.runtime.execution.variants import condition, picked
+from tempoc.runtime.execution.specialize import specialize
+from tempoc.runtime.execution.variants import choose_program, condition
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings
 
@@ -19,17 +19,17 @@ LONG = 60
 
 
 def tune_and_record(
-    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: Tell
+    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: LineSink
 ) -> Tuned:
     """The fastest way for a run of the program in a directory, recorded there for such runs.
 
     What was chosen before for the same is replaced, and plays no part. Raises ``RunError``.
     """
     plain = replace(loaded, choices=(), known={})
-    base = picked(plain, given, settings.budget, settings.precision)
+    base = choose_program(plain, given, settings.budget, settings.precision)
     compilation = Compilation.from_directory(str(Path(directory, base.variant)))
     tuned = tune(compilation, base, given, settings, tell)
-    bounds = bound(base, given)[0].bounds
+    bounds = specialize(base, given)[0].bounds
     choice = replace(
         condition(loaded.program, bounds, base.variant, settings.precision),
         name=tuned.way.name[:LONG].rstrip("-"),

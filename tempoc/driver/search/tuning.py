@@ -22,14 +22,14 @@ from statistics import median
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.candidates import KNOBS, Candidate, Knob
+from tempoc.driver.search.candidates import MOVES, Candidate, Move
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
-from tempoc.runtime.execution.specialize import bound
+from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
@@ -47,18 +47,18 @@ HOPELESS = 2.0
 PER_CALL = 4e-6
 """Seconds that a call of a kernel takes at least."""
 
-Tell = Callable[[str], None]
+LineSink = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class TimedRun:
     """A whole run to be measured, and what is different about it."""
 
     about: str
     run: Callable[[], object]
 
 
-Clock = Callable[[Sequence[Once]], list[list[float]]]
+Clock = Callable[[Sequence[TimedRun]], list[list[float]]]
 """Runs everything in turns and gives the seconds of each."""
 
 
@@ -75,7 +75,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
+class _MeasuredCandidate:
     """A way that was run; ``first`` are the seconds of its first warm run."""
 
     way: Candidate
@@ -89,9 +89,9 @@ def tune(
     loaded: LoadedProgram,
     arguments: Given,
     settings: Settings,
-    tell: Tell,
+    tell: LineSink,
     clock: Clock | None = None,
-    knobs: Sequence[Knob] = KNOBS,
+    knobs: Sequence[Move] = MOVES,
 ) -> Tuned:
     """The fastest way to run ``loaded``, which that compilation made. Raises ``RunError``.
 
@@ -99,7 +99,9 @@ def tune(
     """
     silent = replace(settings, show=_silent)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
-        tuner = _Tuner(loaded, _in_memory(arguments), silent, tell, clock or in_turns, Path(folder))
+        tuner = _Tuner(
+            loaded, _read_all(arguments), silent, tell, clock or interleaved, Path(folder)
+        )
         return tuner.run(compilation, knobs)
 
 
@@ -111,7 +113,7 @@ class _Tuner:
         loaded: LoadedProgram,
         arguments: Given,
         settings: Settings,
-        tell: Tell,
+        tell: LineSink,
         clock: Clock,
         folder: Path,
     ) -> None:
@@ -121,13 +123,13 @@ class _Tuner:
         self.tell = tell
         self.clock = clock
         self.folder = folder
-        bindings, specialization = bound(loaded, arguments)
+        bindings, specialization = specialize(loaded, arguments)
         if names := called_hosts(loaded.program, specialization.stores):
             raise RunError(not_measured(names))
         self.bounds = bindings.bounds
         self.count = 0
 
-    def run(self, compilation: Compilation, knobs: Sequence[Knob]) -> Tuned:
+    def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
         """Turn all knobs."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
@@ -145,8 +147,8 @@ class _Tuner:
         return Tuned(way=best.way, seconds=median(times), before=median(baseline))
 
     def right(
-        self, ways: Iterator[Candidate], best: _Candidate, first: _Candidate
-    ) -> Iterator[_Candidate]:
+        self, ways: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
+    ) -> Iterator[_MeasuredCandidate]:
         """The ways that give the same outputs, and are not too slow from the start."""
         for way in ways:
             try:
@@ -164,7 +166,9 @@ class _Tuner:
             else:
                 yield candidate
 
-    def fastest(self, best: _Candidate, rivals: Sequence[_Candidate]) -> _Candidate:
+    def fastest(
+        self, best: _MeasuredCandidate, rivals: Sequence[_MeasuredCandidate]
+    ) -> _MeasuredCandidate:
         """The best of some ways; ``best`` if none of the others is faster for sure."""
         candidates = [best, *rivals]
         times = self.clock([self.once(c) for c in candidates])
@@ -173,7 +177,7 @@ class _Tuner:
         faster = [0, *(k for k in range(1, len(candidates)) if is_faster(times[k], times[0]))]
         return candidates[min(faster, key=lambda k: median(times[k]))]
 
-    def is_hopeless(self, way: Candidate, best: _Candidate) -> bool:
+    def is_hopeless(self, way: Candidate, best: _MeasuredCandidate) -> bool:
         """Whether nothing but calls of kernels takes too long already."""
         if way.compilation.options.on_device:
             return False
@@ -188,21 +192,21 @@ class _Tuner:
         way.compilation.write(str(directory))
         return load(directory, self.loaded.extern_path)
 
-    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _Candidate:
+    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _MeasuredCandidate:
         """Run twice: the kernels are compiled in the first run."""
         outputs = run_given(loaded, self.given, self.settings).outputs
         start = time.perf_counter()
         run_given(loaded, self.given, self.settings)
         first = time.perf_counter() - start
-        return _Candidate(way=way, loaded=loaded, outputs=outputs, first=first)
+        return _MeasuredCandidate(way=way, loaded=loaded, outputs=outputs, first=first)
 
-    def once(self, candidate: _Candidate) -> Once:
+    def once(self, candidate: _MeasuredCandidate) -> TimedRun:
         """A run."""
         run = partial(run_given, candidate.loaded, self.given, self.settings)
-        return Once(candidate.way.about or AS_IT_IS, run)
+        return TimedRun(candidate.way.about or AS_IT_IS, run)
 
 
-def in_turns(runs: Sequence[Once]) -> list[list[float]]:
+def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
     """The seconds of runs, one after the other in each turn; the first turn does not count."""
     seconds: list[list[float]] = [[] for _ in runs]
     for timed in runs:
@@ -224,7 +228,7 @@ def is_faster(times: Sequence[float], baseline: Sequence[float]) -> bool:
     return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
 
 
-def _in_memory(arguments: Given) -> Given:
+def _read_all(arguments: Given) -> Given:
     """The same with all data read."""
 
     def read(source: TensorSource) -> TensorSource:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import MOST, Filled, fit
+from tempoc.driver.search.budget import MOST, FilledStores, fit
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, resolve
@@ -91,14 +91,16 @@ class Family:
         return "\n".join(lines) + "\n"
 
 
-def family(compilation: Compilation, reach: BoundReach, filled: Filled, budget: int) -> Family:
+def family(
+    compilation: Compilation, reach: BoundReach, filled: FilledStores, budget: int
+) -> Family:
     """The variants that keep to a budget wherever bounds are in a range.
 
     Raises ``RunError`` if none does at its end, or if an end breaks an assumption.
     """
     walk = _RangeWalk(reach, filled, budget)
     for bounds in (reach.least, reach.most):
-        _check(compilation.emitted.program, bounds)
+        _check_bounds(compilation.emitted.program, bounds)
     low, high = reach.ends
     fits_to = walk.add(compilation)
     times = max(TIMES, math.ceil((high / max(low, fits_to)) ** (1 / MANY)))
@@ -112,7 +114,7 @@ def family(compilation: Compilation, reach: BoundReach, filled: Filled, budget: 
     return Family(budget=budget, members=walk.members)
 
 
-def open_family(compilation: Compilation, filled: Filled, budget: int) -> Family:
+def open_family(compilation: Compilation, filled: FilledStores, budget: int) -> Family:
     """The same where nobody says how large bounds are: all of them rise together.
 
     Beyond what fits as it is, other variants are looked for, as long as there are some. Raises
@@ -144,7 +146,7 @@ class _RangeWalk:
     def __init__(
         self,
         reach: BoundReach,
-        filled: Filled,
+        filled: FilledStores,
         budget: int,
         members: Mapping[Variant, Compilation] = MappingProxyType({}),
     ) -> None:
@@ -242,7 +244,7 @@ def _words(options: Options) -> Iterator[str]:
         yield "loops-by-host"
 
 
-def _check(program: Program, bounds: Mapping[str, int]) -> None:
+def _check_bounds(program: Program, bounds: Mapping[str, int]) -> None:
     """Raises ``RunError`` for bounds that cannot be."""
     resolved = resolve(program, bounds, (), {})
     if resolved.problems:

@@ -40,14 +40,14 @@ def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
 
 def _difference(a: Arith, b: Arith) -> int | None:
     """How far apart two expressions are, if that is the same always."""
-    first, second = _line(a), _line(b)
+    first, second = _linear_form(a), _linear_form(b)
     if first is None or second is None:
         return None
     gap = _sum(first, second, -1)
     return None if any(n for name, n in gap.items() if name) else gap.get(_CONSTANT, 0)
 
 
-def _line(e: Arith) -> _LinearForm | None:
+def _linear_form(e: Arith) -> _LinearForm | None:
     """An expression as multiples of names; ``None`` if it is none."""
     match e:
         case int():
@@ -56,7 +56,7 @@ def _line(e: Arith) -> _LinearForm | None:
             return {e: 1}
         case Operation(op="+" | "-" as op, args=args):
             total: _LinearForm = {}
-            for k, part in enumerate(map(_line, args)):
+            for k, part in enumerate(map(_linear_form, args)):
                 if part is None:
                     return None
                 total = _sum(total, part, -1 if k and op == "-" else 1)
@@ -65,7 +65,7 @@ def _line(e: Arith) -> _LinearForm | None:
             Operation(op="*", args=(int() as factor, factor_form))
             | Operation(op="*", args=(factor_form, int() as factor))
         ):
-            part = _line(factor_form)
+            part = _linear_form(factor_form)
             return None if part is None else {name: factor * n for name, n in part.items()}
         case _:
             return None

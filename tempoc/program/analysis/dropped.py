@@ -18,12 +18,12 @@ from tempoc.program.nodes.errors import inconsistent
 
 def verify_dropped(program: nodes.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of what somebody may read."""
-    checker = _Dropped(registers({s.name: s for s in program.stores}))
+    checker = _DropChecker(registers({s.name: s for s in program.stores}))
     dropped = checker.after(program.tree, frozenset())
     checker.read("the end of the run", (o.store for o in program.outputs), dropped)
 
 
-class _Dropped:
+class _DropChecker:
     """Follows which stores of one array have lost what was in them; ``single`` are all of these."""
 
     def __init__(self, single: StoreNames) -> None:

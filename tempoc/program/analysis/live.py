@@ -39,9 +39,13 @@ def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> 
         case nodes.Effect(call=call):
             return wanted(call, after, single)
         case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
-            return (after - _anew(results, single)) | _touched(args) | _others(results, single)
+            return (
+                (after - _overwritten(results, single))
+                | _touched(args)
+                | _partly_written(results, single)
+            )
         case nodes.Free(cells=cells):
-            return after - _anew(cells, single)
+            return after - _overwritten(cells, single)
         case nodes.Load() | nodes.Evict():
             return after
         case _:
@@ -65,12 +69,12 @@ def afterwards(
     return zip(items, live_sets[-2::-1], strict=True)
 
 
-def _anew(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
+def _overwritten(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
     return frozenset(c.store for c in cells if c.when is None and c.store in single)
 
 
-def _others(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
-    return _touched(cells) - _anew(cells, single)
+def _partly_written(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
+    return _touched(cells) - _overwritten(cells, single)
 
 
 def _touched(cells: Sequence[nodes.Cell]) -> StoreNames:

@@ -34,7 +34,7 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 
-Here = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
+ResidentCells = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
 """Cells that are on the device, each where one of these conditions holds (``None``: always)."""
 
 
@@ -47,7 +47,7 @@ def verify_places(program: Program) -> None:
         if any(axis.least for axis in store.axes):
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
-    checker = _HostPlaces(away=away, found_out=found_out(program), params=params)
+    checker = _ResidenceChecker(away=away, found_out=found_out(program), params=params)
     if checker.after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
@@ -64,12 +64,12 @@ def found_out(program: Program) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _HostPlaces:
+class _ResidenceChecker:
     away: Mapping[str, Store]
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def after(self, s: ProgramStatement, resident: Here) -> Here:
+    def after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
         """What is on the device after a statement."""
         match s:
             case Sequence(items=items):
@@ -77,7 +77,7 @@ class _HostPlaces:
                     resident = self.after(item, resident)
                 return resident
             case Loop(body=body) | Guard(body=body):
-                if not _is_left(resident, self.after(body, resident)):
+                if not _is_unchanged(resident, self.after(body, resident)):
                     where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
                     raise inconsistent(where, "does not leave the device as it finds it")
                 return resident
@@ -110,8 +110,8 @@ class _HostPlaces:
         s: Region | Block,
         operands: tuple[Cells, ...],
         changed: tuple[Cells, ...],
-        resident: Here,
-    ) -> Here:
+        resident: ResidentCells,
+    ) -> ResidentCells:
         """A loop or block that is one call: nothing moves in it, and nothing local is away."""
         where = f"region {s.kernel}"
         if any(name in self.away for name in s.local):
@@ -121,7 +121,7 @@ class _HostPlaces:
         self.need(where, cells_of(operands), resident)
         return self.with_(resident, cells_of(changed))
 
-    def need(self, where: str, cells: Iterable[Cell], resident: Here) -> None:
+    def need(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
         """All these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
@@ -136,7 +136,7 @@ class _HostPlaces:
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
-    def with_(self, resident: Here, cells: Iterable[Cell]) -> Here:
+    def with_(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
         """The same with these cells."""
         added = dict(resident)
         for cell in cells:
@@ -146,7 +146,7 @@ class _HostPlaces:
                 added[place] = frozenset((None,)) if None in conditions else conditions
         return added
 
-    def without(self, resident: Here, cells: Iterable[Cell]) -> Here:
+    def without(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
         """The same without these cells, and without others that may be the same ones."""
         evicted = [(self.place(cell), cell.key) for cell in cells]
         remaining = {}
@@ -164,7 +164,7 @@ class _HostPlaces:
         return not are_apart(store, key, full)
 
 
-def _is_left(before: Here, after: Here) -> bool:
+def _is_unchanged(before: ResidentCells, after: ResidentCells) -> bool:
     """Whether the same cells are there, under the same conditions or more."""
     same = before.keys() == after.keys()
     return same and all(None in after[p] or before[p] <= after[p] for p in before)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tempoc.runtime.checkpoint.suspend import Keep, Stopped
+from tempoc.runtime.checkpoint.suspend import CheckpointOptions, RunSuspended
 
-_HEARD = b"\ninterrupted: a checkpoint is written after this step (again: end at once)\n"
+_NOTICE = b"\ninterrupted: a checkpoint is written after this step (again: end at once)\n"
 
 
 @contextmanager
-def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
+def suspend_on_interrupt(keep: CheckpointOptions | None) -> Iterator[None]:
     """The first Ctrl-C asks the run to stop where it can be gone on with, the second ends it."""
     if keep is None or keep.directory is None:
         yield
@@ -30,12 +30,12 @@ def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
             raise KeyboardInterrupt
         keep.stop.set()
         # Not through sys.stderr, which may be in the middle of a line.
-        os.write(2, _HEARD)
+        os.write(2, _NOTICE)
 
     previous = signal.signal(signal.SIGINT, heard)
     try:
         yield
-    except Stopped:
+    except RunSuspended:
         sys.stderr.write(f"the run is held: --resume {keep.directory} goes on with it\n")
         raise
     finally:

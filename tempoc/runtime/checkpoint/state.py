@@ -85,7 +85,7 @@ def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) 
     text = json.dumps(asdict(state), ensure_ascii=False)
     path = directory / STATE
     part = path.with_name(path.name + _PART)
-    metadata = {"state": text, "digest": _digest(text, _described(arrays))}
+    metadata = {"state": text, "digest": _digest(text, _array_bytes(arrays))}
     try:
         with part.open("wb") as file:
             write_safetensors(file, arrays, metadata)
@@ -112,7 +112,7 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
         sources = open_safetensors(path)
         state = _state(metadata.get("state", ""))
         arrays = {name: source.read for name, source in sources.items()}
-        contents = _described({name: read() for name, read in arrays.items()})
+        contents = _array_bytes({name: read() for name, read in arrays.items()})
         if metadata.get("digest") != _digest(metadata["state"], contents):
             raise ValueError("its bytes have changed since it was written")
         missing = [c for c in state.cells if c[2] not in ("none", "given", *arrays)]
@@ -122,7 +122,7 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise RunError(broken_checkpoint(str(path), reason or str(error))) from None
-    if differing := [*_differing(state.identity, identity)]:
+    if differing := [*_differences(state.identity, identity)]:
         raise RunError(other_run(str(directory), differing))
     return RestoredCheckpoint(state=state, arrays=arrays, printed=printed)
 
@@ -152,7 +152,7 @@ def _state(text: str) -> State:
     return State(**data)
 
 
-def _differing(held: Identity, now: Identity) -> Iterator[str]:
+def _differences(held: Identity, now: Identity) -> Iterator[str]:
     """What is another now than it was."""
     for kind in dict.fromkeys((*held, *now)):
         old, new = held.get(kind, {}), now.get(kind, {})
@@ -165,7 +165,7 @@ def _differing(held: Identity, now: Identity) -> Iterator[str]:
                 )
 
 
-def _described(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:
+def _array_bytes(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:
     for name, array in arrays.items():
         yield f"{name} {array.dtype} {array.shape}".encode()
         yield bytes_of(array)

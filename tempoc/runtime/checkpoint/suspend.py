@@ -50,7 +50,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.walk.region_calls import Turns
+from tempoc.runtime.walk.region_calls import RegionCalls
 
 EVERY = 60.0
 """Seconds between two checkpoints."""
@@ -60,10 +60,10 @@ ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
+class CheckpointOptions:
     """Where to write checkpoints and how often, in seconds; which one to go on from.
 
-    ``stop`` asks for a checkpoint as soon as can be, and for an end of the run (`Stopped`).
+    ``stop`` asks for a checkpoint as soon as can be, and for an end of the run (`RunSuspended`).
     """
 
     directory: Path | None = None
@@ -72,20 +72,20 @@ class Keep:
     stop: Event = field(default_factory=Event)
 
 
-def keep_of(
+def checkpoint_options(
     checkpoint: str | Path | None, every: float | None, resume: str | Path | None
-) -> Keep | None:
+) -> CheckpointOptions | None:
     """What is wanted of a run with these arguments, if anything is."""
     if checkpoint is None and resume is None:
         return None
-    return Keep(
+    return CheckpointOptions(
         directory=None if checkpoint is None else Path(checkpoint),
         every=EVERY if every is None else every,
         resume=None if resume is None else Path(resume),
     )
 
 
-class Stopped(KeyboardInterrupt):
+class RunSuspended(KeyboardInterrupt):
     """The run was asked to stop, and is held."""
 
 
@@ -106,10 +106,10 @@ class SuspendedRun(Protocol):
         """Look at all checks so far."""
 
 
-class Keeper:
+class Suspender:
     """One run that may be held: the effects that it leaves out are those that happened before."""
 
-    def __init__(self, keep: Keep, identity: Identity, show: Show) -> None:
+    def __init__(self, keep: CheckpointOptions, identity: Identity, show: Show) -> None:
         self.keep = keep
         self.identity = identity
         self.outside = show
@@ -157,7 +157,7 @@ class Keeper:
     def names(self, machine: SuspendedRun, given: Mapping[str, CellArrays]) -> dict[str, Any]:
         """The names in a walk that may be held."""
         self.machine = machine
-        self.given = {name: {_bare(k): c for k, c in cs.items()} for name, cs in given.items()}
+        self.given = {name: {_walk_key(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
         position = 0 if self.held is None else self.held.state.position
         return {"again": position, "due": self.due, "hold": self.hold, "back": self.back}
@@ -195,7 +195,7 @@ class Keeper:
         write_state(self.keep.directory, state, arrays)
         self.last = time.monotonic()
         if self.keep.stop.is_set():
-            raise Stopped
+            raise RunSuspended
 
     def _local(self, frame_locals: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
         for name, cell in frame_locals.items():
@@ -213,7 +213,7 @@ class Keeper:
         self, store: str, key: Any, cell: Any, arrays: dict[str, HostArray]
     ) -> tuple[str, str]:
         """Where the value of a cell is, and the cell; an array is put with the others."""
-        if cell is None or backend.is_gone(cell):
+        if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
         copy = self.machine.moving.aside.get((self.numbers[store], key))
         where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
@@ -242,7 +242,7 @@ class Keeper:
             cells.clear()
         local: dict[str, Any] = {}
         for store, coordinates, place, where in state.cells:
-            key = () if coordinates is None else _bare(tuple(coordinates))
+            key = () if coordinates is None else _walk_key(tuple(coordinates))
             cell = self._get(store, key, place, where)
             if coordinates is None:
                 local[f"s{self.numbers[store]}"] = cell
@@ -272,7 +272,7 @@ class Keeper:
         return machine.moving.loaded(number, cell, key) if where == BOTH else cell
 
 
-def _bare(key: tuple[int, ...]) -> Any:
+def _walk_key(key: tuple[int, ...]) -> Any:
     """A key as the walk has it."""
     return key[0] if len(key) == 1 else key
 
@@ -281,7 +281,7 @@ def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
     """The loops' variables and the steps that they have left."""
     variables: dict[str, int | list[int]] = {}
     for name, value in frame_locals.items():
-        steps = value.left if isinstance(value, Turns) else value
+        steps = value.left if isinstance(value, RegionCalls) else value
         if isinstance(steps, range):
             variables[name] = [steps.start, steps.stop, steps.step]
         elif name.startswith("v_") and isinstance(value, int):
@@ -292,12 +292,16 @@ def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
 # ------------------------------------------------------------------ which run it is
 
 
-def keeper_of(
-    keep: Keep, program: Program, run_identity: Identity, given: frozenset[str], show: Show
-) -> Keeper:
+def suspender_of(
+    keep: CheckpointOptions,
+    program: Program,
+    run_identity: Identity,
+    given: frozenset[str],
+    show: Show,
+) -> Suspender:
     """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
     refuse_hosts(program, given)
-    return Keeper(keep, run_identity, show)
+    return Suspender(keep, run_identity, show)
 
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
-from tempoc.runtime.data.bounds import BoundValues, Claim, resolve, straight
+from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
@@ -129,7 +129,7 @@ class _Binder:
     def claims(self, name: str, sizes: tuple[Arith, ...], source: TensorSource) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-                line = straight(e, self.settled)
+                line = affine_bound(e, self.settled)
                 if line is not None and (size - line.start) % line.slope == 0:
                     value = (size - line.start) // line.slope
                     yield Claim(line.name, value, f"axis {axis} of {name}")
@@ -141,7 +141,7 @@ class _Binder:
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
         for name, sizes in items:
             for axis, e in enumerate(sizes):
-                line = straight(e, self.settled)
+                line = affine_bound(e, self.settled)
                 if line is not None:
                     axes.setdefault(line.name, []).append(f"axis {axis} of {name}")
         return axes
@@ -152,7 +152,7 @@ class _Binder:
         source = self.given.inputs.get(i.name)
         sizes = self.sizes(i.dims, i.shape)
         if source is None or len(source.shape) != len(sizes):
-            lines = [straight(e, self.settled) for e in sizes]
+            lines = [affine_bound(e, self.settled) for e in sizes]
             self.awaited |= {line.name: None for line in lines if line is not None}
         if source is None:
             dims = f"[{', '.join(i.dims)}]" if i.dims else ""

@@ -34,9 +34,9 @@ class AffineBound:
     start: int
 
 
-def straight(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
+def affine_bound(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
     """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
-    full = _unfolded(e, settled)
+    full = _expanded(e, settled)
     free = names(full)
     if len(free) != 1 or not _is_linear(full):
         return None
@@ -45,12 +45,12 @@ def straight(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
     return AffineBound(free[0], slope, start) if slope > 0 and last - next == slope else None
 
 
-def _unfolded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
+def _expanded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
     """The expression in terms of run-time bounds."""
     if isinstance(e, str) and e in settled:
-        return _unfolded(settled[e], settled)
+        return _expanded(settled[e], settled)
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(_unfolded(a, settled) for a in e.args))
+        return Operation(e.op, tuple(_expanded(a, settled) for a in e.args))
     return e
 
 
@@ -87,12 +87,12 @@ def resolve(
     result = BoundValues()
     by_name = {b.name: b for b in program.bounds}
     free = [b.name for b in program.bounds if b.value is None]
-    user_claims = _given(by_name, free, given, result)
+    user_claims = _user_claims(by_name, free, given, result)
     for name in free:
         own = ([user_claims[name]] if name in user_claims else []) + [
             c for c in claims if c.bound == name
         ]
-        _settle(name, own, name in given, hints.get(name, ()), result)
+        _merge_claims(name, own, name in given, hints.get(name, ()), result)
     for name in bound_order(program):
         _derive(by_name[name], result)
     for a in program.assumptions:
@@ -102,7 +102,7 @@ def resolve(
     return result
 
 
-def _given(
+def _user_claims(
     by_name: Mapping[str, ProgramBound],
     free: list[str],
     given: Mapping[str, object],
@@ -136,7 +136,7 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def _settle(
+def _merge_claims(
     name: str, claims: list[Claim], is_given: bool, hints: Sequence[str], result: BoundValues
 ) -> None:
     """One value from all claims about a run-time bound."""

@@ -40,14 +40,14 @@ def device_text() -> str:
     return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
 
 
-def fits(x64: bool) -> bool:
+def has_x64(x64: bool) -> bool:
     """Whether JAX computes with 64 bits now, or does not, as it should."""
     return bool(jax.config.jax_enable_x64 == x64)
 
 
 def settings(x64: bool) -> AbstractContextManager[object]:
     """The settings under which kernels run that are compiled already, as far as anybody knows."""
-    return nullcontext() if fits(x64) else jax.enable_x64(x64)
+    return nullcontext() if has_x64(x64) else jax.enable_x64(x64)
 
 
 @contextmanager
@@ -225,7 +225,7 @@ def as_array(value: object) -> DeviceArray:
     return jnp.asarray(value)
 
 
-def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The cotangents of float arguments as a function.
 
     It takes the ``count`` arguments, then the cotangents of the float results.
@@ -281,21 +281,21 @@ class _Zeros:
         return self.made()
 
 
-def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+def lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
 
     Waits, so that never more than one array is there twice. Nothing is compiled for it where the
     host can do it as well.
     """
     if jax.default_backend() == "cpu":
-        return _longer_by_host(array, axis, size)
-    larger = _longer(array, axis, size)
+        return _lengthened_by_host(array, axis, size)
+    larger = _lengthened(array, axis, size)
     jax.block_until_ready(larger)
     array.delete()
     return larger
 
 
-def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+def _lengthened_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The same where the memory of the device is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
@@ -309,7 +309,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
-def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+def _lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
     return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
 
@@ -385,7 +385,7 @@ def _pinned_of(device: Any) -> Any:
     return jax.sharding.SingleDeviceSharding(device, memory_kind=_PINNED)
 
 
-def is_gone(array: DeviceArray) -> bool:
+def is_donated(array: DeviceArray) -> bool:
     """Whether an array was given away to a kernel: nobody can read it any more."""
     return isinstance(array, jax.Array) and array.is_deleted()
 

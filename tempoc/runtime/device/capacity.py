@@ -53,7 +53,7 @@ def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
 
 def may_stay_small(program: Program, bounds: Mapping[str, int]) -> frozenset[str]:
     """The stores that grow, if the run turns out to be long enough, but may never have to."""
-    sizes = dict(zip(groups(program), Rooms.of(program, bounds).sizes, strict=True))
+    sizes = dict(zip(groups(program), Capacities.of(program, bounds).sizes, strict=True))
     largest = _largest(program)
     return frozenset(
         s.name
@@ -69,14 +69,14 @@ def _largest(program: Program) -> set[str]:
 
 
 @dataclass(slots=True)
-class Rooms:
+class Capacities:
     """The sizes by now, by number of the group: `now` is looked at by the walk, too."""
 
     sizes: tuple[tuple[int, ...], ...]
     now: list[int]
 
     @classmethod
-    def of(cls, program: Program, bounds: Mapping[str, int]) -> Rooms:
+    def of(cls, program: Program, bounds: Mapping[str, int]) -> Capacities:
         """The first sizes."""
         largest = _largest(program)
         least = {(a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least}

@@ -226,7 +226,7 @@ def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) ->
     return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 
 
-_TOGETHER = 256
+_BATCH = 256
 """So many arrays are put on the device with one call."""
 
 
@@ -269,7 +269,7 @@ def _cells(
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
         else:
             pending[key] = array
-        if len(pending) == _TOGETHER:
+        if len(pending) == _BATCH:
             cells |= _put(pending, store.dtype)
     return cells | _put(pending, store.dtype)
 

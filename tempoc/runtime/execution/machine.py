@@ -17,24 +17,24 @@ import numpy as np
 from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
 from tempoc.program.nodes.nodes import Call, Kernel, Program
-from tempoc.runtime.checkpoint.suspend import Keeper
+from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import Rooms
+from tempoc.runtime.device.capacity import Capacities
 from tempoc.runtime.device.stores import CellArrays, KeyedCells, Layout, allocate
 from tempoc.runtime.device.transfers import Transfers
-from tempoc.runtime.execution.specialize import Prepared, called
+from tempoc.runtime.execution.specialize import Prepared, kernels_by_name
 from tempoc.runtime.host.effects import Show, perform
-from tempoc.runtime.host.externs import Failed, blamed, failure, place
-from tempoc.runtime.host.host_calls import Caller, Hosted, RecordedCalls
+from tempoc.runtime.host.externs import ExternFailure, derivative_failure, failure, place
+from tempoc.runtime.host.host_calls import HostCallable, HostCaller, RecordedCalls
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import count_calls
-from tempoc.runtime.walk.region_calls import Pace, Turns
-from tempoc.runtime.walk.walk import FILE, WalkText, Wishes, is_local
+from tempoc.runtime.walk.region_calls import Pace, RegionCalls
+from tempoc.runtime.walk.walk import FILE, WalkOptions, WalkText, is_local
 
 Fault = tuple[int, Any, DeviceArray]
 
@@ -60,7 +60,7 @@ class RunLengths(dict[tuple[int, ...] | int, int]):
         self[outer[0] if len(outer) == 1 else outer] = length
 
 
-def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
+def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     """Give bounds that are derived from lengths the values that follow; the names of these."""
     derived = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*derived, *(n.largest for n in program.lengths)]
@@ -72,7 +72,7 @@ def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     return tuple(name for name in derived if name not in fixed)
 
 
-def walked(
+def run_walk(
     walk: WalkText, scope: dict[str, Any], check: Callable[[], None] | None = None
 ) -> dict[int, DeviceArray]:
     """Run a walk with all that it names; its cells when they are there, after a last check."""
@@ -97,19 +97,19 @@ class Machine:
         walk: WalkText,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, CellArrays],
-        wishes: Wishes,
+        wishes: WalkOptions,
         show: Show,
-        hosts: Mapping[str, Hosted] = MappingProxyType({}),
+        hosts: Mapping[str, HostCallable] = MappingProxyType({}),
         trace: Trace | None = None,
         record: RecordedCalls | None = None,
-        keeper: Keeper | None = None,
+        keeper: Suspender | None = None,
     ) -> None:
         program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
         self.program = program
         self.bounds = dict(bounds)
         self.show = show
         self.done = [0]
-        self.rooms = Rooms(prepared.rooms, [sizes[0] for sizes in prepared.rooms])
+        self.rooms = Capacities(prepared.rooms, [sizes[0] for sizes in prepared.rooms])
         self.layouts = prepared.stores
         self.ledger = Ledger(self.layouts, self.rooms.now)
         self.faults: list[Fault] = []
@@ -128,11 +128,11 @@ class Machine:
             "grown": self.grown, **self.moving.names(),
         }  # fmt: skip
         if kernels is not prepared.kernels:
-            self.scope |= called(kernels)
+            self.scope |= kernels_by_name(kernels)
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
         self._add_zeros(layouts)
         self.callers = [
-            Caller(
+            HostCaller(
                 hosts[h.extern],
                 h,
                 self.bounds,
@@ -184,7 +184,7 @@ class Machine:
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
         try:
-            local = walked(self.walk, self.scope, self.check)
+            local = run_walk(self.walk, self.scope, self.check)
         except Exception as error:
             if (explained := self.explained(error)) is None:
                 raise
@@ -201,11 +201,11 @@ class Machine:
         match error:
             case UnboundLocalError():
                 return self._unwritten(error)
-            case Failed():
+            case ExternFailure():
                 return self._extern_failed(error)
             case backend.DeviceError():
                 return self._failed(error)
-        cause = blamed(error, self.program.externs)
+        cause = derivative_failure(error, self.program.externs)
         return self._extern_failed(cause.with_traceback(error.__traceback__)) if cause else None
 
     def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
@@ -239,7 +239,7 @@ class Machine:
         if cell is None or cell.shape[store.growing] == size:
             return cell
         self.ledger.grew(number, key)
-        return backend.longer(cell, store.growing, size)
+        return backend.lengthened(cell, store.growing, size)
 
     def turns(
         self,
@@ -247,7 +247,7 @@ class Machine:
         steps: range,
         outer: PointIndex,
         left: Callable[[int], int] | None = None,
-    ) -> Turns:
+    ) -> RegionCalls:
         """The calls of a region."""
         region = self.regions[self.program.kernels[number].name]
         pace = self.paces.setdefault(region.kernel, Pace())
@@ -255,7 +255,7 @@ class Machine:
         if self.counting and steps:
             values = dict(zip(region.point, outer, strict=True))
             share = count_calls(region.loop, self.bounds | values) / len(steps)
-        return Turns(steps, outer, lambda count: self.add(count * share), left, pace)
+        return RegionCalls(steps, outer, lambda count: self.add(count * share), left, pace)
 
     def add(self, calls: float) -> None:
         """So many more calls are done."""
@@ -270,9 +270,9 @@ class Machine:
         self.lengths[bound].put(outer, length)
         self.bounds[at_point(bound, outer)] = length
         if not outer:
-            settle(self.program, self.bounds)
+            derive_bounds(self.program, self.bounds)
         values_now = self.known() | {bound: length}
-        following = settle(self.program, values_now)
+        following = derive_bounds(self.program, values_now)
         point = place(self._outer(bound), outer)
         end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
         for b in self.program.bounds:
@@ -333,7 +333,7 @@ class Machine:
         equations = next(k.equations for k in self.program.kernels if k.name == call.kernel)
         return RunError(errors.kernel_failed(call.kernel, reason, equations))
 
-    def _extern_failed(self, error: Failed) -> RunError:
+    def _extern_failed(self, error: ExternFailure) -> RunError:
         """The user's function failed: with the point and the equation."""
         frame = self._frame(error.__traceback__)
         call = None if frame is None else self.walk.calls.get(frame.tb_lineno)

@@ -18,7 +18,7 @@ from tempoc.runtime.walk.walk import is_local
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taking:
+class OutputSlice:
     """How the array of an output is taken from a store, for some bounds.
 
     ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
@@ -72,7 +72,7 @@ class Taking:
         return array.squeeze(self.dropped) if self.dropped else array
 
 
-def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> Taking:
+def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
     """How to take an output."""
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
@@ -88,7 +88,7 @@ def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> 
     dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
     full = [slice(0, n, 1) for n in layout.shape]
-    return Taking(
+    return OutputSlice(
         layout=layout,
         dtype=output.dtype,
         points=points,

@@ -32,13 +32,13 @@ from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.device.stores import CellArrays, Layout, allocate, given_stores, layout
-from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk.region_calls import Pace
-from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
 from tempoc.runtime.walk.write_walk import write_walk
 
 
@@ -66,11 +66,11 @@ class Prepared:
     scope: Mapping[str, Any]
     is_limited: bool
     precision: str
-    walks: dict[tuple[frozenset[str], Wishes], WalkText] = field(default_factory=dict)
+    walks: dict[tuple[frozenset[str], WalkOptions], WalkText] = field(default_factory=dict)
     scopes: dict[WalkText, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[PointIndex, DeviceArray] = field(default_factory=dict)
     sizes: dict[WalkText, int] = field(default_factory=dict)
-    takings: dict[str, Taking] = field(default_factory=dict)
+    takings: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
@@ -103,7 +103,7 @@ class Prepared:
         return defined.issuperset(walk.code.co_names)
 
     @cached_property
-    def takes(self) -> tuple[tuple[str, int, Taking], ...]:
+    def takes(self) -> tuple[tuple[str, int, OutputSlice], ...]:
         """For each output its name, the number of its store, and how to take it from there."""
         numbers = {store.name: i for i, store in enumerate(self.stores)}
         outputs = self.program.outputs
@@ -118,18 +118,18 @@ class Prepared:
             self.sizes[walk] = sum(sizes)
         return self.sizes[walk]
 
-    def take(self, output: ProgramOutput) -> Taking:
+    def take(self, output: ProgramOutput) -> OutputSlice:
         """How to take an output where all bounds are known before the run."""
         if output.name not in self.takings:
             layout = self.layouts[output.store]
-            self.takings[output.name] = taking(output, layout, self.bounds)
+            self.takings[output.name] = output_slice(output, layout, self.bounds)
         return self.takings[output.name]
 
-    def has_run(self, given: frozenset[str], wishes: Wishes) -> bool:
+    def has_run(self, given: frozenset[str], wishes: WalkOptions) -> bool:
         """Whether all kernels are compiled that a run calls."""
         return (given, wishes) in self.walks and not backend.compiles_late()
 
-    def walk(self, given: frozenset[str], wishes: Wishes) -> WalkText:
+    def walk(self, given: frozenset[str], wishes: WalkOptions) -> WalkText:
         """The walk where these stores are given."""
         key = given, wishes
         if key not in self.walks:
@@ -170,9 +170,9 @@ def prepare(
             stores=stores,
             several=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
             filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
-            wanted=wanted_stores(program),
-            rooms=Rooms.of(program, bounds).sizes,
-            scope={**scope, **makers, **called(kernels)},
+            wanted=stores_read_as_zeros(program),
+            rooms=Capacities.of(program, bounds).sizes,
+            scope={**scope, **makers, **kernels_by_name(kernels)},
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
@@ -180,7 +180,7 @@ def prepare(
     return prepared
 
 
-def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def kernels_by_name(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Kernels by their names in walks."""
     return {f"k{i}": kernel for i, kernel in enumerate(kernels)}
 
@@ -198,7 +198,7 @@ def _compiled(
     return compiled(function, static, kernel.donated, precision, commands)
 
 
-class Plain(NamedTuple):
+class PlainRun(NamedTuple):
     """All else that a run takes of which nothing is seen but its outputs.
 
     ``is_straight``: all that is given goes straight to one call each. ``inputs`` are their names
@@ -224,7 +224,7 @@ class Specialization:
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[PointIndex, str]]
     stores: frozenset[str]
-    plain: Plain | None = None
+    plain: PlainRun | None = None
 
     def repeat(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
         """From now on runs are plain if nothing is seen of them but their outputs."""
@@ -245,16 +245,16 @@ class Specialization:
             for some in (items, tensors)
         )
         names = prepared.names(walk)
-        self.plain = Plain(prepared, walk, names, are_direct and fits, inputs, params)
+        self.plain = PlainRun(prepared, walk, names, are_direct and fits, inputs, params)
 
 
-def known_by(loaded: LoadedProgram, given: Given) -> Specialization | None:
+def cached_specialization(loaded: LoadedProgram, given: Given) -> Specialization | None:
     """What is known already of what is given."""
-    cached = loaded.known.get(signature(given))
+    cached = loaded.known.get(input_signature(given))
     return cached if isinstance(cached, Specialization) else None
 
 
-def bound(
+def specialize(
     loaded: LoadedProgram, given: Given, cached: Specialization | None = None
 ) -> tuple[Bindings, Specialization]:
     """What is given, checked unless it is ``cached``, and what follows from its kind.
@@ -272,7 +272,7 @@ def bound(
         }
         stores = given_stores(program, checked)
         specialization = Specialization(bounds=checked.bounds, params=names, stores=stores)
-        loaded.known[signature(given)] = specialization
+        loaded.known[input_signature(given)] = specialization
         return checked, specialization
     inputs = given.inputs
     if len(inputs) > len(program.inputs):
@@ -285,7 +285,7 @@ def bound(
     return bindings, cached
 
 
-def signature(given: Given) -> tuple[object, ...]:
+def input_signature(given: Given) -> tuple[object, ...]:
     """All of what is given that the checks look at."""
     return (
         tuple([(name, repr(value)) for name, value in given.bounds.items()]),

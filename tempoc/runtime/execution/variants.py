@@ -20,15 +20,15 @@ from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import given_stores
-from tempoc.runtime.execution.specialize import bound, signature
-from tempoc.runtime.forecast.budget import Wanted, budget_of, needed, refused
+from tempoc.runtime.execution.specialize import input_signature, specialize
+from tempoc.runtime.forecast.budget import PlannedRun, budget_of, budget_problem, peak_bytes
 from tempoc.runtime.load.directory import load_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import other_interface
 
 
-def picked(
+def choose_program(
     loaded: LoadedProgram,
     given: Given,
     budget: int | None = None,
@@ -43,23 +43,23 @@ def picked(
         return loaded
     if resume is not None:
         name = variant_of(resume)
-        return variant(loaded, name) if name in names(loaded) else loaded
-    key = "picked", signature(given), budget, precision
+        return load_variant(loaded, name) if name in variant_names(loaded) else loaded
+    key = "picked", input_signature(given), budget, precision
     if key not in loaded.known:
-        bindings, _ = bound(loaded, given)
-        loaded.known[key] = _pick(loaded, bindings, budget, precision)
+        bindings, _ = specialize(loaded, given)
+        loaded.known[key] = _chosen_folder(loaded, bindings, budget, precision)
     folder = loaded.known[key]
     assert isinstance(folder, str)
-    return variant(loaded, folder)
+    return load_variant(loaded, folder)
 
 
-def names(loaded: LoadedProgram) -> list[str]:
+def variant_names(loaded: LoadedProgram) -> list[str]:
     """The folders of all programs that compute the same; this one's is empty."""
     folders = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
     return [*folders, *(c.name for c in loaded.choices)]
 
 
-def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
+def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     """One of them, ready to run. Raises ``RunError``."""
     if not name or loaded.place is None:
         return loaded
@@ -68,12 +68,12 @@ def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     if not isinstance(member, LoadedProgram):
         loaded_variant = load(loaded.place / name, loaded.extern_path)
         _check(loaded.program, loaded_variant.program, name)
-        member = replace(loaded_variant, variant=name, about=about(loaded, name))
+        member = replace(loaded_variant, variant=name, about=variant_description(loaded, name))
         loaded.known[key] = member
     return member
 
 
-def about(loaded: LoadedProgram, name: str) -> str:
+def variant_description(loaded: LoadedProgram, name: str) -> str:
     """What is different about one of them, in words."""
     descriptions = {v.name: v.about for v in loaded.program.variants}
     return (descriptions | {c.name: c.about for c in loaded.choices}).get(name, "")
@@ -101,33 +101,33 @@ def condition(
     )
 
 
-def _pick(
+def _chosen_folder(
     loaded: LoadedProgram, bindings: Bindings, budget: int | None, precision: str | None
 ) -> str:
     """The folder of the program for a run."""
     limit = budget_of(loaded.program, budget)
-    name = "" if limit is None else _first(loaded, bindings, limit)
+    name = "" if limit is None else _first_within_budget(loaded, bindings, limit)
     if loaded.choices:
         conditions = condition(loaded.program, bindings.bounds, name, precision)
         for choice in (c for c in loaded.choices if c.applies(conditions)):
-            if limit is None or needed(*_wanted(loaded, bindings, choice.name)) <= limit:
+            if limit is None or peak_bytes(*_planned_run(loaded, bindings, choice.name)) <= limit:
                 return choice.name
     return name
 
 
-def _first(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
+def _first_within_budget(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
     """The folder of the first variant that keeps to a budget."""
-    runs: list[Wanted] = []
+    runs: list[PlannedRun] = []
     for name in (v.name for v in loaded.program.variants):
-        runs.append(_wanted(loaded, bindings, name))
-        if needed(*runs[-1]) <= limit:
+        runs.append(_planned_run(loaded, bindings, name))
+        if peak_bytes(*runs[-1]) <= limit:
             return name
     if runs:
-        raise RunError(refused(runs, limit))
+        raise RunError(budget_problem(runs, limit))
     return ""
 
 
-def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
+def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> PlannedRun:
     """One of the programs with all bounds, also those that only it has, and what is given."""
     program = loaded.program
     if name and loaded.place is not None:
@@ -142,17 +142,19 @@ def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
     bounds = resolve(program, free, (), {})
     if bounds.problems:
         raise RunError(*bounds.problems)
-    return Wanted(program, bounds.values, given_stores(program, bindings))
+    return PlannedRun(program, bounds.values, given_stores(program, bindings))
 
 
 def _check(program: Program, other: Program, name: str) -> None:
     """What can be given to one can be given to the other. Raises ``RunError``."""
-    for (what, own), others in zip(_faces(program).items(), _faces(other).values(), strict=True):
+    for (what, own), others in zip(
+        _interface(program).items(), _interface(other).values(), strict=True
+    ):
         if own != others:
             raise RunError(other_interface(name, what))
 
 
-def _faces(program: Program) -> dict[str, object]:
+def _interface(program: Program) -> dict[str, object]:
     """What is given to a program, and what it gives."""
     return {
         "bounds": [b.name for b in program.bounds if b.value is None],

@@ -24,7 +24,7 @@ def usual_given(program: Program) -> frozenset[str]:
     return frozenset(stores + ([program.seed] if program.seed else []))
 
 
-class Wanted(NamedTuple):
+class PlannedRun(NamedTuple):
     """A program with the bounds of a run, and the stores that are filled before it."""
 
     program: Program
@@ -38,7 +38,7 @@ def budget_of(program: Program, budget: int | None = None) -> int | None:
     return int(recorded) if budget is None and recorded.isdigit() else budget
 
 
-def needed(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+def peak_bytes(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
     """The most bytes that the stores of a run take."""
     return forecast(program, bounds, given).peak
 
@@ -48,17 +48,17 @@ def check_budget(
 ) -> None:
     """Raises ``RunError`` if the stores of a run take more than that, or than compiled for."""
     limit = budget_of(program, budget)
-    if limit is not None and needed(program, bounds, given) > limit:
-        raise RunError(refused([Wanted(program, bounds, given)], limit))
+    if limit is not None and peak_bytes(program, bounds, given) > limit:
+        raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
 
 
-def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> Problem:
+def budget_problem(runs: Sequence[PlannedRun], budget: int, *, searched: bool = False) -> Problem:
     """None of these programs keeps to a budget: the smallest that would do, the largest bounds.
 
     ``searched``: they are what takes least of all that could be compiled.
     """
     largest: dict[str, int] = {}
-    for run in runs if all(map(_can_wait, runs)) else ():
+    for run in runs if all(map(_is_quick, runs)) else ():
         for name in [b.name for b in run.program.bounds if b.value is None]:
             arguments = run.program, run.bounds, name, run.given
             try:
@@ -66,10 +66,10 @@ def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> P
             except RunError:
                 continue
             largest[name] = max(fitting, largest.get(name, 0))
-    return over_budget(min(needed(*run) for run in runs), budget, largest, searched=searched)
+    return over_budget(min(peak_bytes(*run) for run in runs), budget, largest, searched=searched)
 
 
-def _can_wait(run: Wanted) -> bool:
+def _is_quick(run: PlannedRun) -> bool:
     """Whether a forecast takes no time to speak of; where cells move, it looks at all steps."""
     moves = any(store.away for store in run.program.stores)
     return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
@@ -136,7 +136,7 @@ class _BoundSearch:
     def needed(self, value: int) -> int | None:
         """The bytes of a run; ``None`` if that value is not allowed."""
         bounds = self.allowed(value)
-        return None if bounds is None else needed(self.program, bounds, self.given)
+        return None if bounds is None else peak_bytes(self.program, bounds, self.given)
 
     def fits(self, value: int, budget: int) -> bool:
         """Whether a run takes no more."""

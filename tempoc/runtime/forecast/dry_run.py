@@ -20,10 +20,10 @@ from typing import Any
 from tempoc.program.analysis.traversal import every
 from tempoc.program.nodes.nodes import Call, Program, Region
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.device.stores import Layout, layout
-from tempoc.runtime.walk.sample_steps import some
-from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.sample_steps import sampled
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
 from tempoc.runtime.walk.write_walk import write_walk
 
 
@@ -64,13 +64,13 @@ def forecast(
 ) -> Forecast:
     """The most bytes that stores of a run will have; ``given`` are those filled before it."""
     dry_runs = (
-        _Rehearsal(program, bounds, given, not every_step, lengths)
-        for lengths in _choices(program, bounds)
+        _DryRun(program, bounds, given, not every_step, lengths)
+        for lengths in _length_patterns(program, bounds)
     )
     return max((rehearsal.run() for rehearsal in dry_runs), key=lambda found: found.peak)
 
 
-def _choices(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
     """Lengths that points have in turn: all the same, and of two neighbours one the most."""
     yield (0,)
     most = max((bounds[n.bound] for n in program.lengths), default=0)
@@ -95,7 +95,7 @@ class _Cells(dict[Any, object]):
         return CELL
 
 
-class _Rehearsal:
+class _DryRun:
     """The machine's part of a walk, without arrays."""
 
     def __init__(
@@ -116,9 +116,9 @@ class _Rehearsal:
         self.program = program
         self.bounds = bounds
         self.layouts = tuple(layouts.values())
-        self.rooms = Rooms.of(program, bounds)
+        self.rooms = Capacities.of(program, bounds)
         self.ledger = Ledger(self.layouts, self.rooms.now)
-        wishes = Wishes(account=True, rehearse=sample)
+        wishes = WalkOptions(account=True, rehearse=sample)
         self.walk = write_walk(program, layouts, bounds, given, wishes)
         self.keyed = {
             i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
@@ -130,7 +130,7 @@ class _Rehearsal:
                 for key in self._keys(store):
                     (self.ledger.put_away if store.away else self.ledger.wrote)(i, key)
         self.given = self.ledger.now + self.ledger.away.now
-        self.filled = wanted_stores(program)
+        self.filled = stores_read_as_zeros(program)
 
     def _keys(self, store: Layout) -> Iterator[Any]:
         sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
@@ -169,9 +169,12 @@ class _Rehearsal:
         scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
         kernels = self.kernels()
         scope |= {
-            f"k{i}": kernels.get(k.name, _giving(())) for i, k in enumerate(self.program.kernels)
+            f"k{i}": kernels.get(k.name, _constant_kernel(()))
+            for i, k in enumerate(self.program.kernels)
         }
-        scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
+        scope |= {
+            f"host{i}": _constant_kernel((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)
+        }
         for i in range(len(self.layouts)):
             scope[f"s{i}"] = self.keyed.get(i)
             scope[f"given{i}"] = CELL
@@ -187,7 +190,7 @@ class _Rehearsal:
                 case Call(kernel=name) if name not in by_name:
                     cells = (CELL,) * len(part.results)
                     ends = (any(self.lengths),) * len(part.endings)
-                    by_name[name] = _giving(cells + ends + faults[name])
+                    by_name[name] = _constant_kernel(cells + ends + faults[name])
                 case Region(kernel=name) if name not in by_name:
                     counts = len(part.carried), len(part.endings)
                     by_name[name] = partial(self.region, *counts, faults[name])
@@ -226,7 +229,7 @@ class _Rehearsal:
         lines = [
             (x, y, self.rooms.sizes[n]) for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
         ]
-        return some(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
+        return sampled(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
 
     def more(self, group: int, rows: int) -> None:
         """Let the stores of a group grow; the walk does the same for those that it has itself."""
@@ -306,6 +309,6 @@ def _nothing(*given: object) -> None:
     """What is done to arrays, where there are none."""
 
 
-def _giving(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+def _constant_kernel(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
     """A kernel that does nothing but give this."""
     return lambda *given: results

@@ -1,6 +1,6 @@
 """The user's Python functions: called, their results checked.
 
-An exception inside becomes `Failed`, which the machine turns into a diagnostic with the point.
+An exception inside becomes `ExternFailure`; the machine adds the point and reports it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
 from tempoc.runtime.device import backend
-from tempoc.runtime.host.imports import HostFunction, report, told
+from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
@@ -26,7 +26,7 @@ FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
 
 
-class Failed(Exception):
+class ExternFailure(Exception):
     """A Python function raised, or gave back something else than it promised.
 
     ``trace`` is Python's own report of an exception, empty for a promise that was broken; ``help``
@@ -42,7 +42,7 @@ class Failed(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Traced:
+class TracedExtern:
     """A function of JAX arrays as kernels call it: its results are checked when JAX traces.
 
     ``bounds`` must be set before the first call.
@@ -53,7 +53,7 @@ class Traced:
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, *args: Any) -> Any:
-        """The result, or the tuple of results. Raises `Failed`."""
+        """The result, or the tuple of results. Raises `ExternFailure`."""
         results = invoke(self.extern, self.function, args)
         types = expected(self.extern, [a.shape for a in args], self.bounds)
         arrays = []
@@ -64,8 +64,8 @@ class Traced:
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def evaluated(function: Traced, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
-    """The results for host arrays, as host arrays. Raises `Failed`."""
+def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
+    """The results for host arrays, as host arrays. Raises `ExternFailure`."""
     types = (*function.extern.arguments, *function.extern.results)
     with backend.session(any(t.dtype in WIDE for t in types)):
         pairs = zip(function.extern.arguments, args, strict=True)
@@ -74,13 +74,13 @@ def evaluated(function: Traced, args: Sequence[HostArray]) -> tuple[HostArray, .
         return tuple(np.array(backend.host(array)) for array in results)
 
 
-def evaluated_back(
-    function: Traced, counts: Sequence[int], args: Sequence[HostArray]
+def evaluated_vjp(
+    function: TracedExtern, counts: Sequence[int], args: Sequence[HostArray]
 ) -> tuple[HostArray, ...]:
     """The cotangents of float operands, for all operands and the cotangents of float results.
 
     ``counts`` says how many operands the function has, then its derivatives before this one.
-    Raises `Failed`.
+    Raises `ExternFailure`.
     """
     extern = function.extern
     operands = [t.dtype for t in extern.arguments]
@@ -91,24 +91,24 @@ def evaluated_back(
         arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
         derived: HostFunction = function
         for count in counts:
-            derived = backend.pulled_back(derived, count)
+            derived = backend.vjp_function(derived, count)
         try:
             cotangents = backend.precise(derived)(*arrays)
-        except Failed:
+        except ExternFailure:
             raise
         except Exception as error:
             raise underivable(extern, error) from error
         return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
-def underivable(extern: Extern, error: Exception) -> Failed:
+def underivable(extern: Extern, error: Exception) -> ExternFailure:
     """JAX finds no derivative of a function."""
-    reason = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
+    reason = f"{extern.name} cannot be differentiated: {exception_text(error).rstrip('.')}"
     help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
-    return Failed(extern.name, reason, help=help)
+    return ExternFailure(extern.name, reason, help=help)
 
 
-def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
+def derivative_failure(error: Exception, externs: Sequence[Extern]) -> ExternFailure | None:
     """What an exception of JAX says about the function that a kernel differentiates, if it does."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         line = frame.line or ""
@@ -119,7 +119,7 @@ def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
 
 
 def failure(
-    error: Failed, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
+    error: ExternFailure, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
 ) -> RunError:
     """The diagnostic for a function that failed in the call at a point."""
     point_text = place(dims, point)
@@ -140,26 +140,26 @@ def _array(extern: Extern, type_: ArrayType, value: Any) -> Any:
     try:
         return backend.as_array(value)
     except (TypeError, ValueError, OverflowError):
-        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
 
 
 def not_an_array(extern: Extern, type_: ArrayType, value: Any) -> str:
     """What is wrong with a result that is something else."""
-    return f"{which(extern, type_)} is {type(value).__name__}, not an array"
+    return f"{result_text(extern, type_)} is {type(value).__name__}, not an array"
 
 
-def which(extern: Extern, type_: ArrayType) -> str:
+def result_text(extern: Extern, type_: ArrayType) -> str:
     """How a message calls a result."""
     return f"result {type_.name} of {extern.name}"
 
 
 def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[Any]:
-    """Call the user's function; the leaves of as many results as it promises. Raises `Failed`."""
+    """Call a user function and flatten its results. Raises `ExternFailure` for a wrong number."""
     packed_args = packed(extern.arguments, args)
     try:
         result = function(*packed_args)
     except (Exception, SystemExit) as error:
-        raise Failed(extern.name, told(error), report(error)) from error
+        raise ExternFailure(extern.name, exception_text(error), user_traceback(error)) from error
     count = len(heads(extern.results))
     if count == 0:
         return []
@@ -168,14 +168,16 @@ def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[
     elif not isinstance(result, tuple | list):
         kind = "one array" if hasattr(result, "shape") else type(result).__name__
         reason = f"{extern.name} gives {kind}, expected a tuple of {count} results"
-        raise Failed(extern.name, reason)
+        raise ExternFailure(extern.name, reason)
     if len(result) != count:
-        raise Failed(extern.name, f"{extern.name} gives {len(result)} results, expected {count}")
+        raise ExternFailure(
+            extern.name, f"{extern.name} gives {len(result)} results, expected {count}"
+        )
     try:
         return unpacked(extern.results, result)
     except TreeMismatch as error:
         reason = f"result {error.name} of {extern.name} {error.why}"
-        raise Failed(extern.name, reason) from None
+        raise ExternFailure(extern.name, reason) from None
 
 
 def expected(
@@ -191,14 +193,14 @@ def expected(
 
 
 def check(extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]) -> None:
-    """Whether a result is of the type promised. Raises `Failed`."""
-    result = which(extern, type_)
+    """Whether a result is of the type promised. Raises `ExternFailure`."""
+    result = result_text(extern, type_)
     if tuple(array.shape) != shape:
         reason = f"{result} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
-        raise Failed(extern.name, reason)
+        raise ExternFailure(extern.name, reason)
     if np.dtype(array.dtype) != NUMPY[dtype]:
         reason = f"{result} has dtype {described(array.dtype)}, expected {dtype}"
         dtype_name = NUMPY[dtype].name
-        raise Failed(
+        raise ExternFailure(
             extern.name, reason, help=f"nothing is cast: make it {dtype_name} in the function"
         )

@@ -20,13 +20,13 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.externs import (
     FLOATS,
-    Failed,
+    ExternFailure,
     check,
     expected,
     failure,
     invoke,
     not_an_array,
-    which,
+    result_text,
 )
 from tempoc.runtime.host.imports import HostFunction
 from tempoc.runtime.report.profile import Trace
@@ -36,7 +36,7 @@ _NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RecordedCall:
     """A call that was made, by the name of the function in the source."""
 
     extern: str
@@ -45,25 +45,25 @@ class Made:
     results: tuple[HostArray, ...]
 
 
-RecordedCalls = dict[str, list[Made]]
+RecordedCalls = dict[str, list[RecordedCall]]
 """The calls into each module, in order."""
 
 
 @dataclass(slots=True, eq=False)
-class Hosted:
+class HostCallable:
     """A host function that was found."""
 
     extern: Extern
     function: HostFunction
 
     def given(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
-        """Call with arrays of other precision, or that others have too. Raises `Failed`."""
+        """Call with arrays of other precision, or that others have too. Raises `ExternFailure`."""
         pairs = zip(self.extern.arguments, args, strict=True)
         return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
 
     def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
         """The results for arguments that the function may keep; ``values`` are the values of bounds
-        and dimensions. Raises `Failed`."""
+        and dimensions. Raises `ExternFailure`."""
         types = expected(self.extern, [a.shape for a in args], values)
         results = invoke(self.extern, self.function, args)
         arrays = []
@@ -75,13 +75,13 @@ class Hosted:
 
 
 @dataclass(slots=True, eq=False)
-class Caller:
+class HostCaller:
     """The calls of one statement, counted. ``rooms`` are the shapes of the cells for results.
 
     ``unwanted``: there are no calls, and nobody looks at the zeros that come instead.
     """
 
-    hosted: Hosted
+    hosted: HostCallable
     host: Host
     bounds: Mapping[str, int]
     rooms: Sequence[tuple[int, ...]]
@@ -107,7 +107,7 @@ class Caller:
         started = time.perf_counter()
         try:
             results = self.hosted.call(arrays, values)
-        except Failed as error:
+        except ExternFailure as error:
             raise failure(error, self.host.dims, point, self.host.equations) from error
         self.count += 1
         self.seconds += time.perf_counter() - started
@@ -115,14 +115,14 @@ class Caller:
         if self.trace is not None:
             self.trace.note(f"host {self.host.extern}", list(point), started)
         if self.record is not None:
-            recorded = Made(extern.name, point, recorded_args, results)
+            recorded = RecordedCall(extern.name, point, recorded_args, results)
             self.record.setdefault(extern.module, []).append(recorded)
         # One kernel takes each, once; passed as they are, they cost a fraction of what `put` does.
         cells = zip(results, extern.results, self.rooms, strict=True)
-        return [np.asarray(_roomy(a, room), NUMPY[t.dtype]) for a, t, room in cells]
+        return [np.asarray(_zero_padded(a, room), NUMPY[t.dtype]) for a, t, room in cells]
 
 
-def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
+def totals(callers: Iterable[HostCaller]) -> dict[str, tuple[int, float]]:
     """Calls and seconds of each host function, in the order of the program."""
     result: dict[str, tuple[int, float]] = {}
     for caller in callers:
@@ -131,7 +131,7 @@ def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
     return result
 
 
-def _roomy(array: HostArray, room: tuple[int, ...]) -> HostArray:
+def _zero_padded(array: HostArray, room: tuple[int, ...]) -> HostArray:
     """The array with zeros behind it, where its cell is larger."""
     if array.shape == room:
         return array
@@ -141,7 +141,7 @@ def _roomy(array: HostArray, room: tuple[int, ...]) -> HostArray:
 
 
 def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
-    """A copy of a result, in the byte order of this machine. Raises `Failed`.
+    """A copy of a result, in the byte order of this machine. Raises `ExternFailure`.
 
     Python's own numbers, and lists of them, take the dtype that is wanted.
     """
@@ -152,12 +152,12 @@ def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
             return np.array(value, dtype)
         array = np.array(value)
     except OverflowError:
-        reason = f"{which(extern, type_)} is {value}, which {type_.dtype} cannot hold"
-        raise Failed(extern.name, reason) from None
+        reason = f"{result_text(extern, type_)} is {value}, which {type_.dtype} cannot hold"
+        raise ExternFailure(extern.name, reason) from None
     except (TypeError, ValueError):
-        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
     if array.dtype.kind in "OUSMm":
-        raise Failed(extern.name, not_an_array(extern, type_, value))
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value))
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -22,7 +22,7 @@ from tempoc.runtime.messages.problem import Problem, RunError
 HostFunction = Callable[..., Any]
 
 
-def find(
+def find_functions(
     externs: Sequence[Extern], paths: Sequence[str | Path], beside: Sequence[str | Path] = ()
 ) -> dict[Extern, HostFunction]:
     """The functions, whose modules are imported once.
@@ -85,7 +85,11 @@ def _import(extern: Extern, folders: Sequence[str]) -> ModuleType:
 
 
 def _broken(extern: Extern, error: BaseException) -> RunError:
-    return RunError(errors.broken_module(extern.name, extern.module, told(error), report(error)))
+    return RunError(
+        errors.broken_module(
+            extern.name, extern.module, exception_text(error), user_traceback(error)
+        )
+    )
 
 
 def _function(extern: Extern, module: ModuleType) -> HostFunction:
@@ -107,19 +111,19 @@ def _function(extern: Extern, module: ModuleType) -> HostFunction:
 # ---------------------------------------------------------------- words
 
 
-def told(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """``ValueError: boom``, or the bare name of an exception without a text."""
     text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def report(error: BaseException) -> str:
+def user_traceback(error: BaseException) -> str:
     """Python's traceback from the user's code on: what lies before it is ours."""
-    lines = traceback.format_exception(type(error), error, _inside(error.__traceback__))
+    lines = traceback.format_exception(type(error), error, _user_frames(error.__traceback__))
     return "".join(lines).rstrip()
 
 
-def _inside(trace: TracebackType | None) -> TracebackType | None:
+def _user_frames(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback after the files of this package and of importlib."""
     library = str(Path(importlib.__file__).parent)
     prefixes = (str(Path(__file__).resolve().parents[1]), "<frozen importlib", library)

@@ -10,9 +10,9 @@ from typing import Any
 
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import TunedChoice
-from tempoc.runtime.host.externs import Traced
-from tempoc.runtime.host.host_calls import Hosted
-from tempoc.runtime.host.imports import find
+from tempoc.runtime.host.externs import TracedExtern
+from tempoc.runtime.host.host_calls import HostCallable
+from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.load.directory import beside, load_choices, load_program
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
@@ -34,8 +34,8 @@ class LoadedProgram:
 
     program: Program
     functions: tuple[Callable[..., Any], ...]
-    traced: tuple[Traced, ...] = ()
-    hosts: Mapping[str, Hosted] = field(default_factory=dict)
+    traced: tuple[TracedExtern, ...] = ()
+    hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
     place: Path | None = None
     extern_path: tuple[str | Path, ...] = ()
@@ -53,12 +53,12 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    user_functions = find(program.externs, extern_path, beside(program.provenance))
+    user_functions = find_functions(program.externs, extern_path, beside(program.provenance))
     scope = _scope(program, source)
-    traced = tuple(Traced(e, user_functions[e]) for e in program.externs if not e.host)
+    traced = tuple(TracedExtern(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
-    hosts = {e.alias: Hosted(e, user_functions[e]) for e in program.externs if e.host}
+    hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
     return LoadedProgram(
         program=program,
         functions=functions,

@@ -33,7 +33,7 @@ PlotSpan = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Curve:
+class MemoryCurve:
     """The bytes by time, as the ledger tells them; when kernels were ``compiling``."""
 
     start: float = field(default_factory=time.perf_counter)
@@ -58,13 +58,13 @@ class Curve:
         """The file; it begins with the first point and ends now."""
         last = time.perf_counter() - self.start
         end = [(last, self.points[-1][1])] if self.points else []
-        points = [*without([*self.points, *end], self.compiling)]
+        points = [*without_spans([*self.points, *end], self.compiling)]
         begin = points[0][0] if points else 0.0
         points = [(t - begin, size) for t, size in points]
-        return drawn(points, title, predicted, sum(b - a for a, b in self.compiling))
+        return draw_svg(points, title, predicted, sum(b - a for a, b in self.compiling))
 
 
-def without(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
+def without_spans(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
     """The points on a clock that stands still during some spans, which follow each other."""
     skipped, k = 0.0, 0
     for t, size in points:
@@ -83,7 +83,9 @@ def thinned(points: Sequence[PlotPoint]) -> Iterator[PlotPoint]:
         yield from (window[i] for i in dict.fromkeys(sorted((low, high))))
 
 
-def drawn(points: Sequence[PlotPoint], title: str, predicted: int, compiling: float = 0.0) -> str:
+def draw_svg(
+    points: Sequence[PlotPoint], title: str, predicted: int, compiling: float = 0.0
+) -> str:
     """Steps from point to point, and a dashed line at what was predicted for the peak."""
     most = max([size for _, size in points], default=0)
     step, unit = _marks(max(most, predicted, 1))

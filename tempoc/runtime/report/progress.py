@@ -83,11 +83,11 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
     """What is called in a statement, or how to find that out."""
     match s:
         case Sequence(items=items):
-            return _added([_counter(item, weigh) for item in items])
+            return _sum_counters([_counter(item, weigh) for item in items])
         case Loop(body=body):
-            return _repeated(s, _counter(body, weigh))
+            return _loop_counter(s, _counter(body, weigh))
         case Guard(condition=condition, body=body):
-            return _guarded(condition, _counter(body, weigh))
+            return _guard_counter(condition, _counter(body, weigh))
         case Call():
             return weigh(s)
         case Effect(call=call):
@@ -98,22 +98,22 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
             return 0
 
 
-def _added(parts: list[int | _Counter]) -> int | _Counter:
+def _sum_counters(parts: list[int | _Counter]) -> int | _Counter:
     constant = sum(p for p in parts if isinstance(p, int))
     counters = [p for p in parts if not isinstance(p, int)]
     return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
 
 
-def _guarded(condition: Arith, body: int | _Counter) -> int | _Counter:
+def _guard_counter(condition: Arith, body: int | _Counter) -> int | _Counter:
     if isinstance(body, int):
         return (lambda env: body if evaluate(condition, env) else 0) if body else 0
     return lambda env: body(env) if evaluate(condition, env) else 0
 
 
-def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
+def _loop_counter(loop: Loop, body: int | _Counter) -> int | _Counter:
     if body == 0:
         return 0
-    varies, var = loop.var in _needs(loop.body), loop.var
+    varies, var = loop.var in _trip_count_names(loop.body), loop.var
 
     def count(env: Mapping[str, int]) -> int:
         points = range(evaluate(loop.lower, env), evaluate(loop.upper, env), loop.step)
@@ -130,16 +130,16 @@ def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
     return count
 
 
-def _needs(s: ProgramStatement) -> frozenset[str]:
+def _trip_count_names(s: ProgramStatement) -> frozenset[str]:
     """Names that decide how often something in the statement happens."""
     match s:
         case Sequence(items=items):
-            return frozenset().union(*(_needs(item) for item in items))
+            return frozenset().union(*(_trip_count_names(item) for item in items))
         case Loop(lower=lower, upper=upper, body=body):
-            return _needs(body).union(names(lower), names(upper))
+            return _trip_count_names(body).union(names(lower), names(upper))
         case Guard(condition=condition, body=body):
-            return _needs(body).union(names(condition))
+            return _trip_count_names(body).union(names(condition))
         case Region(loop=body) | Block(body=body):
-            return _needs(body)
+            return _trip_count_names(body)
         case _:
             return frozenset()

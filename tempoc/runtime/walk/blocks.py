@@ -50,13 +50,13 @@ def whole_blocks(
     is ``given``, or have stores that they would have to make larger than the run may turn out to
     need; nor, in long loops, those of which XLA would copy a large store.
     """
-    search = _WholeBlocks(given, layouts, may_stay_small(program, bounds))
+    search = _SingleCallBlocks(given, layouts, may_stay_small(program, bounds))
     search.look(program.tree, bounds)
     return search.counts
 
 
 @dataclass(slots=True)
-class _WholeBlocks:
+class _SingleCallBlocks:
     given: Collection[str]
     layouts: Mapping[str, Layout]
     small: frozenset[str]
@@ -120,14 +120,14 @@ def _microseconds(
     return count_calls(s, env, weigh)
 
 
-def late(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
+def block_operands(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores of which a block that is one call wants a cell, be it written or not."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from late(item, single_calls)
+                yield from block_operands(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from late(body, single_calls)
+            yield from block_operands(body, single_calls)
         case Block(kernel=kernel, carried=carried, read=read) if kernel in single_calls:
             yield from (cells.store for cells in (*carried, *read))
         case _:
@@ -157,14 +157,14 @@ def needed(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
             assert_never(s)
 
 
-def straight(program: Program, single_calls: Collection[str]) -> frozenset[str]:
+def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
     """What is given and has no keys, if one call takes it, outside of all loops, and nobody else.
 
     None where functions of the user run in between, which might change the arrays.
     """
     if any(isinstance(s, Host | Effect) for s in every(program.tree)):
         return frozenset()
-    items = [*_in_order(program.tree, single_calls)]
+    items = [*_flattened(program.tree, single_calls)]
     uses = Counter(store for item in items for store in dict.fromkeys(needed(item, single_calls)))
     uses += Counter(output.store for output in program.outputs)
     calls = [item for item in items if isinstance(item, Block | Call)]
@@ -175,13 +175,13 @@ def straight(program: Program, single_calls: Collection[str]) -> frozenset[str]:
     return frozenset(candidates) - excluded
 
 
-def _in_order(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
+def _flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
     """What is executed one after the other; of blocks that are no single call, their parts."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from _in_order(item, single_calls)
+                yield from _flattened(item, single_calls)
         case Block(kernel=kernel, body=body) if kernel not in single_calls:
-            yield from _in_order(body, single_calls)
+            yield from _flattened(body, single_calls)
         case _:
             yield s

@@ -72,18 +72,18 @@ class GrowthLines:
         return f", lambda v_{var}: {least}"
 
 
-def ahead(loop: Loop) -> tuple[CapacityNeed, ...]:
+def invariant_needs(loop: Loop) -> tuple[CapacityNeed, ...]:
     """What a loop is sure to need whatever its variable is."""
-    return tuple(_ahead(loop.body, (loop.var,)))
+    return tuple(_invariant_needs(loop.body, (loop.var,)))
 
 
-def _ahead(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
+def _invariant_needs(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
     match s:
         case Several(items=items):
             for item in items:
-                yield from _ahead(item, inner)
+                yield from _invariant_needs(item, inner)
         case Loop(var=var, body=body):
-            yield from _ahead(body, (*inner, var))
+            yield from _invariant_needs(body, (*inner, var))
         case Effect(call=Call(needs=needs)) | Call(needs=needs):
             for n in needs:
                 rows = tuple(e for e in n.rows if not any(v in names(e) for v in inner))
@@ -93,7 +93,7 @@ def _ahead(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed
             pass
 
 
-def of_block(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
+def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
     """What the kernel of a block needs, which is not called again for more.
 
     Stores that are made in it have all rows, and those that it takes beside them must, too.
@@ -113,7 +113,7 @@ def of_block(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[Capacity
     )
 
 
-def at_the_end(
+def output_needs(
     outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
 ) -> tuple[CapacityNeed, ...]:
     """What is read when all is done."""

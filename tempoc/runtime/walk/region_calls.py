@@ -32,7 +32,7 @@ class Pace:
     steps: int = FIRST
 
 
-class Turns:
+class RegionCalls:
     """The calls of one execution of a region: for each its ``at``, and what to do afterwards.
 
     ``report`` is told the number of steps done. ``left`` says how many steps may follow each other

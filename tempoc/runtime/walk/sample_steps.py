@@ -40,7 +40,7 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class SampleSteps:
     """How many steps come first, and where others count.
 
     Something changes where one of the ``marks`` is 0, and where a group of stores (by number) must
@@ -52,13 +52,13 @@ class Telling:
     rows: tuple[tuple[int, Arith], ...]
 
 
-class _Unclear(Exception):
+class _Unpredictable(Exception):
     """All steps have to be looked at."""
 
 
-def telling(
+def sample_steps(
     loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[CapacityGroup]
-) -> Telling | None:
+) -> SampleSteps | None:
     """What to know about the loop; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
     marks: dict[Arith, None] = {}
@@ -67,20 +67,20 @@ def telling(
     try:
         for part in every(loop.body):
             for cell in _cells(part):
-                first = max(first, _AROUND + _turns(cell, layouts[cell.store], var))
+                first = max(first, _AROUND + _rotation(cell, layouts[cell.store], var))
             for e in _conditions(part):
                 period = _period(e, var)
                 first = max(first, _AROUND + (period or 0))
                 marks |= {} if period else dict.fromkeys(_marks(e, var, inner))
             for need in _needs(part):
                 number = groups.index(group_of(need))
-                rows |= {(number, e): None for e in need.rows if _is_straight(e, var, inner)}
-    except _Unclear:
+                rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
+    except _Unpredictable:
         return None
-    return Telling(first=first, marks=tuple(marks), rows=tuple(rows))
+    return SampleSteps(first=first, marks=tuple(marks), rows=tuple(rows))
 
 
-def chosen(
+def steps_text(
     loop: Loop,
     steps: str,
     rehearse: bool,
@@ -89,7 +89,7 @@ def chosen(
     text: Callable[[Arith], str],
 ) -> str:
     """The text of a loop's steps; when rehearsing, of those that tell about all."""
-    sample = telling(loop, layouts, groups) if rehearse else None
+    sample = sample_steps(loop, layouts, groups) if rehearse else None
     if sample is None:
         return steps
     marks = "".join(f"{text(e)}, " for e in sample.marks)
@@ -98,7 +98,7 @@ def chosen(
     return f"some({steps}, {sample.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
 
-def some(
+def sampled(
     steps: range,
     first: int,
     marks: Sequence[tuple[int, int]],
@@ -130,13 +130,13 @@ def _cells(s: ProgramStatement) -> Iterator[Cell]:
             pass
 
 
-def _turns(cell: Cell, store: Layout, var: str) -> int:
+def _rotation(cell: Cell, store: Layout, var: str) -> int:
     """How many cells of a store a loop has in turn."""
     count = 1
     for e, modulo in zip(cell.key, store.moduli, strict=True):
         if var in names(e):
             if not modulo:
-                raise _Unclear
+                raise _Unpredictable
             count *= modulo
     return count
 
@@ -176,16 +176,16 @@ def _marks(e: Arith, var: str, inner: Sequence[str]) -> Iterator[Arith]:
     if var not in names(e):
         return
     if not isinstance(e, Operation):
-        raise _Unclear
+        raise _Unpredictable
     if e.op in COMPARISONS:
         for gap in _cases(Operation("-", e.args)):
-            if _is_straight(gap, var, inner):
+            if _is_affine(gap, var, inner):
                 yield gap
     elif e.op in ("and", "or", "not"):
         for arg in e.args:
             yield from _marks(arg, var, inner)
     else:
-        raise _Unclear
+        raise _Unpredictable
 
 
 def _cases(e: Arith) -> tuple[Arith, ...]:
@@ -199,16 +199,16 @@ def _cases(e: Arith) -> tuple[Arith, ...]:
     if e.op in ("min", "max"):
         return tuple(case for part in parts for case in part)
     if math.prod(map(len, parts)) > _CASES:
-        raise _Unclear
+        raise _Unpredictable
     return tuple(Operation(e.op, args) for args in itertools.product(*parts))
 
 
-def _is_straight(e: Arith, var: str, inner: Sequence[str]) -> bool:
+def _is_affine(e: Arith, var: str, inner: Sequence[str]) -> bool:
     """Whether an expression names the variable, a straight line then, and no loop further in."""
     if var not in names(e):
         return False
     if _degree(e, var) > 1 or any(v in names(e) for v in inner):
-        raise _Unclear
+        raise _Unpredictable
     return True
 
 

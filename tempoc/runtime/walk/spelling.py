@@ -131,7 +131,7 @@ class WalkNames:
             yield place, Cell(store=cells.store, key=key)
 
 
-def tables(program: Program) -> dict[str, str]:
+def length_texts(program: Program) -> dict[str, str]:
     """The texts for lengths: of a bound with one length, and tables of those with several."""
     texts: dict[str, str] = {}
     for k, length in enumerate(program.lengths):

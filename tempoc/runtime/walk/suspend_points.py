@@ -27,7 +27,7 @@ from tempoc.program.nodes.nodes import Block, Guard, Loop, ProgramStatement, Reg
 
 
 @dataclass(slots=True)
-class Boundaries:
+class SuspendPoints:
     """The boundaries of a walk. ``on``: there are any; ``whole`` are the blocks without."""
 
     lines: list[str]

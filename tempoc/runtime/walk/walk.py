@@ -45,7 +45,7 @@ class WalkText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class WalkOptions:
     """What the text should do beside walking: count calls, keep the ledger.
 
     ``rehearse``: of long loops only the steps that tell what the ledger would say of all of them.
@@ -73,7 +73,7 @@ def filled_stores(program: Program) -> frozenset[str]:
     return frozenset(stores)
 
 
-def wanted_stores(program: Program) -> frozenset[str]:
+def stores_read_as_zeros(program: Program) -> frozenset[str]:
     """Stores of which a cell that nobody has written is zeros, be it that nobody reads these."""
     return filled_stores(program) | {
         cells.store

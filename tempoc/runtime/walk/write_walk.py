@@ -36,12 +36,12 @@ from tempoc.program.nodes.nodes import (
 )  # fmt: skip
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.walk.blocks import late, needed, straight, whole_blocks
-from tempoc.runtime.walk.growth import GrowthLines, ahead, at_the_end, of_block
-from tempoc.runtime.walk.sample_steps import chosen
-from tempoc.runtime.walk.spelling import WalkNames, tables
-from tempoc.runtime.walk.suspend_points import Boundaries
-from tempoc.runtime.walk.walk import WalkText, Wishes, filled_stores, is_local
+from tempoc.runtime.walk.blocks import block_operands, direct_inputs, needed, whole_blocks
+from tempoc.runtime.walk.growth import GrowthLines, block_needs, invariant_needs, output_needs
+from tempoc.runtime.walk.sample_steps import steps_text
+from tempoc.runtime.walk.spelling import WalkNames, length_texts
+from tempoc.runtime.walk.suspend_points import SuspendPoints
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, filled_stores, is_local
 
 
 def write_walk(
@@ -49,7 +49,7 @@ def write_walk(
     layouts: Mapping[str, Layout],
     bounds: Mapping[str, int],
     given: frozenset[str],
-    wishes: Wishes,
+    wishes: WalkOptions,
 ) -> WalkText:
     """The function for a program; ``given`` are the stores that were filled before."""
     writer = _WalkWriter(
@@ -61,12 +61,12 @@ def write_walk(
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
         filled=filled_stores(program),
-        rename={name: str(value) for name, value in bounds.items()} | tables(program),
+        rename={name: str(value) for name, value in bounds.items()} | length_texts(program),
         growing=GrowthLines(groups(program)),
     )
     if wishes.hold:
         single_calls = whole_blocks(program, bounds, given, layouts)
-        writer.held = Boundaries(writer.lines, wanted=True, whole=single_calls)
+        writer.held = SuspendPoints(writer.lines, wanted=True, whole=single_calls)
     return writer.write()
 
 
@@ -74,7 +74,7 @@ def write_walk(
 class _WalkWriter(WalkNames):
     program: Program
     given: frozenset[str]
-    wishes: Wishes
+    wishes: WalkOptions
     kernels: Mapping[str, int]
     filled: frozenset[str]
     calls: dict[int, Call] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class _WalkWriter(WalkNames):
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     growing: GrowthLines = field(default_factory=lambda: GrowthLines(()))
-    held: Boundaries = field(default_factory=lambda: Boundaries([]))
+    held: SuspendPoints = field(default_factory=lambda: SuspendPoints([]))
 
     def write(self) -> WalkText:
         self.line(0, "def walk():")
@@ -96,7 +96,7 @@ class _WalkWriter(WalkNames):
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         away = {name: None for name, store in self.layouts.items() if store.away}
         self.allocated |= away
-        for name in dict.fromkeys((*late(tree, self.whole), *away)):
+        for name in dict.fromkeys((*block_operands(tree, self.whole), *away)):
             anew = name in away or name not in self.filled
             if is_local(self.layouts[name]) and name not in self.given and anew:
                 self.line(1, f"s{self.numbers[name]} = None")
@@ -117,7 +117,7 @@ class _WalkWriter(WalkNames):
                     self.wanted(Cells(store=output.store, keys=()), 1)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
-        self.grow(at_the_end(self.program.outputs, self.grows()), 1)
+        self.grow(output_needs(self.program.outputs, self.grows()), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
         return WalkText(
             text="\n".join(self.lines) + "\n",
@@ -126,7 +126,7 @@ class _WalkWriter(WalkNames):
             zeros=self.zeros,
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
-            straight=straight(self.program, self.whole),
+            straight=direct_inputs(self.program, self.whole),
         )
 
     # -------------------------------------------------------------- allocation
@@ -165,10 +165,10 @@ class _WalkWriter(WalkNames):
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, limit=limit, step=step, body=body):
-                self.grow(ahead(s), depth)
+                self.grow(invariant_needs(s), depth)
                 self.rename[var] = f"v_{var}"
                 sampling = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
-                steps = self.held.steps(var, chosen(s, self.steps(s), *sampling), depth)
+                steps = self.held.steps(var, steps_text(s, self.steps(s), *sampling), depth)
                 self.line(depth, f"for v_{var} in {steps}:")
                 if limit is not None and step > 0:
                     is_over = self.held.unless(f"v_{var} >= {self.expression(limit)}")
@@ -273,7 +273,7 @@ class _WalkWriter(WalkNames):
             return
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
-        self.grow(of_block(block, self.grows()), depth)
+        self.grow(block_needs(block, self.grows()), depth)
         point = self.point((*block.point, *block.lengths))
         args = [self.passed(cells) for cells in (*block.carried, *block.read)]
         self.part(block, (*block.carried, *block.made), [point, *args], depth)
