@@ -31,7 +31,7 @@ class PassCache:
     """
 
     spaces: dict[Universe, Space] = field(default_factory=dict)
-    passed: dict[tuple[tuple[Pass, ...], _Sizes], CachedPass] = field(default_factory=dict)
+    entries: dict[tuple[tuple[Pass, ...], _Sizes], CachedPass] = field(default_factory=dict)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
@@ -47,7 +47,7 @@ class PassCache:
         verify: Callable[[Graph, Space, str], None] | None,
     ) -> Outcome[Graph]:
         """Run passes on the program, but those at the beginning that have run already."""
-        cached = self.known(steps, sizes)
+        cached = self.cached_prefix(steps, sizes)
         context = PassContext(space=self.space_of(graph), told=dict(sizes))
         if cached:
             context = cached[-1].context.copy()
@@ -58,7 +58,7 @@ class PassCache:
             nonlocal finished
             finished += 1
             key = steps[:finished], _key(sizes) if context.asked else ()
-            self.passed[key] = CachedPass(record, context.copy())
+            self.entries[key] = CachedPass(record, context.copy())
 
         def check(result: Graph, step: str) -> None:
             assert verify is not None
@@ -68,11 +68,11 @@ class PassCache:
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
-    def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
+    def cached_prefix(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
         """What the first passes have made, as far as that is known."""
         cached: list[CachedPass] = []
         for k in range(1, len(steps) + 1):
-            passed = self.passed.get((steps[:k], ())) or self.passed.get((steps[:k], _key(sizes)))
+            passed = self.entries.get((steps[:k], ())) or self.entries.get((steps[:k], _key(sizes)))
             if passed is None:
                 break
             cached.append(passed)

@@ -95,7 +95,7 @@ def caller(
         )
         try:
             if isinstance(node.op, ExternHost):
-                return HostCallable(function.extern, function.function).given(args, point)
+                return HostCallable(function.extern, function.function).call_copied(args, point)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_vjp(function, node.op.counts(), args)
             return externs.evaluated(function, args)

@@ -62,7 +62,7 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    return Ready(root=loaded, loaded=loaded, given=given, held=SharedCells.of(loaded.program))
+    return Ready(root=loaded, loaded=loaded, given=given, shared=SharedCells.of(loaded.program))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,9 +76,9 @@ class Ready:
     root: LoadedProgram
     loaded: LoadedProgram
     given: Given
-    held: SharedCells
+    shared: SharedCells
     settings: Settings = field(default_factory=Settings)
-    again: _RepeatedCall | None = None
+    repeated: _RepeatedCall | None = None
 
     def __call__(
         self, inputs: Mapping[str, object] = MappingProxyType({})
@@ -87,9 +87,9 @@ class Ready:
 
         They share no memory with the inputs, and may be read-only.
         """
-        repeated = self.again
+        repeated = self.repeated
         if repeated is None:
-            return self._anew(inputs)
+            return self._full_run(inputs)
         try:
             if backend.has_x64(self.loaded.program.x64):
                 outputs = repeated.call(inputs)
@@ -100,27 +100,27 @@ class Ready:
             if (reason := self._explained(error, repeated.plain)) is None:
                 raise
             raise reason from error
-        return self._anew(inputs) if outputs is None else outputs
+        return self._full_run(inputs) if outputs is None else outputs
 
-    def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
+    def _full_run(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
         """A run that looks at everything."""
         given = self.given._replace(inputs=as_sources(inputs))
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
-            self.loaded, self.held = loaded, SharedCells.of(loaded.program)
-        result = run_given(self.loaded, given, self.settings, self.held)
+            self.loaded, self.shared = loaded, SharedCells.of(loaded.program)
+        result = run_given(self.loaded, given, self.settings, self.shared)
         special = cached_specialization(self.loaded, given)
-        self.again = None
+        self.repeated = None
         if special is not None and special.plain is not None and not self.loaded.traced:
-            self.again = self._repeated(given, special, special.plain)
+            self.repeated = self._repeatable(given, special, special.plain)
         return result.outputs
 
-    def _repeated(
+    def _repeatable(
         self, given: Given, special: Specialization, plain: PlainRun
     ) -> _RepeatedCall | None:
         """How to run again on inputs of the same kind; ``None`` if these must be put together."""
         items = {i.store: i for i in self.loaded.program.inputs}
-        cells_of = {store: self.held.cells.get(store, {}) for store in special.stores - {*items}}
+        cells_of = {store: self.shared.cells.get(store, {}) for store in special.stores - {*items}}
         candidates = [_direct_input(i, given, plain) for i in items.values()]
         direct = tuple(t for t in candidates if t is not None)
         if len(direct) < len(candidates) or any(
@@ -139,7 +139,7 @@ class Ready:
             if outputs is not None:
                 pairs = itertools.product(outputs.values(), private.values())
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
-                self.again = _RepeatedCall(plain, _compile_call(plain, names, direct, shared))
+                self.repeated = _RepeatedCall(plain, _compile_call(plain, names, direct, shared))
             return outputs
 
         return _RepeatedCall(plain, second)
@@ -203,7 +203,7 @@ def _compile_call(
     for k, i in enumerate(inputs):
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
     for k, (_, _, take) in enumerate(plain.prepared.takes):
-        names[f"take{k}"] = np.asarray if take.whole else take
+        names[f"take{k}"] = np.asarray if take.is_cell else take
     exec(compile(_call_text(plain, inputs, shared), "<call>", "exec"), names)
     call: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
     return call

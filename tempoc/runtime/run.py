@@ -184,23 +184,23 @@ def _run_specialized(
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     watched = settings.watch is not None
-    wishes = WalkOptions(count=watched, account=settings.account, hold=keep is not None)
+    options = WalkOptions(count=watched, account=settings.account, suspend=keep is not None)
     prepared.check_budget(stores, settings.budget)
     keeper = None
     if keep is not None:
         run_identity = identity(loaded, bindings, prepared.precision)
         keeper = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
-    has_run = prepared.has_run(stores, wishes)
+    has_run = prepared.has_run(stores, options)
     under = backend.settings if has_run else backend.session
     with under(loaded.program.x64):
         try:
-            walk = prepared.walk(stores, wishes)
-            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper, shared)
+            walk = prepared.walk(stores, options)
+            result = _run(loaded, prepared, walk, bindings, settings, options, keeper, shared)
         finally:
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        specialization.repeat(prepared, walk, bindings)
+        specialization.remember_plain(prepared, walk, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result
@@ -286,7 +286,7 @@ def _run(
     walk: WalkText,
     bindings: Bindings,
     settings: Settings,
-    wishes: WalkOptions,
+    options: WalkOptions,
     keeper: Suspender | None,
     shared: SharedCells | None,
 ) -> RunResult:
@@ -304,7 +304,7 @@ def _run(
         walk,
         kernels,
         placed,
-        wishes,
+        options,
         settings.show if keeper is None else keeper.show,
         loaded.hosts,
         settings.trace,
@@ -315,7 +315,7 @@ def _run(
         settings.trace.watch_memory(machine.ledger)
     if settings.curve is not None:
         settings.curve.note(machine.ledger.now)
-        machine.ledger.told = settings.curve.note
+        machine.ledger.on_change = settings.curve.note
     user_arrays = [cells[()] for name, cells in placed.items() if name in walk.straight]
     away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
     user_arrays += [cell.array for cell in away if cell is not None]

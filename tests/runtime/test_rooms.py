@@ -35,11 +35,11 @@ def test_a_long_sequence_has_five_sizes() -> None:
 
 def test_steps_until_the_next_size() -> None:
     rooms = Capacities(((4, 8, 10),), [4])
-    assert [rooms.left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]
-    assert rooms.left(0, 9) == rooms.left(0, 11) == MANY
+    assert [rooms.steps_left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]
+    assert rooms.steps_left(0, 9) == rooms.steps_left(0, 11) == MANY
     rooms.now[0] = 8
     assert rooms.enough(0, 1) == 8
-    assert rooms.left(0, 1) == 8
+    assert rooms.steps_left(0, 1) == 8
 
 
 UNTIL = """

@@ -157,9 +157,9 @@ def fit(
     search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact)
     fitting = search.run(compilation)
     if fitting is not None:
-        rejected = (v for v in search.found if v is not fitting)
+        rejected = (v for v in search.measured if v is not fitting)
         return Fit(budget=budget, variants=(*rejected, fitting))
-    program = min(search.found, key=lambda v: v.peak).compilation.emitted.program
+    program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
     run = PlannedRun(program, _values(program, bounds), filled(program))
     raise RunError(budget_problem([run], budget, searched=True))
 
@@ -177,42 +177,42 @@ class _BudgetSearch:
     given: FilledStores
     budget: int
     exact: bool
-    found: list[BudgetVariant] = field(default_factory=list)
+    measured: list[BudgetVariant] = field(default_factory=list)
     skipped: list[Compilation] = field(default_factory=list)
 
     def run(self, compilation: Compilation) -> BudgetVariant | None:
         """The cheapest one that fits."""
-        original = self.measured(compilation)
+        original = self.measure(compilation)
         if original.peak <= self.budget:
             return original
-        recomputed = self.again(compilation)
+        recomputed = self.recomputing(compilation)
         limits = _limits(compilation, original.peak)
-        tiles = [compilation, *self.tiles(compilation, limits)]
-        fitting = [v for v in self.found if v.peak <= self.budget]
-        fitting += self.away(compilation)
+        tiles = [compilation, *self.tiled(compilation, limits)]
+        fitting = [v for v in self.measured if v.peak <= self.budget]
+        fitting += self.offloading(compilation)
         if recomputed and not fitting:
-            tiles += self.tiles(recomputed[-1], limits)
-            fitting += [v for v in self.found if v.peak <= self.budget]
+            tiles += self.tiled(recomputed[-1], limits)
+            fitting += [v for v in self.measured if v.peak <= self.budget]
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
-            fitting += self.away(variant)
+            fitting += self.offloading(variant)
         if self.exact and not fitting:
-            fitting += [v for v in self.rest() if v.peak <= self.budget]
+            fitting += [v for v in self.measure_skipped() if v.peak <= self.budget]
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
-    def again(self, compilation: Compilation) -> list[Compilation]:
+    def recomputing(self, compilation: Compilation) -> list[Compilation]:
         """Variants that make values again instead of keeping them."""
         options = replace(compilation.options, sizes=dict(self.bounds))
         variants = []
         for work in RECOMPUTE if options.recompute is None else ():
             variant = compilation.variant(replace(options, recompute=work))
             if waits(variant.passes.graph):
-                self.measured(variant)
+                self.measure(variant)
                 variants.append(variant)
         return variants
 
-    def tiles(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
+    def tiled(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
         """Variants with smaller and smaller tiles until one fits; no two are alike.
 
         Limits above the budget are skipped, and so are those between the largest and the smallest
@@ -230,28 +230,30 @@ class _BudgetSearch:
                 continue
             alike = (k for k, v in by_limit.items() if _is_alike(v.compilation, variant))
             same = next(alike, 0)
-            by_limit[limit] = self.said(by_limit[same], limit) if same else self.measured(variant)
+            by_limit[limit] = (
+                self.relabelled(by_limit[same], limit) if same else self.measure(variant)
+            )
             if by_limit[limit].peak <= self.budget and limit > limits[-1]:
                 break
         fitting = [limit for limit, v in by_limit.items() if v.peak <= self.budget]
         if fitting:
-            self.measured(self.limited(compilation, 2 * max(fitting)))
+            self.measure(self.limited(compilation, 2 * max(fitting)))
         return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
-    def rest(self) -> Iterator[BudgetVariant]:
+    def measure_skipped(self) -> Iterator[BudgetVariant]:
         """What was skipped, and is not like another one."""
-        seen = [v.compilation for v in self.found if not v.compilation.options.apart]
+        seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
             if not any(_is_alike(variant, other) for other in seen):
                 seen.append(variant)
-                yield self.measured(variant)
+                yield self.measure(variant)
 
-    def said(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
+    def relabelled(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
         """A variant that is the same with a larger limit, which says more of it."""
         compilation = copy(variant.compilation)
         compilation.options = replace(compilation.options, limit=limit)
         relabelled = replace(variant, compilation=compilation)
-        self.found = [relabelled if v is variant else v for v in self.found]
+        self.measured = [relabelled if v is variant else v for v in self.measured]
         return relabelled
 
     def limited(self, compilation: Compilation, limit: int) -> Compilation:
@@ -273,28 +275,28 @@ class _BudgetSearch:
         if deep:
             yield compilation.variant(replace(options, level=1))
 
-    def away(self, compilation: Compilation) -> list[BudgetVariant]:
+    def offloading(self, compilation: Compilation) -> list[BudgetVariant]:
         """The same, with stores that live with the host where it has to be, if that fits."""
         program = compilation.emitted.program
         values, filled = _values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > MOST:
-            return self.as_it_is(compilation)
+            return self.unchanged(compilation)
         choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
-            return self.as_it_is(compilation)
+            return self.unchanged(compilation)
         fits = choice.needed <= self.budget
         moved = copied(choice, values, filled) if fits else 0
-        variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
+        variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
-    def as_it_is(self, compilation: Compilation) -> list[BudgetVariant]:
+    def unchanged(self, compilation: Compilation) -> list[BudgetVariant]:
         """The same, if that fits."""
-        if any(v.compilation is compilation for v in self.found):
+        if any(v.compilation is compilation for v in self.measured):
             return []
-        variant = self.measured(compilation)
+        variant = self.measure(compilation)
         return [variant] if variant.peak <= self.budget else []
 
-    def measured(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
+    def measure(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
         """What a run of a program takes."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
@@ -307,7 +309,7 @@ class _BudgetSearch:
             away=prediction.away,
             copied=moved,
         )
-        self.found.append(variant)
+        self.measured.append(variant)
         return variant
 
 

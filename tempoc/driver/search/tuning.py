@@ -120,7 +120,7 @@ class _Tuner:
         self.loaded = loaded
         self.given = arguments
         self.settings = settings
-        self.tell = tell
+        self.log = tell
         self.clock = clock
         self.folder = folder
         bindings, specialization = specialize(loaded, arguments)
@@ -135,34 +135,34 @@ class _Tuner:
         sizes = {name: self.bounds[name] for name in free}
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
         for knob in knobs:
-            rivals = [*self.right(knob(best.way, sizes), best, first)]
+            rivals = [*self.valid(knob(best.way, sizes), best, first)]
             best = self.fastest(best, rivals) if rivals else best
         if best is first:
-            times = baseline = self.clock([self.once(first)])[0]
+            times = baseline = self.clock([self.timed(first)])[0]
         else:
-            times, baseline = self.clock([self.once(best), self.once(first)])
+            times, baseline = self.clock([self.timed(best), self.timed(first)])
             if not is_faster(times, baseline):
-                self.tell(f"{best.way.about}: not faster when measured once more")
+                self.log(f"{best.way.about}: not faster when measured once more")
                 best, times = first, baseline
         return Tuned(way=best.way, seconds=median(times), before=median(baseline))
 
-    def right(
+    def valid(
         self, ways: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
     ) -> Iterator[_MeasuredCandidate]:
         """The ways that give the same outputs, and are not too slow from the start."""
         for way in ways:
             try:
                 if self.is_hopeless(way, best):
-                    self.tell(f"{way.about}: too many calls of kernels")
+                    self.log(f"{way.about}: too many calls of kernels")
                     continue
                 candidate = self.first_run(way, self.compiled(way))
             except (DiagnosticError, RunError) as error:
-                self.tell(f"{way.about}: not possible: {_reason(error)}")
+                self.log(f"{way.about}: not possible: {_reason(error)}")
                 continue
             if lines := differences(candidate.outputs, first.outputs):
-                self.tell(f"{way.about}: not taken, its outputs differ: {lines[0]}")
+                self.log(f"{way.about}: not taken, its outputs differ: {lines[0]}")
             elif candidate.first > HOPELESS * best.first:
-                self.tell(f"{way.about}: {_text(candidate.first)} in its first run")
+                self.log(f"{way.about}: {_text(candidate.first)} in its first run")
             else:
                 yield candidate
 
@@ -171,9 +171,9 @@ class _Tuner:
     ) -> _MeasuredCandidate:
         """The best of some ways; ``best`` if none of the others is faster for sure."""
         candidates = [best, *rivals]
-        times = self.clock([self.once(c) for c in candidates])
+        times = self.clock([self.timed(c) for c in candidates])
         for candidate, seconds in zip(candidates, times, strict=True):
-            self.tell(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
+            self.log(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
         faster = [0, *(k for k in range(1, len(candidates)) if is_faster(times[k], times[0]))]
         return candidates[min(faster, key=lambda k: median(times[k]))]
 
@@ -200,7 +200,7 @@ class _Tuner:
         first = time.perf_counter() - start
         return _MeasuredCandidate(way=way, loaded=loaded, outputs=outputs, first=first)
 
-    def once(self, candidate: _MeasuredCandidate) -> TimedRun:
+    def timed(self, candidate: _MeasuredCandidate) -> TimedRun:
         """A run."""
         run = partial(run_given, candidate.loaded, self.given, self.settings)
         return TimedRun(candidate.way.about or AS_IT_IS, run)

@@ -106,11 +106,11 @@ def family(
     times = max(TIMES, math.ceil((high / max(low, fits_to)) ** (1 / MANY)))
     while fits_to < high:
         try:
-            fits_to = walk.further(
+            fits_to = walk.extend(
                 compilation, min(high, times * max(low, fits_to)), fits_to, exact=False
             )
         except RunError:  # what is said is to be about the largest bounds, or they do fit
-            fits_to = walk.further(compilation, high, high - 1)
+            fits_to = walk.extend(compilation, high, high - 1)
     return Family(budget=budget, members=walk.members)
 
 
@@ -134,7 +134,7 @@ def open_family(compilation: Compilation, filled: FilledStores, budget: int) -> 
     )
     while 0 < fits_to < most:
         try:
-            fits_to = walk.further(compilation, min(most, fits_to * TIMES), fits_to, exact=False)
+            fits_to = walk.extend(compilation, min(most, fits_to * TIMES), fits_to, exact=False)
         except RunError:
             break
     return Family(budget=budget, members=walk.members)
@@ -155,7 +155,7 @@ class _RangeWalk:
         self.budget = budget
         self.members = {**members}
 
-    def further(
+    def extend(
         self, compilation: Compilation, value: int, least: int, *, exact: bool = True
     ) -> int:
         """Another variant, one for that value; how far it is right.

@@ -19,8 +19,8 @@ from tempoc.program.nodes.errors import inconsistent
 def verify_dropped(program: nodes.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of what somebody may read."""
     checker = _DropChecker(registers({s.name: s for s in program.stores}))
-    dropped = checker.after(program.tree, frozenset())
-    checker.read("the end of the run", (o.store for o in program.outputs), dropped)
+    dropped = checker.dropped_after(program.tree, frozenset())
+    checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
 
 
 class _DropChecker:
@@ -29,29 +29,29 @@ class _DropChecker:
     def __init__(self, single: StoreNames) -> None:
         self.single = single
 
-    def after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
+    def dropped_after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
         """What is lost after a statement."""
         match s:
             case nodes.Sequence(items=items):
                 for k, item in enumerate(items):
                     if isinstance(item, nodes.Evict) and item.dead:
-                        dropped |= self.dropped(item, items[k + 1 :])
-                    dropped = self.after(item, dropped)
+                        dropped |= self.lost_by(item, items[k + 1 :])
+                    dropped = self.dropped_after(item, dropped)
                 return dropped
             case nodes.Loop(body=body):
                 # What a step loses the next one may read; a third would lose no more.
-                dropped |= self.after(body, dropped)
-                return dropped | self.after(body, dropped)
+                dropped |= self.dropped_after(body, dropped)
+                return dropped | self.dropped_after(body, dropped)
             case nodes.Guard(body=body):
-                return dropped | self.after(body, dropped)
+                return dropped | self.dropped_after(body, dropped)
             case nodes.Effect(call=call):
-                return self.after(call, dropped)
+                return self.dropped_after(call, dropped)
             case nodes.Call(kernel=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, dropped)
+                return self.after_call(f"call of {name}", args, results, dropped)
             case nodes.Host(extern=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, dropped)
+                return self.after_call(f"call of {name}", args, results, dropped)
             case nodes.Region(loop=body) | nodes.Block(body=body):
-                return self.after(body, dropped)
+                return self.dropped_after(body, dropped)
             case nodes.Free(cells=cells):
                 return dropped - {c.store for c in cells if c.when is None}
             case nodes.Load() | nodes.Evict():
@@ -59,7 +59,7 @@ class _DropChecker:
             case _:
                 assert_never(s)
 
-    def dropped(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
+    def lost_by(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
         """What an eviction loses that is not given back by the statements that follow at once."""
         freed: list[nodes.Cell] = []
         for item in items:
@@ -71,7 +71,7 @@ class _DropChecker:
             raise inconsistent(f"store {name}", "is dropped, and may be read later")
         return names
 
-    def called(
+    def after_call(
         self,
         where: str,
         args: Iterable[nodes.Cell],
@@ -79,10 +79,10 @@ class _DropChecker:
         dropped: StoreNames,
     ) -> StoreNames:
         """What is lost after something that takes some cells and writes others as a whole."""
-        self.read(where, (c.store for c in args), dropped)
+        self.check_reads(where, (c.store for c in args), dropped)
         return dropped - {c.store for c in results if c.when is None}
 
-    def read(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
+    def check_reads(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
         """None of these stores is lost."""
         for name in names:
             if name in dropped:

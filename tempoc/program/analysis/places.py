@@ -48,7 +48,7 @@ def verify_places(program: Program) -> None:
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
     checker = _ResidenceChecker(away=away, found_out=found_out(program), params=params)
-    if checker.after(program.tree, {}):
+    if checker.resident_after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
 
@@ -69,43 +69,43 @@ class _ResidenceChecker:
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
+    def resident_after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
         """What is on the device after a statement."""
         match s:
             case Sequence(items=items):
                 for item in items:
-                    resident = self.after(item, resident)
+                    resident = self.resident_after(item, resident)
                 return resident
             case Loop(body=body) | Guard(body=body):
-                if not _is_unchanged(resident, self.after(body, resident)):
+                if not _is_unchanged(resident, self.resident_after(body, resident)):
                     where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
                     raise inconsistent(where, "does not leave the device as it finds it")
                 return resident
             case Call(kernel=kernel, args=args, results=results):
                 # What is computed of a param that was given is not written.
                 params = [c for c in results if c.store in self.params]
-                self.need(f"call of {kernel}", (*args, *params), resident)
-                return self.with_(resident, results)
+                self.require_resident(f"call of {kernel}", (*args, *params), resident)
+                return self.added(resident, results)
             case Host(extern=extern, args=args, results=results):
-                self.need(f"call of {extern}", args, resident)
-                return self.with_(resident, results)
+                self.require_resident(f"call of {extern}", args, resident)
+                return self.added(resident, results)
             case Effect(call=call):
-                return self.after(call, resident)
+                return self.resident_after(call, resident)
             case Region(carried=carried, read=read):
-                return self.inner(s, (*carried, *read), carried, resident)
+                return self.after_kernel(s, (*carried, *read), carried, resident)
             case Block(carried=carried, made=made, read=read):
                 changed = (*carried, *made)
-                return self.inner(s, (*changed, *read), changed, resident)
+                return self.after_kernel(s, (*changed, *read), changed, resident)
             case Load(cells=cells, ahead=ahead):
-                return resident if ahead else self.with_(resident, cells)
+                return resident if ahead else self.added(resident, cells)
             case Evict(cells=cells):
-                return self.without(resident, cells)
+                return self.removed(resident, cells)
             case Free():  # who still needs what is given back is not asked here
                 return resident
             case _:
                 assert_never(s)
 
-    def inner(
+    def after_kernel(
         self,
         s: Region | Block,
         operands: tuple[Cells, ...],
@@ -118,10 +118,10 @@ class _ResidenceChecker:
             raise inconsistent(where, "has local stores that live with the host")
         if any(isinstance(part, Load | Evict) for part in every(s)):
             raise inconsistent(where, "moves cells")
-        self.need(where, cells_of(operands), resident)
-        return self.with_(resident, cells_of(changed))
+        self.require_resident(where, cells_of(operands), resident)
+        return self.added(resident, cells_of(changed))
 
-    def need(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
+    def require_resident(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
         """All these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
@@ -136,7 +136,7 @@ class _ResidenceChecker:
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
-    def with_(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+    def added(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
         """The same with these cells."""
         added = dict(resident)
         for cell in cells:
@@ -146,18 +146,18 @@ class _ResidenceChecker:
                 added[place] = frozenset((None,)) if None in conditions else conditions
         return added
 
-    def without(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+    def removed(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
         """The same without these cells, and without others that may be the same ones."""
         evicted = [(self.place(cell), cell.key) for cell in cells]
         remaining = {}
         for place, conditions in resident.items():
             store = self.away[place[0]]
             keys = (key for (name, _), key in evicted if name == place[0])
-            if not any(self.may_be(store, key, place[1]) for key in keys):
+            if not any(self.may_alias(store, key, place[1]) for key in keys):
                 remaining[place] = conditions
         return remaining
 
-    def may_be(self, store: Store, key: CellKey, other: CellKey) -> bool:
+    def may_alias(self, store: Store, key: CellKey, other: CellKey) -> bool:
         """Whether a key may be that of a slot."""
         slots = iter(other)
         full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)

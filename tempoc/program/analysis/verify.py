@@ -130,7 +130,7 @@ class _ProgramChecker:
         outside: tuple[ProgramInput | ProgramParam | ProgramOutput, ...]
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
-            self.outside(item)
+            self.interface(item)
         _unique("extern", (e.alias for e in self.program.externs))
         for extern in self.program.externs:
             where = f"extern {extern.name}"
@@ -180,7 +180,7 @@ class _ProgramChecker:
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
         self.require(fits, where, "its axes cannot stand in that order")
 
-    def outside(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
+    def interface(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
         where = f"{WORDS[type(item)]} {item.name}"
         store = self.stores.get(item.store)
         if store is None:

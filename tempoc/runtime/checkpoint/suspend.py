@@ -97,10 +97,10 @@ class SuspendedRun(Protocol):
     layouts: tuple[Layout, ...]
     keyed: Any
     lengths: Any
-    rooms: Any
+    capacities: Any
     done: list[int]
     ledger: Ledger
-    moving: Transfers
+    transfers: Transfers
 
     def check(self) -> None:
         """Look at all checks so far."""
@@ -110,18 +110,18 @@ class Suspender:
     """One run that may be held: the effects that it leaves out are those that happened before."""
 
     def __init__(self, keep: CheckpointOptions, identity: Identity, show: Show) -> None:
-        self.keep = keep
+        self.options = keep
         self.identity = identity
-        self.outside = show
-        self.held: RestoredCheckpoint | None = None
+        self.perform = show
+        self.restored: RestoredCheckpoint | None = None
         self.printed = self.shown = 0
         self.saved: list[str] = []
         self.counter: Counter | None = None
-        self.last = time.monotonic()
+        self.written_at = time.monotonic()
         if keep.resume is not None:
-            self.held = read_state(keep.resume, identity)
-            self.printed, self.shown = self.held.state.printed, self.held.printed
-            self.saved = [*self.held.state.saved]
+            self.restored = read_state(keep.resume, identity)
+            self.printed, self.shown = self.restored.state.printed, self.restored.printed
+            self.saved = [*self.restored.state.saved]
         if keep.directory is not None:
             check_writable(keep.directory, create=True)
             if keep.resume is None or keep.resume.resolve() != keep.directory.resolve():
@@ -136,13 +136,13 @@ class Suspender:
             path = os.path.normpath(shown.path)
             if path in self.saved:
                 raise RunError(errors.saved_twice(path))
-            self.outside(shown, values)
+            self.perform(shown, values)
             self.saved.append(path)
             return
         self.printed += 1
         if self.printed <= self.shown:
             return
-        self.outside(shown, values)
+        self.perform(shown, values)
         self.shown = self.printed
         if self.counter is not None:
             self.counter.put(self.shown)
@@ -159,20 +159,22 @@ class Suspender:
         self.machine = machine
         self.given = {name: {_walk_key(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
-        position = 0 if self.held is None else self.held.state.position
-        return {"again": position, "due": self.due, "hold": self.hold, "back": self.back}
+        position = 0 if self.restored is None else self.restored.state.position
+        return {"again": position, "due": self.due, "hold": self.suspend, "back": self.restore}
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
-        if self.keep.directory is None:
+        if self.options.directory is None:
             return False
-        return self.keep.stop.is_set() or time.monotonic() - self.last >= self.keep.every
+        return (
+            self.options.stop.is_set() or time.monotonic() - self.written_at >= self.options.every
+        )
 
-    def hold(self, position: int, frame_locals: dict[str, Any]) -> None:
+    def suspend(self, position: int, frame_locals: dict[str, Any]) -> None:
         """Write a checkpoint; ``frame_locals`` are the variables of the walk."""
         machine, arrays = self.machine, dict[str, HostArray]()
         machine.check()
-        assert self.keep.directory is not None
+        assert self.options.directory is not None
         state = State(
             identity=self.identity,
             position=position,
@@ -183,18 +185,18 @@ class Suspender:
                 bound: [([*map(int, point)], int(n)) for point, n in table.found.items()]
                 for bound, table in machine.lengths.items()
             },
-            rooms=[*machine.rooms.now],
+            rooms=[*machine.capacities.now],
             done=machine.done[0],
             printed=self.printed,
             saved=self.saved,
-            tops=machine.ledger.tops(),
+            tops=machine.ledger.peaks(),
             copied=[machine.ledger.loaded, machine.ledger.evicted],
         )
         # Python may keep this dict with the frame, and with it arrays that are given back.
         frame_locals.clear()
-        write_state(self.keep.directory, state, arrays)
-        self.last = time.monotonic()
-        if self.keep.stop.is_set():
+        write_state(self.options.directory, state, arrays)
+        self.written_at = time.monotonic()
+        if self.options.stop.is_set():
             raise RunSuspended
 
     def _local(self, frame_locals: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
@@ -215,7 +217,7 @@ class Suspender:
         """Where the value of a cell is, and the cell; an array is put with the others."""
         if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
-        copy = self.machine.moving.aside.get((self.numbers[store], key))
+        copy = self.machine.transfers.aside.get((self.numbers[store], key))
         where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
         cell = cell if copy is None else copy
         if self.given.get(store, {}).get(key) is cell:
@@ -226,13 +228,13 @@ class Suspender:
 
     # -------------------------------------------------------------- going on
 
-    def back(self, *names: str) -> list[Any]:
+    def restore(self, *names: str) -> list[Any]:
         """Put everything back as it was, and say what the variables of the walk held."""
-        assert self.held is not None
-        machine, state = self.machine, self.held.state
+        assert self.restored is not None
+        machine, state = self.machine, self.restored.state
         ledger = machine.ledger
         ledger.restart(state.tops)
-        machine.rooms.now[:] = state.rooms
+        machine.capacities.now[:] = state.rooms
         machine.bounds.update(state.bounds)
         machine.done[0] = state.done
         for bound, lengths in state.lengths.items():
@@ -251,12 +253,12 @@ class Suspender:
         ledger.loaded, ledger.evicted = state.copied
         for name, value in state.variables.items():
             local[name] = range(*value) if isinstance(value, list) else value
-        self.held = None
+        self.restored = None
         return [local.get(name) for name in names]
 
     def _get(self, store: str, key: Any, place: str, where: str) -> Any:
         """A cell, where it was."""
-        assert self.held is not None
+        assert self.restored is not None
         if place == "none":
             return None
         machine, number = self.machine, self.numbers[store]
@@ -264,12 +266,12 @@ class Suspender:
         if place == "given":
             cell = self.given[store][key]
         else:
-            cell = put(self.held.arrays[place](), machine.layouts[number].dtype)
+            cell = put(self.restored.arrays[place](), machine.layouts[number].dtype)
         if where == ON_DEVICE:
             machine.ledger.wrote(number, key)
             return cell
         machine.ledger.put_away(number, key)
-        return machine.moving.loaded(number, cell, key) if where == BOTH else cell
+        return machine.transfers.loaded(number, cell, key) if where == BOTH else cell
 
 
 def _walk_key(key: tuple[int, ...]) -> Any:
@@ -281,7 +283,7 @@ def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
     """The loops' variables and the steps that they have left."""
     variables: dict[str, int | list[int]] = {}
     for name, value in frame_locals.items():
-        steps = value.left if isinstance(value, RegionCalls) else value
+        steps = value.remaining if isinstance(value, RegionCalls) else value
         if isinstance(steps, range):
             variables[name] = [steps.start, steps.stop, steps.step]
         elif name.startswith("v_") and isinstance(value, int):

@@ -86,28 +86,28 @@ class _Binder:
         self.program = program
         self.given = given
         self.dims = dict(program.dims)
-        self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
-        self.found = BoundValues()
-        self.awaited: dict[str, None] = {}
+        self.derived = {b.name: b.value for b in program.bounds if b.value is not None}
+        self.resolved = BoundValues()
+        self.inferable: dict[str, None] = {}
 
     def bind(self) -> Bindings:
         claims = [claim for item in self.sized() for claim in self.claims(*item)]
-        self.found = resolve(self.program, self.given.bounds, claims, self.hints())
+        self.resolved = resolve(self.program, self.given.bounds, claims, self.hints())
         inputs = {i.name: s for i in self.program.inputs if (s := self.input(i)) is not None}
         names = [i.name for i in self.program.inputs]
         for name in self.given.inputs:
             if name not in names and name not in self.given.extra:
-                self.found.problems.append(errors.unknown_input(name, names))
+                self.resolved.problems.append(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if self.given.seed not in SEEDS:
-            self.found.problems.append(errors.bad_seed(self.given.seed))
+            self.resolved.problems.append(errors.bad_seed(self.given.seed))
         # A bound that follows from data which must be given (again) anyway is no second mistake.
         hints = self.hints()
-        follow = [errors.missing_bound(b, hints[b]) for b in self.awaited]
-        if problems := [p for p in self.found.problems if p not in follow]:
+        follow = [errors.missing_bound(b, hints[b]) for b in self.inferable]
+        if problems := [p for p in self.resolved.problems if p not in follow]:
             raise RunError(*problems)
         return Bindings(
-            bounds=self.found.values, inputs=inputs, params=params, seed=self.given.seed
+            bounds=self.resolved.values, inputs=inputs, params=params, seed=self.given.seed
         )
 
     # -------------------------------------------------------------- sizes
@@ -129,7 +129,7 @@ class _Binder:
     def claims(self, name: str, sizes: tuple[Arith, ...], source: TensorSource) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-                line = affine_bound(e, self.settled)
+                line = affine_bound(e, self.derived)
                 if line is not None and (size - line.start) % line.slope == 0:
                     value = (size - line.start) // line.slope
                     yield Claim(line.name, value, f"axis {axis} of {name}")
@@ -141,7 +141,7 @@ class _Binder:
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
         for name, sizes in items:
             for axis, e in enumerate(sizes):
-                line = affine_bound(e, self.settled)
+                line = affine_bound(e, self.derived)
                 if line is not None:
                     axes.setdefault(line.name, []).append(f"axis {axis} of {name}")
         return axes
@@ -152,19 +152,19 @@ class _Binder:
         source = self.given.inputs.get(i.name)
         sizes = self.sizes(i.dims, i.shape)
         if source is None or len(source.shape) != len(sizes):
-            lines = [affine_bound(e, self.settled) for e in sizes]
-            self.awaited |= {line.name: None for line in lines if line is not None}
+            lines = [affine_bound(e, self.derived) for e in sizes]
+            self.inferable |= {line.name: None for line in lines if line is not None}
         if source is None:
             dims = f"[{', '.join(i.dims)}]" if i.dims else ""
             shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
             offered = [n for n in self.given.inputs if n in self.given.extra]
             title = f"{i.name}{dims}"
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
             return None
         if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
             dims = described(NUMPY[i.dtype])
-            self.found.problems.append(
+            self.resolved.problems.append(
                 errors.wrong_dtype(
                     f"the input {i.name}", described(source.dtype), dims, source.origin, False
                 )
@@ -174,7 +174,7 @@ class _Binder:
 
     def param(self, p: ProgramParam) -> dict[PointIndex, TensorSource] | None:
         names = {
-            point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
+            point: tensor_name(p, point) for point in points(p, self.program, self.resolved.values)
         }
         sources = {
             point: self.given.params[n] for point, n in names.items() if n in self.given.params
@@ -186,12 +186,12 @@ class _Binder:
             offered = [n for n in self.given.params if n not in names.values()]
             origin = self.given.params_origin
             problem = errors.missing_param(p.name, missing, offered, origin)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
         # One complaint is enough for tensors that are wrong in the same way.
-        problem_count = len(self.found.problems)
+        problem_count = len(self.resolved.problems)
         for point, source in sources.items():
             self.param_tensor(p, names[point], source)
-            if len(self.found.problems) > problem_count:
+            if len(self.resolved.problems) > problem_count:
                 break
         return sources
 
@@ -203,7 +203,7 @@ class _Binder:
         if actual != expected and not cast and not widens(actual, expected):
             texts = described(source.dtype), described(expected)
             problem = errors.wrong_dtype(subject, *texts, source.origin, castable)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
     def shape(self, subject: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
@@ -211,17 +211,17 @@ class _Binder:
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
             problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-            value = self.found.value(e)
+            value = self.resolved.value(e)
             if value is not None and value != size:
                 problem = errors.wrong_size(
                     subject, axis, size, self.extent(e), source.shape, source.origin
                 )
-                self.found.problems.append(problem)
+                self.resolved.problems.append(problem)
 
     def extent(self, e: Arith) -> str:
         """``23``, ``T = 4`` or ``T``."""
-        value = self.found.value(e)
+        value = self.resolved.value(e)
         return text(e) if value is None or isinstance(e, int) else f"{text(e)} = {value}"

@@ -269,16 +269,16 @@ class _Zeros:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    spent: int = 0
-    made: Callable[[], DeviceArray] | None = None
+    microseconds: int = 0
+    compiled: Callable[[], DeviceArray] | None = None
 
     def __call__(self) -> DeviceArray:
-        if self.made is None:
-            self.spent += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
-            if self.spent <= _COMPILED and jax.default_backend() == "cpu":
+        if self.compiled is None:
+            self.microseconds += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
+            if self.microseconds <= _COMPILED and jax.default_backend() == "cpu":
                 return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
-            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
-        return self.made()
+            self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.compiled()
 
 
 def lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:

@@ -95,7 +95,7 @@ class Capacities:
         sizes = self.sizes[group]
         return max(self.now[group], next((size for size in sizes if size >= rows), sizes[-1]))
 
-    def left(self, group: int, rows: int) -> int:
+    def steps_left(self, group: int, rows: int) -> int:
         """How many steps may follow each other from one on that needs so many rows."""
         size = self.enough(group, rows)
         return MANY if size == self.sizes[group][-1] else size - rows + 1

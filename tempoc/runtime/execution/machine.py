@@ -97,7 +97,7 @@ class Machine:
         walk: WalkText,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, CellArrays],
-        wishes: WalkOptions,
+        options: WalkOptions,
         show: Show,
         hosts: Mapping[str, HostCallable] = MappingProxyType({}),
         trace: Trace | None = None,
@@ -109,23 +109,25 @@ class Machine:
         self.bounds = dict(bounds)
         self.show = show
         self.done = [0]
-        self.rooms = Capacities(prepared.rooms, [sizes[0] for sizes in prepared.rooms])
+        self.capacities = Capacities(
+            prepared.capacities, [sizes[0] for sizes in prepared.capacities]
+        )
         self.layouts = prepared.stores
-        self.ledger = Ledger(self.layouts, self.rooms.now)
+        self.ledger = Ledger(self.layouts, self.capacities.now)
         self.faults: list[Fault] = []
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
-        self.counting = wishes.count
+        self.counting = options.count
         self.regions = prepared.regions
         self.paces = prepared.paces
         self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
-        self.moving = Transfers(self.layouts, self.keyed, prepared.wanted, self.ledger)
+        self.transfers = Transfers(self.layouts, self.keyed, prepared.zeroed, self.ledger)
         self.scope: dict[str, Any] = {
             **prepared.names(walk), "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": self.perform, "ended": self.ended, "turns": self.turns,
-            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
-            "grown": self.grown, **self.moving.names(),
+            "perform": self.perform, "ended": self.length_ended, "turns": self.region_calls,
+            "rooms": self.capacities.now, "left": self.capacities.steps_left, "more": self.grow,
+            "grown": self.grown, **self.transfers.names(),
         }  # fmt: skip
         if kernels is not prepared.kernels:
             self.scope |= kernels_by_name(kernels)
@@ -144,8 +146,8 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        self._add_stores(prepared, given, wishes.account)
-        self.given_bytes = prepared.given_bytes(walk, given, self.rooms.now)
+        self._add_stores(prepared, given, options.account)
+        self.given_bytes = prepared.given_bytes(walk, given, self.capacities.now)
         if keeper is not None:
             self.scope |= keeper.names(self, given)
 
@@ -155,8 +157,8 @@ class Machine:
         for name, cells in given.items():
             if name in prepared.filled:
                 self.scope[prepared.filled[name]] = cells[()]
-        for i, store in prepared.several:
-            self._add_store(i, store, prepared.wanted, given.get(store.name))
+        for i, store in prepared.keyed:
+            self._add_store(i, store, prepared.zeroed, given.get(store.name))
         for i, store in enumerate(self.layouts) if account else ():
             for key in given.get(store.name, ()):
                 bare = key[0] if len(key) == 1 else key
@@ -167,13 +169,13 @@ class Machine:
         if self.walk.zeros:
             numbers = {store.name: i for i, store in enumerate(self.layouts)}
             for name, store in self.walk.zeros.items():
-                self.scope[name] = allocate(layouts[store], self.rooms.now)
+                self.scope[name] = allocate(layouts[store], self.capacities.now)
                 self.ledger.wrote(numbers[store], name)
 
     def _add_store(
         self, i: int, store: Layout, zeroed: frozenset[str], given: CellArrays | None
     ) -> None:
-        slots = self.rooms.now
+        slots = self.capacities.now
         if not is_local(store):
             cells = given or {}, slots, partial(self.ledger.wrote, i)
             self.keyed[store.name] = KeyedCells(store, store.name in zeroed, *cells)
@@ -200,11 +202,11 @@ class Machine:
         """What went wrong in a walk; ``None`` if nothing can be added to the error."""
         match error:
             case UnboundLocalError():
-                return self._unwritten(error)
+                return self._unwritten_cell(error)
             case ExternFailure():
                 return self._extern_failed(error)
             case backend.DeviceError():
-                return self._failed(error)
+                return self._kernel_failed(error)
         cause = derivative_failure(error, self.program.externs)
         return self._extern_failed(cause.with_traceback(error.__traceback__)) if cause else None
 
@@ -213,19 +215,21 @@ class Machine:
         self.check()
         effect = self.walk.effects[number]
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
-        values_by_name = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
+        values_by_name = self.known_values() | dict(
+            zip(dims, np.asarray(point).tolist(), strict=False)
+        )
         arrays = []
         for value, shown in zip(backend.hosts(values), effect.places, strict=True):
             true = tuple(slice(evaluate(e, values_by_name)) for e in shown.shape)
             arrays.append(value[true])
         perform(effect, values_by_name, arrays, self.show)
 
-    def more(self, group: int, rows: int) -> None:
+    def grow(self, group: int, rows: int) -> None:
         """Let the stores of a group grow; the walk does the same for those that it has itself."""
-        size = self.rooms.enough(group, rows)
-        if size == self.rooms.now[group]:
+        size = self.capacities.enough(group, rows)
+        if size == self.capacities.now[group]:
             return
-        self.rooms.now[group] = size
+        self.capacities.now[group] = size
         for i, store in enumerate(self.layouts):
             if store.group == group and store.name in self.keyed:
                 cells = self.keyed[store.name]
@@ -235,13 +239,13 @@ class Machine:
     def grown(self, number: int, cell: DeviceArray | None, key: object = ()) -> DeviceArray | None:
         """A cell of a store with as many slots as its group has by now, if there is one."""
         store = self.layouts[number]
-        size = self.rooms.now[store.group]
+        size = self.capacities.now[store.group]
         if cell is None or cell.shape[store.growing] == size:
             return cell
         self.ledger.grew(number, key)
         return backend.lengthened(cell, store.growing, size)
 
-    def turns(
+    def region_calls(
         self,
         number: int,
         steps: range,
@@ -255,13 +259,13 @@ class Machine:
         if self.counting and steps:
             values = dict(zip(region.point, outer, strict=True))
             share = count_calls(region.loop, self.bounds | values) / len(steps)
-        return RegionCalls(steps, outer, lambda count: self.add(count * share), left, pace)
+        return RegionCalls(steps, outer, lambda count: self.count_done(count * share), left, pace)
 
-    def add(self, calls: float) -> None:
+    def count_done(self, calls: float) -> None:
         """So many more calls are done."""
         self.done[0] += round(calls)
 
-    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+    def length_ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
         """A bound has its length at a point.
 
         Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
@@ -271,7 +275,7 @@ class Machine:
         self.bounds[at_point(bound, outer)] = length
         if not outer:
             derive_bounds(self.program, self.bounds)
-        values_now = self.known() | {bound: length}
+        values_now = self.known_values() | {bound: length}
         following = derive_bounds(self.program, values_now)
         point = place(self._outer(bound), outer)
         end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
@@ -286,7 +290,7 @@ class Machine:
     def _outer(self, bound: str) -> tuple[str, ...]:
         return next(n.outer for n in self.program.lengths if n.bound == bound)
 
-    def known(self) -> dict[str, int]:
+    def known_values(self) -> dict[str, int]:
         """The values of all bounds by now, and of lengths at points."""
         return self.bounds | self.found_lengths()
 
@@ -316,7 +320,7 @@ class Machine:
                 raise RunError(problem)
         self.faults.clear()
 
-    def _unwritten(self, error: UnboundLocalError) -> RunError | None:
+    def _unwritten_cell(self, error: UnboundLocalError) -> RunError | None:
         """A local cell that no call has written yet."""
         words = str(error).split("'")
         number = words[1].removeprefix("s") if len(words) > 1 else ""
@@ -324,7 +328,7 @@ class Machine:
             return None
         return RunError(errors.never_written(self.program.stores[int(number)].name, ""))
 
-    def _failed(self, error: Exception) -> RunError:
+    def _kernel_failed(self, error: Exception) -> RunError:
         """The device's error, with the kernel whose call it came from if that can be told."""
         call = self._call_at(error.__traceback__)
         reason = str(error).split("\n")[0]
@@ -340,7 +344,7 @@ class Machine:
         if frame is None or call is None:
             return failure(error, (), (), ())
         values = frame.tb_frame.f_locals
-        scope = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
+        scope = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known_values()
         kernel = next(k for k in self.program.kernels if k.name == call.kernel)
         point = [evaluate(e, scope) for e in call.point]
         return failure(error, *self._point(kernel, point), kernel.equations)

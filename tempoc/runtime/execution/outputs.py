@@ -22,8 +22,8 @@ class OutputSlice:
     """How the array of an output is taken from a store, for some bounds.
 
     ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
-    that are axes of the output, ``shape`` its spatial extents. ``cuts`` say what it takes of a
-    cell, ``dropped`` which axes of the cell it does not have; ``whole``: it is the cell.
+    that are axes of the output, ``shape`` its spatial extents. ``slices`` say what it takes of a
+    cell, ``dropped`` which axes of the cell it does not have; ``is_cell``: it is the cell.
     """
 
     layout: Layout
@@ -31,13 +31,13 @@ class OutputSlice:
     points: Mapping[str, range]
     spans: tuple[str, ...]
     shape: tuple[int, ...]
-    cuts: tuple[slice | tuple[int, ...], ...]
+    slices: tuple[slice | tuple[int, ...], ...]
     dropped: tuple[int, ...]
-    whole: bool
+    is_cell: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
         """The output's array: an axis for each span among its entries, then the spatial axes."""
-        if self.whole:
+        if self.is_cell:
             return backend.host(cells)
         outer = tuple(len(self.points[d]) for d in self.spans)
         if is_local(self.layout):
@@ -64,7 +64,7 @@ class OutputSlice:
         order = self.layout.order
         if order != (*range(len(order)),):
             array = array.transpose([order.index(k) for k in range(len(order))])
-        for axis, cut in enumerate(self.cuts):
+        for axis, cut in enumerate(self.slices):
             if isinstance(cut, tuple):
                 array = array.take(cut, axis=axis)
             elif cut != slice(0, array.shape[axis], 1):
@@ -77,14 +77,14 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
-    cuts: list[slice | tuple[int, ...]] = []
+    slices: list[slice | tuple[int, ...]] = []
     for dim, ring in zip(layout.axes, layout.rings, strict=True):
         indices = points[dim]
         if ring:
-            cuts.append(tuple(p % ring for p in indices))
+            slices.append(tuple(p % ring for p in indices))
         else:
-            cuts.append(slice(indices.start, indices.stop, indices.step))
-    cuts += [slice(0, n, 1) for n in shape]
+            slices.append(slice(indices.start, indices.stop, indices.step))
+    slices += [slice(0, n, 1) for n in shape]
     dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
     full = [slice(0, n, 1) for n in layout.shape]
@@ -94,9 +94,9 @@ def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int
         points=points,
         spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
         shape=shape,
-        cuts=tuple(cuts),
+        slices=tuple(slices),
         dropped=dropped,
-        whole=plain and not layout.keys and not dropped and cuts == full,
+        is_cell=plain and not layout.keys and not dropped and slices == full,
     )
 
 

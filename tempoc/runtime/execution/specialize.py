@@ -47,8 +47,8 @@ class Prepared:
     """A program for some bounds.
 
     ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
-    are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
-    ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
+    are ``keyed``, by number; ``filled`` are the names in walks of what is given of the others.
+    ``zeroed`` are the stores whose cells start as zeros, ``capacities`` sizes of growing ones.
     ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
     program was compiled for a budget, ``precision``: that of products.
     """
@@ -59,10 +59,10 @@ class Prepared:
     kernels: Sequence[Callable[..., Any]]
     regions: Mapping[str, Region]
     stores: tuple[Layout, ...]
-    several: tuple[tuple[int, Layout], ...]
+    keyed: tuple[tuple[int, Layout], ...]
     filled: Mapping[str, str]
-    wanted: frozenset[str]
-    rooms: tuple[tuple[int, ...], ...]
+    zeroed: frozenset[str]
+    capacities: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
     is_limited: bool
     precision: str
@@ -70,7 +70,7 @@ class Prepared:
     scopes: dict[WalkText, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[PointIndex, DeviceArray] = field(default_factory=dict)
     sizes: dict[WalkText, int] = field(default_factory=dict)
-    takings: dict[str, OutputSlice] = field(default_factory=dict)
+    slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
@@ -97,7 +97,7 @@ class Prepared:
 
     def is_plain(self, walk: WalkText) -> bool:
         """Whether runs that were checked need nothing of their own for a walk but what is given."""
-        if self.several or self.is_limited or backend.compiles_late():
+        if self.keyed or self.is_limited or backend.compiles_late():
             return False
         defined = {*self.names(walk), *self.filled.values(), *vars(builtins)}
         return defined.issuperset(walk.code.co_names)
@@ -120,20 +120,20 @@ class Prepared:
 
     def take(self, output: ProgramOutput) -> OutputSlice:
         """How to take an output where all bounds are known before the run."""
-        if output.name not in self.takings:
+        if output.name not in self.slices:
             layout = self.layouts[output.store]
-            self.takings[output.name] = output_slice(output, layout, self.bounds)
-        return self.takings[output.name]
+            self.slices[output.name] = output_slice(output, layout, self.bounds)
+        return self.slices[output.name]
 
-    def has_run(self, given: frozenset[str], wishes: WalkOptions) -> bool:
+    def has_run(self, given: frozenset[str], options: WalkOptions) -> bool:
         """Whether all kernels are compiled that a run calls."""
-        return (given, wishes) in self.walks and not backend.compiles_late()
+        return (given, options) in self.walks and not backend.compiles_late()
 
-    def walk(self, given: frozenset[str], wishes: WalkOptions) -> WalkText:
+    def walk(self, given: frozenset[str], options: WalkOptions) -> WalkText:
         """The walk where these stores are given."""
-        key = given, wishes
+        key = given, options
         if key not in self.walks:
-            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, wishes)
+            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, options)
         return self.walks[key]
 
 
@@ -168,10 +168,10 @@ def prepare(
             kernels=kernels,
             regions=loops,
             stores=stores,
-            several=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
+            keyed=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
             filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
-            wanted=stores_read_as_zeros(program),
-            rooms=Capacities.of(program, bounds).sizes,
+            zeroed=stores_read_as_zeros(program),
+            capacities=Capacities.of(program, bounds).sizes,
             scope={**scope, **makers, **kernels_by_name(kernels)},
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
@@ -226,7 +226,7 @@ class Specialization:
     stores: frozenset[str]
     plain: PlainRun | None = None
 
-    def repeat(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
+    def remember_plain(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
         """From now on runs are plain if nothing is seen of them but their outputs."""
         program = prepared.program
         items: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {

@@ -67,7 +67,7 @@ def forecast(
         _DryRun(program, bounds, given, not every_step, lengths)
         for lengths in _length_patterns(program, bounds)
     )
-    return max((rehearsal.run() for rehearsal in dry_runs), key=lambda found: found.peak)
+    return max((dry_run.run() for dry_run in dry_runs), key=lambda f: f.peak)
 
 
 def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
@@ -116,9 +116,9 @@ class _DryRun:
         self.program = program
         self.bounds = bounds
         self.layouts = tuple(layouts.values())
-        self.rooms = Capacities.of(program, bounds)
-        self.ledger = Ledger(self.layouts, self.rooms.now)
-        wishes = WalkOptions(account=True, rehearse=sample)
+        self.capacities = Capacities.of(program, bounds)
+        self.ledger = Ledger(self.layouts, self.capacities.now)
+        wishes = WalkOptions(account=True, sample=sample)
         self.walk = write_walk(program, layouts, bounds, given, wishes)
         self.keyed = {
             i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
@@ -160,9 +160,9 @@ class _DryRun:
         scope: dict[str, Any] = {
             "array": _nothing, "i32": None, "faults": deque[Any](maxlen=0), "check": _nothing,
             "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": _nothing, "ended": self.ended, "turns": self.turns,
-            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
-            "grown": self.grown, "some": self.some, "load": self.load, "evict": self.evict,
+            "perform": _nothing, "ended": self.length_ended, "turns": self.region_calls,
+            "rooms": self.capacities.now, "left": self.capacities.steps_left, "more": self.grow,
+            "grown": self.grown, "some": self.sample, "load": self.load, "evict": self.evict,
             "loaded": self.loaded, "evicted": self.evicted, "stale": _nothing,
         }  # fmt: skip
         scope |= {f"n{k}": table for k, table in enumerate(self.tables.values())}
@@ -210,12 +210,12 @@ class _DryRun:
         """What the run finds out at a point."""
         return self.lengths[sum(outer) % len(self.lengths)]
 
-    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+    def length_ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
         """A loop may end here; it does if that is its length."""
         if length == self.length(outer):
             self.tables[bound][outer[0] if len(outer) == 1 else outer] = length
 
-    def some(
+    def sample(
         self,
         steps: range,
         first: int,
@@ -227,16 +227,17 @@ class _DryRun:
             return steps
         a, b = steps[:2]
         lines = [
-            (x, y, self.rooms.sizes[n]) for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
+            (x, y, self.capacities.sizes[n])
+            for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
         ]
         return sampled(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
 
-    def more(self, group: int, rows: int) -> None:
+    def grow(self, group: int, rows: int) -> None:
         """Let the stores of a group grow; the walk does the same for those that it has itself."""
-        size = self.rooms.enough(group, rows)
-        if size == self.rooms.now[group]:
+        size = self.capacities.enough(group, rows)
+        if size == self.capacities.now[group]:
             return
-        self.rooms.now[group] = size
+        self.capacities.now[group] = size
         for i, cells in self.keyed.items():
             if self.layouts[i].group == group:
                 for key in cells:
@@ -264,7 +265,7 @@ class _DryRun:
     def loaded(self, number: int, cell: object, key: object = ()) -> object:
         """A cell on the device."""
         place = number, key
-        if place in self.ledger.away.cells and place not in self.ledger.here.cells:
+        if place in self.ledger.away.cells and place not in self.ledger.device.cells:
             self.ledger.load(number, key)
         elif cell is None and self.layouts[number].name in self.filled:
             self.ledger.wrote(number, key)
@@ -274,11 +275,11 @@ class _DryRun:
 
     def evicted(self, number: int, cell: object, key: object = ()) -> object:
         """A cell with the host."""
-        if cell is not None and (number, key) in self.ledger.here.cells:
+        if cell is not None and (number, key) in self.ledger.device.cells:
             self.ledger.evict(number, key)
         return cell
 
-    def turns(
+    def region_calls(
         self,
         number: int,
         steps: range,

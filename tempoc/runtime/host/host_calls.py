@@ -56,7 +56,9 @@ class HostCallable:
     extern: Extern
     function: HostFunction
 
-    def given(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
+    def call_copied(
+        self, args: Sequence[HostArray], values: Mapping[str, int]
+    ) -> tuple[HostArray, ...]:
         """Call with arrays of other precision, or that others have too. Raises `ExternFailure`."""
         pairs = zip(self.extern.arguments, args, strict=True)
         return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
@@ -76,7 +78,7 @@ class HostCallable:
 
 @dataclass(slots=True, eq=False)
 class HostCaller:
-    """The calls of one statement, counted. ``rooms`` are the shapes of the cells for results.
+    """The calls of one statement, counted. ``shapes`` are the shapes of the cells for results.
 
     ``unwanted``: there are no calls, and nobody looks at the zeros that come instead.
     """
@@ -84,7 +86,7 @@ class HostCaller:
     hosted: HostCallable
     host: Host
     bounds: Mapping[str, int]
-    rooms: Sequence[tuple[int, ...]]
+    shapes: Sequence[tuple[int, ...]]
     trace: Trace | None = None
     record: RecordedCalls | None = None
     unwanted: bool = False
@@ -96,8 +98,8 @@ class HostCaller:
     ) -> list[backend.DeviceArray]:
         """Call at a point with arrays of the device. Raises `RunError`."""
         if self.unwanted:
-            types = zip(self.hosted.extern.results, self.rooms, strict=True)
-            return [backend.zeros(room, t.dtype) for t, room in types]
+            types = zip(self.hosted.extern.results, self.shapes, strict=True)
+            return [backend.zeros(cell_shape, t.dtype) for t, cell_shape in types]
         values = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
             np.array(a[tuple(slice(evaluate(e, values)) for e in shape)])
@@ -118,8 +120,10 @@ class HostCaller:
             recorded = RecordedCall(extern.name, point, recorded_args, results)
             self.record.setdefault(extern.module, []).append(recorded)
         # One kernel takes each, once; passed as they are, they cost a fraction of what `put` does.
-        cells = zip(results, extern.results, self.rooms, strict=True)
-        return [np.asarray(_zero_padded(a, room), NUMPY[t.dtype]) for a, t, room in cells]
+        cells = zip(results, extern.results, self.shapes, strict=True)
+        return [
+            np.asarray(_zero_padded(a, cell_shape), NUMPY[t.dtype]) for a, t, cell_shape in cells
+        ]
 
 
 def totals(callers: Iterable[HostCaller]) -> dict[str, tuple[int, float]]:
@@ -131,11 +135,11 @@ def totals(callers: Iterable[HostCaller]) -> dict[str, tuple[int, float]]:
     return result
 
 
-def _zero_padded(array: HostArray, room: tuple[int, ...]) -> HostArray:
+def _zero_padded(array: HostArray, cell_shape: tuple[int, ...]) -> HostArray:
     """The array with zeros behind it, where its cell is larger."""
-    if array.shape == room:
+    if array.shape == cell_shape:
         return array
-    larger = np.zeros(room, array.dtype)
+    larger = np.zeros(cell_shape, array.dtype)
     larger[tuple(map(slice, array.shape))] = array
     return larger
 

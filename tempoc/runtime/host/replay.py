@@ -22,14 +22,14 @@ class Replayed:
     """The calls of a run, each module's in order; ``found`` collects arguments that differ."""
 
     def __init__(self, record: RecordedCalls) -> None:
-        self.left = {module: list(reversed(calls)) for module, calls in record.items()}
+        self.pending = {module: list(reversed(calls)) for module, calls in record.items()}
         self.found: list[str] = []
 
     def call(
         self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[HostArray]
     ) -> tuple[HostArray, ...]:
         """The results of the next call into the module. Raises `Diverged`."""
-        calls = self.left.get(extern.module, [])
+        calls = self.pending.get(extern.module, [])
         shown = _shown(extern.name, place(dims, point))
         if not calls:
             raise Diverged(f"the run did not make the call of {shown}")
@@ -48,7 +48,7 @@ class Replayed:
         """A line for each module that the run called too often."""
         return [
             f"the run called {_shown(calls[-1].extern, place((), calls[-1].point))} once too often"
-            for calls in self.left.values()
+            for calls in self.pending.values()
             if calls
         ]
 

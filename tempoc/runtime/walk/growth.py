@@ -34,7 +34,7 @@ class GrowthLines:
     """Lines that let stores grow. ``local`` are the cells that the walk has itself, by group."""
 
     groups: Sequence[CapacityGroup]
-    known: set[tuple[int, str]] = field(default_factory=set)
+    emitted: set[tuple[int, str]] = field(default_factory=set)
     local: dict[int, list[int]] = field(default_factory=dict)
 
     def lines(self, needs: Sequence[CapacityNeed], text: ArithText) -> Iterator[str]:
@@ -42,22 +42,22 @@ class GrowthLines:
         for need in needs:
             number = self.groups.index(group_of(need))
             for rows in map(text, need.rows):
-                if (number, rows) in self.known:
+                if (number, rows) in self.emitted:
                     continue
-                self.known.add((number, rows))
+                self.emitted.add((number, rows))
                 yield f"if {rows} > rooms[{number}]:"
                 yield f"    more({number}, {rows})"
                 for i in self.local.get(number, ()):
                     yield f"    s{i} = grown({i}, s{i})"
 
     @contextmanager
-    def within(self) -> Iterator[None]:
+    def scoped(self) -> Iterator[None]:
         """A part that may not run, or whose variable takes other values: forget what it saw to."""
-        outer = set(self.known)
+        outer = set(self.emitted)
         yield
-        self.known = outer
+        self.emitted = outer
 
-    def left(self, region: Region, text: ArithText) -> str:
+    def step_limit(self, region: Region, text: ArithText) -> str:
         """How many steps of a region may follow each other, as arguments of ``turns``."""
         var = region.loop.var
         parts = [

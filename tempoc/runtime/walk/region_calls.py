@@ -47,30 +47,32 @@ class RegionCalls:
         limit: Callable[[int], int] | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self.left = steps
+        self.remaining = steps
         self.outer = outer
         self.report = report
-        self.most = limit
+        self.step_limit = limit
         self.pace = pace or Pace()
         self.count = 0
         self.started = 0.0
 
     def __iter__(self) -> Iterator[tuple[HostArray, Callable[..., None]]]:
-        while self.left:
-            self.count = min(self.pace.steps, len(self.left))
-            if self.most is not None:
-                self.count = min(self.count, backend.steps_within(self.most(self.left[0])))
+        while self.remaining:
+            self.count = min(self.pace.steps, len(self.remaining))
+            if self.step_limit is not None:
+                self.count = min(
+                    self.count, backend.steps_within(self.step_limit(self.remaining[0]))
+                )
             self.started = time.perf_counter()
-            yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
+            yield np.array((self.remaining[0], self.count, *self.outer), np.int32), self.completed
 
-    def done(self, result: DeviceArray, short: bool = False) -> None:
+    def completed(self, result: DeviceArray, short: bool = False) -> None:
         """A call has returned; if more are to come, wait for it, to see how long it took.
 
         Of one that was cut ``short``, that tells nothing.
         """
         self.report(self.count)
-        self.left = self.left[self.count :]
-        if self.left and not short:
+        self.remaining = self.remaining[self.count :]
+        if self.remaining and not short:
             backend.wait(result)
             seconds = max(time.perf_counter() - self.started, 1e-9)
             fitting = int(self.count * SECONDS / seconds)

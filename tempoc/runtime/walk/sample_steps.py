@@ -83,13 +83,13 @@ def sample_steps(
 def steps_text(
     loop: Loop,
     steps: str,
-    rehearse: bool,
+    sample_only: bool,
     layouts: Mapping[str, Layout],
     groups: Sequence[CapacityGroup],
     text: Callable[[Arith], str],
 ) -> str:
     """The text of a loop's steps; when rehearsing, of those that tell about all."""
-    sample = sample_steps(loop, layouts, groups) if rehearse else None
+    sample = sample_steps(loop, layouts, groups) if sample_only else None
     if sample is None:
         return steps
     marks = "".join(f"{text(e)}, " for e in sample.marks)

@@ -31,29 +31,29 @@ class SuspendPoints:
     """The boundaries of a walk. ``on``: there are any; ``whole`` are the blocks without."""
 
     lines: list[str]
-    wanted: bool = False
-    whole: Collection[str] = ()
+    enabled: bool = False
+    single_calls: Collection[str] = ()
     on: bool = False
     count: int = 0
     variables: dict[str, None] = field(default_factory=dict)
 
-    def within(self, s: ProgramStatement) -> bool:
+    def contains(self, s: ProgramStatement) -> bool:
         """Whether there is a boundary within a statement."""
         match s:
             case Loop() | Region():
                 return self.on
             case Sequence(items=items):
-                return any(map(self.within, items))
+                return any(map(self.contains, items))
             case Guard(body=body):
-                return self.within(body)
+                return self.contains(body)
             case Block(kernel=kernel, body=body):
-                return kernel not in self.whole and self.within(body)
+                return kernel not in self.single_calls and self.contains(body)
             case _:
                 return False
 
     def start(self, depth: int) -> int:
         """Leave room for what a walk does first; the number of the line."""
-        self.on = self.wanted
+        self.on = self.enabled
         if self.on:
             self.line(depth, "p = again")
             self.line(depth, "")
@@ -86,7 +86,7 @@ class SuspendPoints:
         self.line(depth, f"{name} = {remaining} if p else {steps}")
         return name
 
-    def turns(self, calls: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
+    def region_calls(self, calls: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
         """The calls of a region, or those that are left, and the line after each of them."""
         if not self.on:
             return calls(steps), ""
@@ -102,16 +102,16 @@ class SuspendPoints:
         self.variables[name] = None
         return name
 
-    def unless(self, condition: str) -> str:
+    def unless_resumed(self, condition: str) -> str:
         """What is not looked at again in a step that the walk goes on with."""
         return f"not p and ({condition})" if self.on else condition
 
-    def or_else(self, condition: str) -> str:
+    def or_resumed(self, condition: str) -> str:
         """What has held already where the walk goes on."""
         return f"p or ({condition})" if self.on else condition
 
     @contextmanager
-    def part(self, s: ProgramStatement, depth: int) -> Iterator[int]:
+    def guarded(self, s: ProgramStatement, depth: int) -> Iterator[int]:
         """A statement of a sequence and all that it needs, which may lie behind: its depth."""
         if not self.on:
             yield depth
@@ -119,16 +119,16 @@ class SuspendPoints:
         header = len(self.lines)
         self.line(depth, "")
         yield depth + 1
-        condition = f"p <= {self.count}" if self.within(s) else "not p"
+        condition = f"p <= {self.count}" if self.contains(s) else "not p"
         self.lines[header] = "    " * depth + f"if {condition}:"
         if len(self.lines) == header + 1:
             self.lines.pop()
 
     @contextmanager
-    def none(self, kernel: str) -> Iterator[None]:
+    def excluded(self, kernel: str) -> Iterator[None]:
         """A block that is one call if nobody counts: no boundary in it."""
         outer = self.on
-        self.on = outer and kernel not in self.whole
+        self.on = outer and kernel not in self.single_calls
         yield
         self.on = outer
 

@@ -54,8 +54,8 @@ class WalkOptions:
 
     count: bool = False
     account: bool = False
-    rehearse: bool = False
-    hold: bool = False
+    sample: bool = False
+    suspend: bool = False
 
 
 def is_local(store: Layout) -> bool:

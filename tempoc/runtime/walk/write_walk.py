@@ -49,14 +49,14 @@ def write_walk(
     layouts: Mapping[str, Layout],
     bounds: Mapping[str, int],
     given: frozenset[str],
-    wishes: WalkOptions,
+    options: WalkOptions,
 ) -> WalkText:
     """The function for a program; ``given`` are the stores that were filled before."""
     writer = _WalkWriter(
         program=program,
         layouts=layouts,
         given=given,
-        wishes=wishes,
+        options=options,
         numbers={store.name: i for i, store in enumerate(program.stores)},
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
@@ -64,9 +64,9 @@ def write_walk(
         rename={name: str(value) for name, value in bounds.items()} | length_texts(program),
         growing=GrowthLines(groups(program)),
     )
-    if wishes.hold:
+    if options.suspend:
         single_calls = whole_blocks(program, bounds, given, layouts)
-        writer.held = SuspendPoints(writer.lines, wanted=True, whole=single_calls)
+        writer.points = SuspendPoints(writer.lines, enabled=True, single_calls=single_calls)
     return writer.write()
 
 
@@ -74,16 +74,16 @@ def write_walk(
 class _WalkWriter(WalkNames):
     program: Program
     given: frozenset[str]
-    wishes: WalkOptions
+    options: WalkOptions
     kernels: Mapping[str, int]
     filled: frozenset[str]
     calls: dict[int, Call] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
-    whole: dict[str, int] = field(default_factory=dict)
+    single_calls: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     growing: GrowthLines = field(default_factory=lambda: GrowthLines(()))
-    held: SuspendPoints = field(default_factory=lambda: SuspendPoints([]))
+    points: SuspendPoints = field(default_factory=lambda: SuspendPoints([]))
 
     def write(self) -> WalkText:
         self.line(0, "def walk():")
@@ -91,33 +91,33 @@ class _WalkWriter(WalkNames):
             if name in self.given and is_local(self.layouts[name]):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
-        if not self.wishes.account:
-            self.whole |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
+        if not self.options.account:
+            self.single_calls |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         away = {name: None for name, store in self.layouts.items() if store.away}
         self.allocated |= away
-        for name in dict.fromkeys((*block_operands(tree, self.whole), *away)):
+        for name in dict.fromkeys((*block_operands(tree, self.single_calls), *away)):
             anew = name in away or name not in self.filled
             if is_local(self.layouts[name]) and name not in self.given and anew:
                 self.line(1, f"s{self.numbers[name]} = None")
-        restore_line = self.held.start(1)
+        restore_line = self.points.start(1)
         for item in items:
-            self.held.boundary(1)
-            with self.held.part(Sequence(items=()), 1) as depth:
+            self.points.boundary(1)
+            with self.points.guarded(Sequence(items=()), 1) as depth:
                 self.allocate(item, depth)
-            with self.held.part(item, 1) as depth:
+            with self.points.guarded(item, 1) as depth:
                 self.statement(item, depth)
         cells = (f"s{i}" for name, i in self.numbers.items() if is_local(self.layouts[name]))
-        self.held.finish(1, restore_line, cells)
+        self.points.finish(1, restore_line, cells)
         results = []
         for output in {o.store: o for o in self.program.outputs}.values():
             if is_local(self.layouts[output.store]):
                 self.allocate_store(output.store, 1)
                 if self.layouts[output.store].away and output.store in self.filled:
-                    self.wanted(Cells(store=output.store, keys=()), 1)
+                    self.ensure_zeros(Cells(store=output.store, keys=()), 1)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
-        self.grow(output_needs(self.program.outputs, self.grows()), 1)
+        self.grow(output_needs(self.program.outputs, self.growing_groups()), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
         return WalkText(
             text="\n".join(self.lines) + "\n",
@@ -126,16 +126,16 @@ class _WalkWriter(WalkNames):
             zeros=self.zeros,
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
-            straight=direct_inputs(self.program, self.whole),
+            straight=direct_inputs(self.program, self.single_calls),
         )
 
     # -------------------------------------------------------------- allocation
 
     def allocate(self, item: ProgramStatement, depth: int) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
-        if isinstance(item, Block) and item.kernel in self.whole:
+        if isinstance(item, Block) and item.kernel in self.single_calls:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
-        names = dict.fromkeys(needed(item, self.whole))
+        names = dict.fromkeys(needed(item, self.single_calls))
         anew = starting_anew(item.body if isinstance(item, Block) else item, names)
         self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
         for name in names:
@@ -150,7 +150,7 @@ class _WalkWriter(WalkNames):
             self.line(depth, f"s{i} = zeros{i}()")
             if store.group >= 0:
                 self.growing.local.setdefault(store.group, []).append(i)
-            if self.wishes.account:
+            if self.options.account:
                 self.line(depth, f"wrote({i}, ())")
 
     # -------------------------------------------------------------- statements
@@ -158,29 +158,33 @@ class _WalkWriter(WalkNames):
     def statement(self, s: ProgramStatement, depth: int) -> None:
         match s:
             case Sequence(items=items):
-                has_points = self.held.within(s)
+                has_points = self.points.contains(s)
                 for item in items:
-                    with self.held.part(item, depth) if has_points else nullcontext(depth) as inner:
+                    with (
+                        self.points.guarded(item, depth)
+                        if has_points
+                        else nullcontext(depth) as inner
+                    ):
                         self.statement(item, inner)
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(invariant_needs(s), depth)
                 self.rename[var] = f"v_{var}"
-                sampling = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
-                steps = self.held.steps(var, steps_text(s, self.steps(s), *sampling), depth)
+                sampling = self.options.sample, self.layouts, self.growing.groups, self.expression
+                steps = self.points.steps(var, steps_text(s, self.steps(s), *sampling), depth)
                 self.line(depth, f"for v_{var} in {steps}:")
                 if limit is not None and step > 0:
-                    is_over = self.held.unless(f"v_{var} >= {self.expression(limit)}")
+                    is_over = self.points.unless_resumed(f"v_{var} >= {self.expression(limit)}")
                     self.line(depth + 1, f"if {is_over}: break")
-                self.held.boundary(depth + 1)
-                with self.growing.within():
+                self.points.boundary(depth + 1)
+                with self.growing.scoped():
                     self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
                 holds = self.expression(condition)
-                holds = self.held.or_else(holds) if self.held.within(body) else holds
+                holds = self.points.or_resumed(holds) if self.points.contains(body) else holds
                 self.line(depth, f"if {holds}:")
-                with self.growing.within():
+                with self.growing.scoped():
                     self.statement(body, depth + 1)
             case Call():
                 self.call(s, depth)
@@ -207,12 +211,12 @@ class _WalkWriter(WalkNames):
         ends = self.steps(loop)
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
-            self.wanted(cells, depth)
+            self.ensure_zeros(cells, depth)
         for name in region.local:
             self.free(Cell(store=name), depth)
         self.rename[loop.var] = f"v_{loop.var}"
-        remaining = self.growing.left(region, self.expression)
-        calls, hold = self.held.turns(
+        remaining = self.growing.step_limit(region, self.expression)
+        calls, hold = self.points.region_calls(
             lambda steps: f"turns({number}, {steps}, ({outer.rstrip()}){remaining})", ends, depth
         )
         self.line(depth, f"for at, turn in {calls}:")
@@ -223,10 +227,10 @@ class _WalkWriter(WalkNames):
         if region.lengths:
             lengths = "".join(f"{self.expression(e)}, " for e in region.lengths)
             self.line(depth + 1, f"at = array((*at, {lengths.rstrip()}), i32)")
-        with self.growing.within():
+        with self.growing.scoped():
             self.grow(region.needs, depth + 1)
         args = [self.passed(cells) for cells in (*region.carried, *region.read)]
-        self.part(region, region.carried, ["at", *args], depth + 1)
+        self.call_part(region, region.carried, ["at", *args], depth + 1)
         result = "r0" if region.carried else "found"
         self.line(depth + 1, f"turn({result}{', any(found)' * bool(region.endings)})")
         self.ended(region, depth + 1)
@@ -239,7 +243,7 @@ class _WalkWriter(WalkNames):
             for part in dead:
                 self.statement(part, depth + 1)
 
-    def part(
+    def call_part(
         self, part: Region | Block, results: tuple[Cells, ...], args: list[str], depth: int
     ) -> None:
         """Call the kernel of a part of the tree, and put away what it gives back."""
@@ -247,13 +251,13 @@ class _WalkWriter(WalkNames):
         checks = self.program.kernels[number].checks
         targets = [f"r{k}" for k in range(len(results))]
         targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
-        inner = [self.numbers[name] for name in part.local if self.wishes.account]
+        inner = [self.numbers[name] for name in part.local if self.options.account]
         self.lines_if(None, [f"wrote({i}, ())" for i in inner], depth)
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(args)})")
         self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
         self.lines_if(None, [f"freed({i}, ())" for i in inner], depth)
         for k, cells in enumerate(results):
-            self.store(k, cells, depth)
+            self.store_results(k, cells, depth)
         if checks:
             self.line(depth, f"faults.append(({number}, None, fault))")
         if part.endings:
@@ -267,40 +271,40 @@ class _WalkWriter(WalkNames):
 
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
-        if block.kernel not in self.whole:
-            with self.held.none(block.kernel):
+        if block.kernel not in self.single_calls:
+            with self.points.excluded(block.kernel):
                 self.statement(block.body, depth)
             return
         for cells in (*block.carried, *block.read):
-            self.wanted(cells, depth)
-        self.grow(block_needs(block, self.grows()), depth)
+            self.ensure_zeros(cells, depth)
+        self.grow(block_needs(block, self.growing_groups()), depth)
         point = self.point((*block.point, *block.lengths))
         args = [self.passed(cells) for cells in (*block.carried, *block.read)]
-        self.part(block, (*block.carried, *block.made), [point, *args], depth)
+        self.call_part(block, (*block.carried, *block.made), [point, *args], depth)
         self.ended(block, depth)
-        if self.wishes.count:
-            self.line(depth, f"done[0] += {self.whole[block.kernel]}")
+        if self.options.count:
+            self.line(depth, f"done[0] += {self.single_calls[block.kernel]}")
         for part in given_back(block.body, frozenset(block.local)):
             self.statement(part, depth)
 
-    def wanted(self, cells: Cells, depth: int) -> None:
+    def ensure_zeros(self, cells: Cells, depth: int) -> None:
         """A cell that nobody has written yet is zeros."""
         i = self.numbers[cells.store]
         if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-            accounting = f"; wrote({i}, ())" if self.wishes.account else ""
+            accounting = f"; wrote({i}, ())" if self.options.account else ""
             self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){accounting}")
 
-    def store(self, number: int, cells: Cells, depth: int) -> None:
+    def store_results(self, number: int, cells: Cells, depth: int) -> None:
         """Put away what a region gives back."""
         arrays = dict(self.arrays(cells))
         for place, cell in arrays.items():
             part = f"[{place}]" if cells.places else ""
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
             self.lines_if(None, self.stale(cell), depth)
-            if self.wishes.account:
+            if self.options.account:
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
 
-    def grows(self) -> dict[str, CapacityGroup]:
+    def growing_groups(self) -> dict[str, CapacityGroup]:
         """The stores that grow, with their groups."""
         group_list = self.growing.groups
         return {s: group_list[x.group] for s, x in self.layouts.items() if x.group >= 0}
@@ -334,7 +338,7 @@ class _WalkWriter(WalkNames):
                 self.free(call.args[position], depth, popped=True)
         for i, cell in enumerate(call.results):
             if cell in stored:
-                self.wrote(i, cell, depth)
+                self.after_result(i, cell, depth)
         for k, ending in enumerate(call.endings):
             length = self.length(Operation("at", (ending.bound, *ending.outer)))
             value = self.expression(ending.length)
@@ -345,7 +349,7 @@ class _WalkWriter(WalkNames):
         if effect is not None:
             self.line(depth, f"perform({len(self.effects)}, {point}, shown)")
             self.effects.append(effect)
-        if self.wishes.count:
+        if self.options.count:
             self.line(depth, "done[0] += 1")
 
     def host(self, host: Host, depth: int) -> None:
@@ -357,7 +361,7 @@ class _WalkWriter(WalkNames):
         self.line(depth, f"{', '.join(targets)}, = {call}" if targets else call)
         self.hosts.append(host)
         for i, cell in enumerate(host.results):
-            self.wrote(i, cell, depth)
+            self.after_result(i, cell, depth)
 
     def argument(self, cell: Cell, donated: bool, overwritten: list[str]) -> str:
         """The cell, or zeros where it may not exist; those may be shared unless given away.
@@ -377,11 +381,11 @@ class _WalkWriter(WalkNames):
             return "_"
         return self.cell(cell) if cell.when is None else f"r{i}"
 
-    def wrote(self, i: int, cell: Cell, depth: int) -> None:
+    def after_result(self, i: int, cell: Cell, depth: int) -> None:
         """What is left to do about a result after the call."""
         lines = [] if cell.when is None else [f"{self.cell(cell)} = r{i}"]
         lines += self.stale(cell)
-        if self.wishes.account:
+        if self.options.account:
             lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
         self.lines_if(cell.when, lines, depth)
 
@@ -390,6 +394,6 @@ class _WalkWriter(WalkNames):
         i, key = self.numbers[cell.store], self.key(cell)
         removal = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
         lines = [*([] if popped and key and cell.when is None else removal), *self.stale(cell)]
-        if self.wishes.account:
+        if self.options.account:
             lines.append(f"freed({i}, {key or '()'})")
         self.lines_if(cell.when, lines, depth)
