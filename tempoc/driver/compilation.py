@@ -37,7 +37,7 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.load.directory import beside, check_digest, load_program
+from tempoc.runtime.load.directory import check_digest, load_program, source_folders
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
@@ -58,7 +58,7 @@ R = TypeVar("R")
 
 
 class ScheduledGraph(NamedTuple):
-    """A graph, its statements, and when they are executed."""
+    """A graph, its statements, and their schedule."""
 
     graph: Graph
     statements: Statements
@@ -69,7 +69,7 @@ class Compilation:
     """A program on its way from source to a directory; every stage raises `DiagnosticError`."""
 
     def __init__(self, loaded: LoadedSources, options: Options) -> None:
-        """Nothing is computed until somebody asks for a stage."""
+        """Compute nothing: each stage runs when its property is read first."""
         self.loaded = loaded
         self.options = options
         self.timings: list[tuple[str, float]] = []
@@ -90,7 +90,7 @@ class Compilation:
     def from_directory(cls, path: str, *, verify_each: bool = False) -> "Compilation":
         """The compilation that made a directory, from the sources and options kept there.
 
-        Raises `RunError` if they are not there any more, or changed.
+        Raises `RunError` if they are missing or have changed.
         """
         provenance = dict(load_program(path).provenance)
         files = {
@@ -103,7 +103,7 @@ class Compilation:
         texts = {key: read_source(str(Path(path, name))) for key, name in files.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
-        loaded = replace(loaded, beside=beside(tuple(provenance.items())))
+        loaded = replace(loaded, beside=source_folders(tuple(provenance.items())))
         return cls(loaded, replace(Options.from_provenance(provenance), verify_each=verify_each))
 
     @cached_property
@@ -121,7 +121,7 @@ class Compilation:
         return self.shared.space_of(graph)
 
     def variant(self, options: Options) -> "Compilation":
-        """The same program with other options, which keep its constants: no stage runs twice."""
+        """The same program with other options but the same constants; it shares finished stages."""
         assert dict(options.defines) == dict(self.options.defines)
         compilation = Compilation(self.loaded, options)
         compilation.shared = self.shared
@@ -167,9 +167,9 @@ class Compilation:
     def ordered(self) -> ScheduledGraph:
         """The graph after all passes, its statements, and an order of execution for them.
 
-        What nothing needs is left out at every level: the reference evaluator never asks for it.
-        Fused kernels for which there is no order are taken apart again; a program for which there
-        is none either way is refused with the cycle between its own equations, as they stand.
+        Dead nodes are dropped at every level: the reference evaluator never evaluates them. If the
+        fused kernels cannot be scheduled, fusion is undone; if the program cannot be scheduled
+        either, it is refused with the cycle between its equations as they are written.
         """
         graph, plain = drop_dead(self.passes.graph), drop_dead(self.graph)
         try:
@@ -190,7 +190,7 @@ class Compilation:
             try:
                 return self._order(grouped_graph)
             except DiagnosticError:
-                pass  # branches that are computed whether taken or not
+                pass  # schedule without grouping: both branches are then always computed
         space = self.space_of(graph)
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
@@ -227,7 +227,7 @@ class Compilation:
 
     @cached_property
     def plan(self) -> MemoryPlan:
-        """Where every tensor lives and how long."""
+        """The buffer and the live range of every tensor."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
         least, graph, apart = self.options.bucket, self.optimized, self.options.apart
@@ -238,9 +238,9 @@ class Compilation:
 
     @cached_property
     def proof(self) -> Proof:
-        """Whether the memory plan is right for all bounds; where that is open, it is replayed.
+        """A proof of the memory plan for all bounds; where it is incomplete, the plan is replayed.
 
-        Raises `DiagnosticError` if the replay shows that it is wrong.
+        Raises `DiagnosticError` if the replay finds a mistake.
         """
         memory, outputs = self.plan, self.optimized.outputs
         space = self.space_of(self.optimized)
@@ -273,7 +273,7 @@ class Compilation:
         return emitted
 
     def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
-        """The same program with these stores with the host; no stage runs again."""
+        """The same program with these stores offloaded to the host; no stage runs again."""
         compilation = copy(self)
         compilation.options = replace(self.options, away=dict(reach), ahead=ahead)
         program = offloaded(self.emitted.program, reach, ahead)
@@ -281,13 +281,13 @@ class Compilation:
         return compilation
 
     def with_commands(self, commands: Mapping[str, str]) -> "Compilation":
-        """The same program, told to a GPU in another way; no stage runs again."""
+        """The same program with other GPU command buffers by kernel; no stage runs again."""
         compilation = copy(self)
         compilation.options = replace(self.options, commands={**self.options.commands, **commands})
         return compilation
 
     def _about(self, name: str, message: str) -> None:
-        """Say something of how a statement computes its points."""
+        """Add a remark of `vectorize` about a statement."""
         members = self.statements.by_name[name].members
         spans = self.optimized.nodes[members[-1]].spans
         span = spans[0] if spans else None
@@ -299,13 +299,13 @@ class Compilation:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What the stages did and did not do."""
+        """The remarks of all stages."""
         return (*self.passes.remarks, *self.later_remarks)
 
     def write(self, directory: str, family: Mapping[Variant, "Compilation"] | None = None) -> None:
-        """Compile and write the directory, all of it or nothing.
+        """Compile and write the directory atomically.
 
-        A ``family`` are all programs that are to stand in it and compute the same, this one too.
+        ``family`` holds all variants of the program to be written there, this one included.
         """
         emitted = self.emitted
         members = family or {}

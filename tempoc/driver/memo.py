@@ -1,4 +1,7 @@
-"""What variants of one program have in common: the first passes, as long as these are the same."""
+"""A cache of pass results, shared by the variants of one program.
+
+Variants differ in their options; those whose pipelines begin with the same passes run these once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _Sizes = tuple[tuple[str, int], ...]
 
 
 class CachedPass(NamedTuple):
-    """What a pass made, and what the passes after it are given."""
+    """The result of a pass, and the context for the passes after it."""
 
     record: PassRecord[Graph]
     context: PassContext
@@ -25,9 +28,9 @@ class CachedPass(NamedTuple):
 
 @dataclass(slots=True)
 class PassCache:
-    """Spaces, and what passes have made of the program, after each of them.
+    """Polyhedral spaces by universe, and pass results by the prefix of the pipeline.
 
-    Passes that have not looked at values of bounds make the same for all.
+    The key includes the sizes of bounds only if a pass of the prefix has asked for them.
     """
 
     spaces: dict[Universe, Space] = field(default_factory=dict)
@@ -46,7 +49,7 @@ class PassCache:
         sizes: Mapping[str, int],
         verify: Callable[[Graph, Space, str], None] | None,
     ) -> Outcome[Graph]:
-        """Run passes on the program, but those at the beginning that have run already."""
+        """Run a pipeline on the program; a prefix that has run already is taken from the cache."""
         cached = self.cached_prefix(steps, sizes)
         context = PassContext(space=self.space_of(graph), told=dict(sizes))
         if cached:
@@ -69,7 +72,7 @@ class PassCache:
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
     def cached_prefix(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
-        """What the first passes have made, as far as that is known."""
+        """The results of the longest prefix of the pipeline that is in the cache."""
         cached: list[CachedPass] = []
         for k in range(1, len(steps) + 1):
             passed = self.entries.get((steps[:k], ())) or self.entries.get((steps[:k], _key(sizes)))

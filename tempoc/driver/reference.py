@@ -1,4 +1,4 @@
-"""The reference evaluator on what a run was given, with the checks of a run."""
+"""The reference evaluator on the arguments of a run, with the same checks of data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,10 +31,11 @@ def evaluate_given(
     show: Show | None = None,
     made: Replayed | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` and ``beside`` are
-    the folders of Python functions, ``made`` gives what host functions gave in a run before.
+    """The outputs by name.
 
-    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read, `Diverged`.
+    ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
+    functions, ``made`` replays the host calls of an earlier run. Raises `RunError` for wrong data,
+    `DiagnosticError` for a wrong read, `Diverged` for a host call that the earlier run lacks.
     """
     program = signature(graph)
     bindings = bind(program, given)
@@ -51,7 +52,7 @@ def evaluate_given(
 
 
 def saves(graph: Graph) -> bool:
-    """Whether files are written somewhere."""
+    """Whether the program writes files."""
     return any(isinstance(node.op, Save) for node in graph.nodes.values())
 
 
@@ -75,9 +76,9 @@ def caller(
     beside: Sequence[str] = (),
     recorded: Replayed | None = None,
 ) -> Externs:
-    """Calls the Python functions of a graph, found in these folders. Raises `RunError`.
+    """The evaluator of extern nodes, with modules from these folders. Raises `RunError`.
 
-    Host functions are not called if their results are ``recorded`` already.
+    With ``recorded`` calls, host functions are replayed, not called.
     """
     ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, ExternCall)}
     externs_of = {name: extern(op.declared, "") for name, op in ops.items()}

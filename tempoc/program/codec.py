@@ -1,4 +1,4 @@
-"""Programs as JSON and back, strictly: a field too many or too few is an error.
+"""The JSON form of programs, strict: a missing or unknown field is an error.
 
 Nodes are objects with a field for each field of the dataclass; members of a union carry their class
 name as ``"node"``. Expressions have the form of ``nodes/arithmetic.py``. The schema is read off the
@@ -33,7 +33,7 @@ _ARITH = frozenset({int, str, arith.Operation})
 
 
 def dump(node: Program | Choices) -> str:
-    """A program, or choices, as JSON text; what is equal gives equal text."""
+    """A program, or choices, as JSON text; equal nodes give equal text."""
     return _text(_encode(node), "\n") + "\n"
 
 
@@ -53,7 +53,7 @@ def load_choices(text: str) -> Choices:
 
 
 def _data(text: str, field: str, version: int) -> dict[str, object]:
-    """What a JSON text holds that has a field, and is of this version. Raises ``ProgramError``."""
+    """The object in a JSON text, if it has the field and the version. Raises ``ProgramError``."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

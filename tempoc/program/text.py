@@ -1,6 +1,6 @@
-"""Programs as text for people: declarations, then loops as one would write them by hand.
+"""The readable text of programs: declarations, then loops as in pseudocode.
 
-One way only; ``codec.py`` writes the form that is read back.
+It cannot be parsed; ``codec.py`` writes the form that is read back.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _axis(axis: Axis) -> str:
 
 
 def _needs(needs: tuple[CapacityNeed, ...]) -> str:
-    """What stores must have grown to, where a call needs that."""
+    """The capacities that a call needs."""
     if not needs:
         return ""
     return " with " + ", ".join(f"{n.dim}: {' and '.join(map(text, n.rows))}" for n in needs)

@@ -33,10 +33,10 @@ from tempoc.runtime.execution.specialize import PlainRun, Specialization, cached
 from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.run import Settings, apart, device_failure, explain_failure, run_given
+from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
 from tempoc.runtime.walk.walk import FILE
 
-_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
+_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": unaliased}
 """What the text of a call takes from elsewhere."""
 
 

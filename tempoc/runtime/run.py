@@ -231,7 +231,9 @@ def _run_plain(
         raise failure from error
     seconds = time.perf_counter() - start
     return RunResult(
-        outputs={name: apart(take(cells[number]), arrays) for name, number, take in prepared.takes},
+        outputs={
+            name: unaliased(take(cells[number]), arrays) for name, number, take in prepared.takes
+        },
         bounds=specialization.bounds,
         seconds=seconds,
         peak_bytes=0,
@@ -328,7 +330,7 @@ def _run(
     bounds_after = machine.bounds
     take = prepared.take if not program.lengths else partial(_late_slice, layouts, bounds_after)
     result = RunResult(
-        outputs={o.name: apart(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
+        outputs={o.name: unaliased(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
         bounds=bounds_after,
         seconds=seconds,
         peak_bytes=0,
@@ -360,7 +362,7 @@ def _late_slice(
     return output_slice(output, layouts[output.store], bounds)
 
 
-def apart(output: HostArray, given: Sequence[HostArray]) -> HostArray:
+def unaliased(output: HostArray, given: Sequence[HostArray]) -> HostArray:
     """An output that shares no memory with what the caller has given."""
     for a in given:
         if isinstance(a, np.ndarray) and np.may_share_memory(output, a):

@@ -1,22 +1,20 @@
-"""Compiles for a budget: as long as the stores of a run would take more, in other ways.
+"""The search for a variant whose stores fit into a memory budget.
 
-What needs no more than the budget is left as it is. Otherwise these ways are looked at:
+A program that fits is left as it is. Otherwise these candidates are compiled, and their peaks
+predicted by a dry run:
 
-- *again*: values are made again instead of kept (``passes/memory/rematerialize.py``), such as cost
-little, or
-  all, which costs operations on numbers;
-- *tiles*: tensors above a limit are computed tile by tile (``passes/tiling/tile.py``), and the
-limit is
-  lowered until the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not
-  lowered further than it has to be, within a factor of two;
-- *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
+- *rematerialization* (``passes/memory/rematerialize.py``) of cheap values, or of all; it costs
+  operations;
+- *tiles* of tensors above a limit (``passes/tiling/tile.py``), which is lowered until the program
+  fits. Tiles are loops and cost kernel calls, so the limit is found within a factor of two;
+- *offloading* of stores to the host between their uses (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs and outputs in an array for each point; then with large points computed
-  one after the other where a loop runs (``passes/memory/serialize.py``), so that nobody reads all
-  of them; then in the smallest tiles; at last with one point of everything at a time (``-O1``).
+  steps, and one array per point of inputs and outputs; then with large points computed one after
+  the other where a loop runs (``passes/memory/serialize.py``), so that no call reads all of them;
+  then with the smallest tiles; at last with a call for each point (``-O1``).
 
-Tiles are also tried together with values made again, where neither is enough. Of what fits the
-cheapest is taken, as far as calls, copies and operations tell.
+Tiles are also combined with rematerialization where neither suffices. Among the candidates that fit
+the cheapest is chosen, by the estimated time of kernel calls, copies and operations.
 """
 
 from __future__ import annotations
@@ -40,29 +38,31 @@ from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.progress import count_calls
 
 LEAST, TIMES = 1024, 4
-"""Tensors of so few bytes are not worth a loop; from variant to variant that is so many times less.
+"""The smallest limit for tiles, in bytes, and the factor between two limits.
 
-The limits that are tried do not depend on the budget: what keeps to one is found for a larger one.
+The limits do not depend on the budget, so a variant that fits one budget is found for every larger
+one.
 """
 FAR = 2
-"""Tiles of what size ever do not help where those of two sizes take so many times the budget."""
+"""The search for tiles ends when two sizes both take more than this factor times the budget."""
 MOST = 100_000
-"""With more calls of kernels it is not looked at what could live with the host between them."""
+"""Programs with more kernel calls are not searched for stores to offload."""
 PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
-"""Nanoseconds that a call of a kernel takes at least, the copy of a byte, and an operation."""
+"""Estimated nanoseconds of a kernel call (at least), of copying a byte, and of an operation."""
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
-"""What is said of values that are not kept."""
+"""The texts for `Options.recompute`."""
 
 FilledStores = Callable[[Program], frozenset[str]]
-"""Which stores are filled before a run."""
+"""Gives the stores of a program that are filled before a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetVariant:
-    """A way to compile, the most bytes that stores then have, and how often kernels are called.
+    """A compilation with its predicted cost.
 
-    ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
-    go to the device or come from there. ``operations``: about how many there are on numbers.
+    ``peak``: the most bytes of stores on the device; ``calls``: kernel calls; ``operations``: an
+    estimate of scalar operations; ``away``: the most bytes of offloaded stores on the host;
+    ``copied``: bytes moved between device and host.
     """
 
     compilation: Compilation
@@ -74,21 +74,21 @@ class BudgetVariant:
 
     @property
     def limit(self) -> int:
-        """Tensors that take more bytes are made in tiles; 0: none are."""
+        """Tensors with more bytes are tiled; 0: none."""
         return self.compilation.options.limit or 0
 
     @property
     def cost(self) -> float:
-        """What tells variants apart, in nanoseconds."""
+        """The estimated time of a run, in nanoseconds."""
         copies = PER_BYTE * self.copied
         return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
 
     def more(self, other: BudgetVariant) -> str:
-        """How many more operations it has than another."""
+        """The increase in operations over another variant, in percent."""
         return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
 
     def about(self) -> str:
-        """What is different, in words."""
+        """How this variant differs from the plain compilation, in words."""
         options = self.compilation.options
         parts = [] if options.recompute is None else [WORDS[options.recompute]]
         if options.limit is not None:
@@ -110,7 +110,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The variants that were looked at, the last of which fits."""
+    """The variants that were measured; the last one fits and is chosen."""
 
     budget: int
     variants: tuple[BudgetVariant, ...]
@@ -121,7 +121,7 @@ class Fit:
         return self.variants[-1]
 
     def note(self) -> str:
-        """What was chosen and what it costs, as one line; empty if nothing had to be."""
+        """One line on the choice and its cost; empty if the plain program fits."""
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
@@ -137,7 +137,7 @@ class Fit:
 
 
 def about_tiles(limit: int) -> str:
-    """Tiles by a limit, in words."""
+    """The text for tiles above a limit of bytes."""
     return f"tiles of what takes more than {size_text(limit)}"
 
 
@@ -151,8 +151,8 @@ def fit(
 ) -> Fit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
-    Raises ``RunError`` if none does, with the smallest budget for which one is found. To be
-    ``exact`` all there are have to be looked at; else the smallest that was seen is named.
+    Raises ``RunError`` if none does, naming the smallest budget that would do. If ``exact``, all
+    candidates are measured for that; otherwise it is the smallest among those measured.
     """
     search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact)
     fitting = search.run(compilation)
@@ -166,11 +166,11 @@ def fit(
 
 @dataclass(slots=True, kw_only=True)
 class _BudgetSearch:
-    """Looks at variants of a program; ``found`` are all of them.
+    """Measures candidates; ``measured`` holds all results so far.
 
-    Others are ``skipped`` at first, and looked at if nothing else fits and it is to be ``exact``:
-    then which ones there are does not depend on the budget, so that none refuses what a smaller one
-    does not.
+    Candidates that are unlikely to fit are ``skipped`` at first. If nothing fits and the search is
+    ``exact``, they are measured too: the set of candidates then does not depend on the budget, so a
+    budget is never refused if a smaller one is accepted.
     """
 
     bounds: Mapping[str, int]
@@ -181,7 +181,7 @@ class _BudgetSearch:
     skipped: list[Compilation] = field(default_factory=list)
 
     def run(self, compilation: Compilation) -> BudgetVariant | None:
-        """The cheapest one that fits."""
+        """The cheapest variant that fits; ``None`` if none does."""
         original = self.measure(compilation)
         if original.peak <= self.budget:
             return original
@@ -202,7 +202,7 @@ class _BudgetSearch:
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
     def recomputing(self, compilation: Compilation) -> list[Compilation]:
-        """Variants that make values again instead of keeping them."""
+        """Variants with rematerialization that changes the program."""
         options = replace(compilation.options, sizes=dict(self.bounds))
         variants = []
         for work in RECOMPUTE if options.recompute is None else ():
@@ -213,10 +213,10 @@ class _BudgetSearch:
         return variants
 
     def tiled(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
-        """Variants with smaller and smaller tiles until one fits; no two are alike.
+        """Distinct variants with smaller and smaller tiles, until one fits.
 
-        Limits above the budget are skipped, and so are those between the largest and the smallest
-        where these are ``FAR`` too large.
+        Skipped are limits above the budget, and the limits in between if both the largest and the
+        smallest exceed the budget by the factor ``FAR``.
         """
         by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
@@ -241,7 +241,7 @@ class _BudgetSearch:
         return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
     def measure_skipped(self) -> Iterator[BudgetVariant]:
-        """What was skipped, and is not like another one."""
+        """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
             if not any(_is_alike(variant, other) for other in seen):
@@ -249,7 +249,7 @@ class _BudgetSearch:
                 yield self.measure(variant)
 
     def relabelled(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
-        """A variant that is the same with a larger limit, which says more of it."""
+        """The variant with the limit in its options replaced, which leaves its graph the same."""
         compilation = copy(variant.compilation)
         compilation.options = replace(compilation.options, limit=limit)
         relabelled = replace(variant, compilation=compilation)
@@ -257,12 +257,12 @@ class _BudgetSearch:
         return relabelled
 
     def limited(self, compilation: Compilation, limit: int) -> Compilation:
-        """The same with tiles of what takes more bytes."""
+        """The compilation with tensors above a limit of bytes tiled."""
         options = replace(compilation.options, limit=limit, sizes=dict(self.bounds))
         return compilation.variant(options)
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
-        """The same with all loops run by the host, and inputs in pieces, in several ways."""
+        """Variants with all loops run by the host and inputs as one array per point."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
         sized = replace(options, sizes=dict(self.bounds))
         deep = options.level > 1 and options.passes is None
@@ -276,7 +276,7 @@ class _BudgetSearch:
             yield compilation.variant(replace(options, level=1))
 
     def offloading(self, compilation: Compilation) -> list[BudgetVariant]:
-        """The same, with stores that live with the host where it has to be, if that fits."""
+        """The compilation with as few stores offloaded as the budget demands, if that fits."""
         program = compilation.emitted.program
         values, filled = _values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > MOST:
@@ -290,14 +290,14 @@ class _BudgetSearch:
         return [variant] if fits else []
 
     def unchanged(self, compilation: Compilation) -> list[BudgetVariant]:
-        """The same, if that fits."""
+        """The compilation itself, if it is not measured yet and fits."""
         if any(v.compilation is compilation for v in self.measured):
             return []
         variant = self.measure(compilation)
         return [variant] if variant.peak <= self.budget else []
 
     def measure(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
-        """What a run of a program takes."""
+        """Predict the cost of a run, and record it."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
         prediction = forecast(program, values, self.given(program))
@@ -314,7 +314,7 @@ class _BudgetSearch:
 
 
 def _limits(compilation: Compilation, peak: int) -> list[int]:
-    """The limits there are, the largest first; none if the program gets no tiles by limits."""
+    """The limits to try for tiles, the largest first; none if the pipeline cannot tile by limit."""
     limits = [LEAST]
     while limits[-1] * TIMES <= peak:
         limits.append(limits[-1] * TIMES)
@@ -327,7 +327,7 @@ def _is_alike(a: Compilation, b: Compilation) -> bool:
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:
-    """All bounds of a program. Raises ``RunError``."""
+    """The values of all bounds, also derived ones. Raises ``RunError``."""
     resolved = resolve(program, bounds, (), {})
     if resolved.problems:
         raise RunError(*resolved.problems)

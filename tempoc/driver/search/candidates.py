@@ -1,14 +1,14 @@
-"""Ways to compile a program that give the same outputs, of which one may be faster than another.
+"""Candidates for tuning: compilations of a program that give the same outputs at other speeds.
 
-Which one is cannot always be told before: it depends on the device, on sizes, on the version of
-XLA. Each *knob* makes ways out of one that is there; ``tuning.py`` measures them.
+Which one is the fastest depends on the device, the sizes and the version of XLA, so ``tuning.py``
+measures them. Each *move* derives candidates from the best one so far by changing one thing:
 
-- *loops*: run by the host, a call of a kernel for each step; or point by point, all that is
-  independent too, in loops on the device (``-O1`` with regions);
-- *room*: how many steps that have room at first in what grows with the sequence;
-- *tiles*: what takes more than so many bytes is computed tile by tile, so that it stays in caches;
-- *again*: cheap values are made again instead of kept;
-- *commands*: what a GPU is told at once, for all kernels, then for each loop and block.
+- *loops*: run by the host, with a kernel call per step; or everything point by point, in loops on
+  the device (``-O1`` with regions);
+- *room*: the initial capacity, in steps, of stores that grow with the sequence;
+- *tiles* of tensors above a limit of bytes, so that they stay in caches;
+- *again*: rematerialization of cheap values;
+- *commands*: command buffers of a GPU, for all kernels, then for each loop and block.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 
 ROOMS = (0, 128, 2048)
-"""Steps for which there may be room at first; 0: for all."""
+"""Initial capacities to try, in steps; 0: full capacity from the start."""
 LIMITS = (1 << 22, 1 << 18)
-"""Bytes above which tensors may be cut into tiles: a part of what caches of CPUs hold."""
+"""Limits above which tensors are tiled, in bytes: fractions of the caches of CPUs."""
 MANY = 8
-"""Where there are more loops and blocks on the device, none is looked at by itself."""
+"""With more loops and blocks on the device, command buffers are not tuned one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A way to compile a program; ``name`` and ``about`` say what is different, in short and not.
+    """A compilation; ``name`` (short) and ``about`` (in words) say how it differs.
 
-    Both are empty for the way that is there.
+    Both are empty for the compilation that the search starts from.
     """
 
     compilation: Compilation
@@ -50,17 +50,17 @@ class Candidate:
     about: str = ""
 
     def but(self, compilation: Compilation, name: str, about: str) -> Candidate:
-        """The same with one more thing that is different."""
+        """The candidate with one more difference."""
         names, texts = (f"{self.name}-{name}", f"{self.about}, {about}")
         return Candidate(compilation=compilation, name=names.lstrip("-"), about=texts.lstrip(", "))
 
 
 Move = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
-"""Ways that differ in one thing; the mapping has the values of all bounds that are given."""
+"""Derives candidates that differ in one thing; the mapping has the values of the free bounds."""
 
 
 def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Loops somewhere else."""
+    """Loops on the host instead of the device, or the reverse; or all points in loops."""
     options, program = way.compilation.options, way.compilation.emitted.program
     if not _is_free(options):
         return
@@ -76,7 +76,7 @@ def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 
 
 def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Other sizes for what grows, as far as it comes to them."""
+    """Other initial capacities of growing stores, below the size that they reach."""
     options = way.compilation.options
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
     for size in ROOMS if _is_free(options) else ():
@@ -87,7 +87,7 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 
 
 def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Smaller tiles, where that makes a difference."""
+    """Smaller tiles, where they change the graph."""
     options, previous = way.compilation.options, way.compilation
     has_tiles = any(isinstance(s, Tile) for s in previous.steps)
     if options.tile is not None or not has_tiles or not _is_free(options):
@@ -100,7 +100,7 @@ def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 
 
 def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Cheap values made again instead of kept."""
+    """Rematerialization of cheap values, where it changes the graph."""
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
         compilation = _recompiled(way, replace(options, recompute="cheap", sizes=dict(sizes)))
@@ -109,14 +109,14 @@ def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 
 
 def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """On a GPU, command buffers for nothing, or for whole loops, too."""
+    """On a GPU: no command buffers, or such for whole loops."""
     if backend.has_commands():
         for mode in WAYS[1:]:
             yield _with_commands(way, "", mode)
 
 
 def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """The same by itself for one of several functions that are loops, or many kernels."""
+    """Other command buffers for one of several kernels that are loops or blocks."""
     tree = way.compilation.emitted.program.tree
     names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
     if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
@@ -133,7 +133,7 @@ MOVES: tuple[Move, ...] = (
     commands,
     *(partial(commands_of_loop, number) for number in range(MANY)),
 )
-"""In the order in which they are turned: each begins with the best way so far."""
+"""In the order in which they are tried: each starts from the best candidate so far."""
 _COMMAND_TEXTS = {
     "default": "command buffers as usual",
     "none": "no command buffers",
@@ -150,7 +150,7 @@ def _with_commands(way: Candidate, kernel: str, mode: str) -> Candidate:
 
 
 def _is_free(options: Options) -> bool:
-    """Whether anything else may change: not where stores by name, or passes, were chosen."""
+    """Whether moves may change options: not with offloaded stores or a pipeline of the user."""
     return not (options.away or options.apart or options.walk) and options.passes is None
 
 
@@ -159,7 +159,7 @@ def _recompiled(way: Candidate, options: Options) -> Compilation:
 
 
 def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:
-    """How large stores become that grow."""
+    """The final sizes of growing axes."""
     values = resolve(program, sizes, (), {}).values
     for store in program.stores:
         for axis in store.axes:

@@ -1,9 +1,10 @@
-"""What is dropped is read by nobody: an independent check of evictions that copy nothing.
+"""Verifies evictions without a copy (drops): no dropped value is read.
 
-The value of a cell that is dropped is gone from the device and from the host. That is right if the
-cell is given back next (that nobody reads it any more then is proved of the memory plan), or if its
-store is one array that is written anew before anybody reads it, for all bounds: however often loops
-run, whatever guards say, and at the end of the run.
+A dropped cell loses its value on the device and on the host. That is correct in two cases: the cell
+is freed right afterwards (the proof of the memory plan shows that a freed cell has no reader), or
+its store is a single array that is completely overwritten before its next read. The second is
+checked here for all bounds: for any number of loop steps, any outcome of guards, and the end of the
+run. Independent of ``offload``, which inserts the drops.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from tempoc.program.nodes.errors import inconsistent
 
 
 def verify_dropped(program: nodes.Program) -> None:
-    """Check a program. Raises ``ProgramError`` for a drop of what somebody may read."""
+    """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
     checker = _DropChecker(registers({s.name: s for s in program.stores}))
     dropped = checker.dropped_after(program.tree, frozenset())
     checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
 
 
 class _DropChecker:
-    """Follows which stores of one array have lost what was in them; ``single`` are all of these."""
+    """A forward dataflow analysis of dropped stores; ``single`` are the stores of one array."""
 
     def __init__(self, single: StoreNames) -> None:
         self.single = single
 
     def dropped_after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
-        """What is lost after a statement."""
+        """The stores without a value after a statement."""
         match s:
             case nodes.Sequence(items=items):
                 for k, item in enumerate(items):
@@ -39,7 +40,7 @@ class _DropChecker:
                     dropped = self.dropped_after(item, dropped)
                 return dropped
             case nodes.Loop(body=body):
-                # What a step loses the next one may read; a third would lose no more.
+                # The next step may read what a step drops; the second one reaches the fixpoint.
                 dropped |= self.dropped_after(body, dropped)
                 return dropped | self.dropped_after(body, dropped)
             case nodes.Guard(body=body):
@@ -60,7 +61,7 @@ class _DropChecker:
                 assert_never(s)
 
     def lost_by(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
-        """What an eviction loses that is not given back by the statements that follow at once."""
+        """The stores that an eviction drops and that the statements right after it do not free."""
         freed: list[nodes.Cell] = []
         for item in items:
             if not isinstance(item, nodes.Free):
@@ -78,12 +79,12 @@ class _DropChecker:
         results: Iterable[nodes.Cell],
         dropped: StoreNames,
     ) -> StoreNames:
-        """What is lost after something that takes some cells and writes others as a whole."""
+        """The stores without a value after a call, which reads all its arguments."""
         self.check_reads(where, (c.store for c in args), dropped)
         return dropped - {c.store for c in results if c.when is None}
 
     def check_reads(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
-        """None of these stores is lost."""
+        """Raises ``ProgramError`` if one of these stores has no value."""
         for name in names:
             if name in dropped:
                 raise inconsistent(where, f"{name} was dropped before, and not written since")

@@ -1,7 +1,7 @@
-"""Which values a part of the tree still wants: the live ranges of stores that are one array.
+"""Liveness of stores, by a backward walk over the tree.
 
-Only such a store can be written anew as a whole, by a call that does not take it; then nobody wants
-what it held. All others are wanted wherever somebody reads or writes them later.
+Only a store of a single array can be overwritten as a whole: a call that has it as a result but not
+as an argument ends its live range. Any other store is live wherever it is read or written later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ StoreNames = frozenset[str]
 
 
 def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
-    """The stores that are one array, of one size."""
+    """The stores of a single array that does not grow."""
     return frozenset(
         name
         for name, s in stores.items()
@@ -24,7 +24,7 @@ def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
 
 
 def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
-    """The stores whose contents matter before a statement, if those in ``after`` do after it."""
+    """The stores that are live before a statement, given those live ``after`` it."""
     match s:
         case nodes.Sequence(items=items):
             for item in reversed(items):
@@ -55,14 +55,14 @@ def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> 
 def wanted_within(
     body: nodes.ProgramStatement, after: StoreNames, single: StoreNames
 ) -> StoreNames:
-    """The same before each step of a loop, and after it."""
+    """The stores that are live before each step of a loop, given those live ``after`` the loop."""
     return after | wanted(body, frozenset(), single)
 
 
 def afterwards(
     items: Sequence[nodes.ProgramStatement], after: StoreNames, single: StoreNames
 ) -> Iterator[tuple[nodes.ProgramStatement, StoreNames]]:
-    """Each of some statements with what is wanted after it."""
+    """The statements of a sequence, each with the stores that are live after it."""
     live_sets = [after]
     for item in reversed(items):
         live_sets.append(wanted(item, live_sets[-1], single))

@@ -1,8 +1,8 @@
-"""Where cells are that live with the host: on the device whenever a statement needs them there.
+"""Verifies loads and evictions: offloaded cells are on the device wherever a statement uses them.
 
-An independent check of what is loaded and evicted, for all bounds: a cell that a statement takes
-has been loaded or written before, and nothing since then may have evicted it, be it by another key.
-Loops and guards leave the device as they find it, so that it does not matter how often they run.
+For all bounds: each argument of a call has been loaded or written before, and no eviction since
+then may alias it. Loops and guards must leave the set of resident cells unchanged, so the number of
+steps does not matter. Independent of ``offload``, which inserts the moves.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tempoc.program.nodes.nodes import (
 )  # fmt: skip
 
 ResidentCells = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
-"""Cells that are on the device, each where one of these conditions holds (``None``: always)."""
+"""The cells on the device, each with conditions any of which suffices (``None``: always)."""
 
 
 def verify_places(program: Program) -> None:
-    """Check a program. Raises ``ProgramError`` for a cell that is not where it is needed."""
+    """Check a program. Raises ``ProgramError`` for a use of a cell that is not on the device."""
     away = {s.name: s for s in program.stores if s.away}
     if not away:
         return
@@ -53,7 +53,7 @@ def verify_places(program: Program) -> None:
 
 
 def found_out(program: Program) -> frozenset[str]:
-    """The bounds that a run finds out, and those that follow from these."""
+    """The bounds whose values are known during the run only, and those derived from them."""
     bounds = {length.bound for length in program.lengths}
     size = -1
     while size < len(bounds):
@@ -70,7 +70,7 @@ class _ResidenceChecker:
     params: frozenset[str]
 
     def resident_after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
-        """What is on the device after a statement."""
+        """The cells on the device after a statement."""
         match s:
             case Sequence(items=items):
                 for item in items:
@@ -82,7 +82,7 @@ class _ResidenceChecker:
                     raise inconsistent(where, "does not leave the device as it finds it")
                 return resident
             case Call(kernel=kernel, args=args, results=results):
-                # What is computed of a param that was given is not written.
+                # The result for a param is dropped where that is given: it must be resident.
                 params = [c for c in results if c.store in self.params]
                 self.require_resident(f"call of {kernel}", (*args, *params), resident)
                 return self.added(resident, results)
@@ -100,7 +100,7 @@ class _ResidenceChecker:
                 return resident if ahead else self.added(resident, cells)
             case Evict(cells=cells):
                 return self.removed(resident, cells)
-            case Free():  # who still needs what is given back is not asked here
+            case Free():  # the proof of the memory plan checks frees
                 return resident
             case _:
                 assert_never(s)
@@ -112,7 +112,7 @@ class _ResidenceChecker:
         changed: tuple[Cells, ...],
         resident: ResidentCells,
     ) -> ResidentCells:
-        """A loop or block that is one call: nothing moves in it, and nothing local is away."""
+        """After a region or block: within its kernel no cell moves and no store is offloaded."""
         where = f"region {s.kernel}"
         if any(name in self.away for name in s.local):
             raise inconsistent(where, "has local stores that live with the host")
@@ -122,7 +122,7 @@ class _ResidenceChecker:
         return self.added(resident, cells_of(changed))
 
     def require_resident(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
-        """All these cells are on the device."""
+        """Raises ``ProgramError`` unless all these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
                 conditions = resident.get(self.place(cell), frozenset())
@@ -130,14 +130,14 @@ class _ResidenceChecker:
                     raise inconsistent(where, f"{cell.store} is with the host there")
 
     def place(self, cell: Cell) -> tuple[str, CellKey]:
-        """By what a cell is known."""
+        """The identity of a cell: its store and the parts of its key that matter."""
         fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
         if any(self.found_out & {*names(e)} for e in fixed):
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
     def added(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
-        """The same with these cells."""
+        """The resident cells and these."""
         added = dict(resident)
         for cell in cells:
             if cell.store in self.away:
@@ -147,7 +147,7 @@ class _ResidenceChecker:
         return added
 
     def removed(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
-        """The same without these cells, and without others that may be the same ones."""
+        """The resident cells without all that may alias these."""
         evicted = [(self.place(cell), cell.key) for cell in cells]
         remaining = {}
         for place, conditions in resident.items():
@@ -158,20 +158,20 @@ class _ResidenceChecker:
         return remaining
 
     def may_alias(self, store: Store, key: CellKey, other: CellKey) -> bool:
-        """Whether a key may be that of a slot."""
+        """Whether a key may name a slot."""
         slots = iter(other)
         full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)
         return not are_apart(store, key, full)
 
 
 def _is_unchanged(before: ResidentCells, after: ResidentCells) -> bool:
-    """Whether the same cells are there, under the same conditions or more."""
+    """Whether the same cells are resident, under the same or weaker conditions."""
     same = before.keys() == after.keys()
     return same and all(None in after[p] or before[p] <= after[p] for p in before)
 
 
 def _covers(condition: Arith | None, other: Arith | None) -> bool:
-    """Whether a condition holds where another one does, as far as they are spelled."""
+    """Whether a condition is implied by another one, decided syntactically."""
     if condition is None or condition == other:
         return True
     several = isinstance(condition, Operation) and condition.op == "or"

@@ -1,4 +1,4 @@
-"""What is in a tree: all calls, regions, stores, and what is given back."""
+"""Traversals of the statement tree: calls, regions, blocks, stores, frees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tempoc.program.nodes.nodes import (
 
 
 def every(s: ProgramStatement) -> Iterator[ProgramStatement]:
-    """A statement and all within it, in order."""
+    """A statement and all its descendants, in pre-order."""
     yield s
     match s:
         case Sequence(items=items):
@@ -64,14 +64,14 @@ def blocks(s: ProgramStatement) -> Iterator[Block]:
 
 
 def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
-    """The single cells of what a region or block takes."""
+    """The cells of the operands of a region or block, one by one."""
     return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
 
 
 def lengths_of(
     call: Call, kernel: Kernel, bounds: tuple[ProgramBound, ...], lengths: tuple[FoundLength, ...]
 ) -> Iterator[Arith]:
-    """The lengths that a kernel takes, at the point of a call."""
+    """The lengths that a call passes to its kernel, at the point of the call."""
     point = dict(zip(kernel.dims, call.point, strict=False))
     return (length_at(bounds, lengths, name, point) for name in kernel.lengths)
 
@@ -83,7 +83,7 @@ def written(s: ProgramStatement) -> tuple[str, ...]:
 
 
 def touched(s: ProgramStatement) -> frozenset[str]:
-    """The stores that a statement reads, writes or gives back."""
+    """The stores that a statement reads, writes or frees."""
     stores: set[str] = set()
     for part in every(s):
         match part:
@@ -95,7 +95,7 @@ def touched(s: ProgramStatement) -> frozenset[str]:
 
 
 def starting_anew(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
-    """Those of the stores all of which is written by the first that a part does with them."""
+    """Those of the stores whose first use in a statement overwrites them completely."""
     overwritten: set[str] = set()
     pending = {*stores}
     for item in s.items if isinstance(s, Sequence) else (s,):
@@ -112,9 +112,9 @@ def starting_anew(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
 
 
 def given_back(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list[ProgramStatement]:
-    """What a part gives back for good: of a store that it does not touch afterwards.
+    """The frees in a statement after which it does not use the store again.
 
-    Those that are ``local`` to it are left out.
+    Stores that are ``local`` to it are left out.
     """
     freed: list[ProgramStatement] = []
     touched = {*local}

@@ -1,4 +1,4 @@
-"""What always holds of a program: names resolve, arities fit, bounds go in no circle.
+"""The verifier of programs: names resolve, arities fit, bounds are not cyclic.
 
 Run on every program that codegen makes and on every program that is loaded.
 """
@@ -49,7 +49,7 @@ DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
 def verify(program: Program) -> None:
-    """Check a program. Raises ``ProgramError`` for the first thing that cannot be."""
+    """Check a program. Raises ``ProgramError`` for the first violated invariant."""
     _ProgramChecker(
         program=program,
         bounds=tuple(_unique("bound", (b.name for b in program.bounds))),
@@ -69,7 +69,7 @@ def is_folder(name: str) -> bool:
 
 
 def bound_order(program: Program) -> tuple[str, ...]:
-    """Bounds, each after those its value needs. Raises ``ProgramError`` for a circle."""
+    """Bounds in topological order of their values. Raises ``ProgramError`` for a cycle."""
     needs = {b.name: () if b.value is None else names(b.value) for b in program.bounds}
     try:
         return tuple(TopologicalSorter(needs).static_order())
@@ -269,7 +269,7 @@ class _ProgramChecker:
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
     def needs(self, where: str, needs: tuple[CapacityNeed, ...], scope: tuple[str, ...]) -> None:
-        """What stores must have grown to; there are such stores."""
+        """Capacity needs name a growing axis and the rows that it must have."""
         growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
         for need in needs:
             axis = f"{where}, growth along {need.dim}"
@@ -301,7 +301,7 @@ class _ProgramChecker:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
     def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
-        """What a region is told of lengths are lengths, and so is what it finds out."""
+        """The lengths passed to a region are lengths, and its endings refer to these."""
         for e in region.lengths:
             self.expression(where, e, scope)
             plain = [*lengths_in(e, self.program.lengths)] == [e]

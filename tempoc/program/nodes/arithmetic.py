@@ -1,4 +1,4 @@
-"""Arithmetic that is left for run time: integers, names and operators.
+"""Integer expressions that are evaluated at run time: literals, names and operators.
 
 Grammar::
 
@@ -6,7 +6,7 @@ Grammar::
     op        = + * min max and or        any number of arguments (min, max: at least one)
               | - // % < <= > >= == !=    two arguments
               | not                       one argument
-              | at                        a bound, then the point at which its length is meant
+              | at                        a bound, then the point whose length is meant
 
 A name is a bound or a loop variable. Conditions are 0 or 1; ``and`` of nothing is true, ``or`` of
 nothing is false. JSON form: an integer, a string, or ``[op, argument, ...]``.

@@ -1,4 +1,4 @@
-"""Bounds of a program; and what one means at a point, where it is found out during the run."""
+"""Bounds of a program, and the lengths of those that end during the run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ProgramBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLength:
-    """A bound that is found out during the run: its value is the largest length until it ends.
+    """A bound whose value is determined during the run; until then it is the largest length.
 
-    ``largest`` is the name under which that stays known. There is one length for each point of
-    ``outer``; in expressions, ``at`` says for which.
+    ``largest`` names the bound that keeps the largest length. There is one length for each point of
+    ``outer``; in expressions, the operator ``at`` gives the point.
     """
 
     bound: str
@@ -81,7 +81,7 @@ def _derived(
 
 
 def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
-    """The lengths that an expression means: `T`, or `T[i]` of those that vary with a point."""
+    """The lengths that occur in an expression: `T`, or `T[i]` of those that vary with a point."""
     match e:
         case str():
             if any(e == length.bound for length in lengths):
@@ -94,7 +94,7 @@ def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
 
 
 def replaced(e: Arith, substitution: Mapping[Arith, Arith]) -> Arith:
-    """An expression with others in place of some of its parts."""
+    """An expression with some of its parts substituted."""
     if e in substitution:
         return substitution[e]
     if isinstance(e, Operation):

@@ -1,4 +1,4 @@
-"""Errors about programs: data that is no program, or a program that makes no sense."""
+"""Errors about programs: data that is not a program, or a malformed program."""
 
 from __future__ import annotations
 

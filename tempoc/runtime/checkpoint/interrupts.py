@@ -1,4 +1,4 @@
-"""What an interrupt means for a run that may be held: write a checkpoint, then end."""
+"""Ctrl-C in a run with checkpoints: write a checkpoint, then end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTICE = b"\ninterrupted: a checkpoint is written after this step (again: end a
 
 @contextmanager
 def suspend_on_interrupt(keep: CheckpointOptions | None) -> Iterator[None]:
-    """The first Ctrl-C asks the run to stop where it can be gone on with, the second ends it."""
+    """The first Ctrl-C suspends the run at the next suspend point, the second ends it at once."""
     if keep is None or keep.directory is None:
         yield
         return

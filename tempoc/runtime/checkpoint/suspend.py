@@ -1,9 +1,9 @@
-"""Holds runs at boundaries and lets them go on: between the machine and its checkpoint.
+"""Suspends runs at suspend points and resumes them: between the machine and its checkpoint file.
 
-What is held is all that the walk still needs (``walk/suspend_points.py``): live cells, the steps
-that loops have left, sizes of what grows, lengths that were found, and what was shown to the
-outside already. Random numbers depend on the seed and on where they are drawn, so there is no state
-of a generator.
+A snapshot holds all that the walk still needs (``walk/suspend_points.py``): live cells, remaining
+steps of loops, capacities of growing stores, known lengths, and which effects have happened. Random
+numbers depend on the seed and on the point where they are drawn only, so there is no generator
+state.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointOptions:
-    """Where to write checkpoints and how often, in seconds; which one to go on from.
+    """Where and how often (in seconds) to write checkpoints, and the checkpoint to resume from.
 
-    ``stop`` asks for a checkpoint as soon as can be, and for an end of the run (`RunSuspended`).
+    ``stop`` requests a checkpoint at the next suspend point and the end of the run
+    (`RunSuspended`).
     """
 
     directory: Path | None = None
@@ -75,7 +76,7 @@ class CheckpointOptions:
 def checkpoint_options(
     checkpoint: str | Path | None, every: float | None, resume: str | Path | None
 ) -> CheckpointOptions | None:
-    """What is wanted of a run with these arguments, if anything is."""
+    """The options for these arguments of a run; ``None`` without checkpoints."""
     if checkpoint is None and resume is None:
         return None
     return CheckpointOptions(
@@ -86,11 +87,11 @@ def checkpoint_options(
 
 
 class RunSuspended(KeyboardInterrupt):
-    """The run was asked to stop, and is held."""
+    """The run was asked to stop, and its checkpoint is written."""
 
 
 class SuspendedRun(Protocol):
-    """What is held of a machine."""
+    """The parts of a machine that a snapshot reads and restores."""
 
     program: Program
     bounds: dict[str, int]
@@ -103,11 +104,11 @@ class SuspendedRun(Protocol):
     transfers: Transfers
 
     def check(self) -> None:
-        """Look at all checks so far."""
+        """Evaluate all pending checks."""
 
 
 class Suspender:
-    """One run that may be held: the effects that it leaves out are those that happened before."""
+    """Snapshots of one run; in a resumed run, skips the effects that happened before."""
 
     def __init__(self, keep: CheckpointOptions, identity: Identity, show: Show) -> None:
         self.options = keep
@@ -131,7 +132,7 @@ class Suspender:
     # -------------------------------------------------------------- the outside
 
     def show(self, shown: Shown, values: Many[HostArray]) -> None:
-        """Perform an effect, unless it is a line that was printed before the run went on."""
+        """Perform an effect, unless it is a line that was printed before the resumption."""
         if shown.path:
             path = os.path.normpath(shown.path)
             if path in self.saved:
@@ -148,14 +149,14 @@ class Suspender:
             self.counter.put(self.shown)
 
     def close(self) -> None:
-        """The run is over."""
+        """Close the counter of lines."""
         if self.counter is not None:
             self.counter.close()
 
     # -------------------------------------------------------------- the walk
 
     def names(self, machine: SuspendedRun, given: Mapping[str, CellArrays]) -> dict[str, Any]:
-        """The names in a walk that may be held."""
+        """The names that a walk with suspend points uses."""
         self.machine = machine
         self.given = {name: {_walk_key(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
@@ -163,7 +164,7 @@ class Suspender:
         return {"again": position, "due": self.due, "hold": self.suspend, "back": self.restore}
 
     def due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """Whether a checkpoint is due."""
         if self.options.directory is None:
             return False
         return (
@@ -192,7 +193,7 @@ class Suspender:
             tops=machine.ledger.peaks(),
             copied=[machine.ledger.loaded, machine.ledger.evicted],
         )
-        # Python may keep this dict with the frame, and with it arrays that are given back.
+        # Python may keep this dict with the frame, which would keep freed arrays alive.
         frame_locals.clear()
         write_state(self.options.directory, state, arrays)
         self.written_at = time.monotonic()
@@ -214,7 +215,7 @@ class Suspender:
     def _put(
         self, store: str, key: Any, cell: Any, arrays: dict[str, HostArray]
     ) -> tuple[str, str]:
-        """Where the value of a cell is, and the cell; an array is put with the others."""
+        """The entry of a cell in `State.cells`: source and place; adds its array to ``arrays``."""
         if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
         copy = self.machine.transfers.aside.get((self.numbers[store], key))
@@ -229,7 +230,7 @@ class Suspender:
     # -------------------------------------------------------------- going on
 
     def restore(self, *names: str) -> list[Any]:
-        """Put everything back as it was, and say what the variables of the walk held."""
+        """Restore the machine from the checkpoint; returns the values of the walk's variables."""
         assert self.restored is not None
         machine, state = self.machine, self.restored.state
         ledger = machine.ledger
@@ -257,7 +258,7 @@ class Suspender:
         return [local.get(name) for name in names]
 
     def _get(self, store: str, key: Any, place: str, where: str) -> Any:
-        """A cell, where it was."""
+        """Restore a cell to the place where it was."""
         assert self.restored is not None
         if place == "none":
             return None
@@ -275,12 +276,12 @@ class Suspender:
 
 
 def _walk_key(key: tuple[int, ...]) -> Any:
-    """A key as the walk has it."""
+    """A key in the form of the walk: an integer for one dimension, otherwise a tuple."""
     return key[0] if len(key) == 1 else key
 
 
 def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """The loops' variables and the steps that they have left."""
+    """The loop variables and the remaining steps of loops, out of the walk's local variables."""
     variables: dict[str, int | list[int]] = {}
     for name, value in frame_locals.items():
         steps = value.remaining if isinstance(value, RegionCalls) else value
@@ -301,19 +302,19 @@ def suspender_of(
     given: frozenset[str],
     show: Show,
 ) -> Suspender:
-    """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
+    """The suspender of a run. Raises ``RunError`` if it cannot be suspended, or not resumed."""
     refuse_hosts(program, given)
     return Suspender(keep, run_identity, show)
 
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:
-    """Nobody knows the state of functions that the host calls. Raises ``RunError``."""
+    """Refuse runs that call host functions: their state is unknown. Raises ``RunError``."""
     if names := called_hosts(program, given):
         raise RunError(host_functions(names))
 
 
 def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
-    """The functions that the host calls in a run for which these stores are filled."""
+    """The host functions that a run calls, given the stores that are filled before it."""
     aliases = {
         s.extern: None
         for s in every(program.tree)
@@ -323,7 +324,7 @@ def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
 
 
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
-    """What must be the same for a run to go on."""
+    """The identity of a run, which its resumption must share."""
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {

@@ -1,6 +1,6 @@
-"""What a run is given, checked against what the program wants: every mistake at once.
+"""Binds the arguments of a run to the interface of the program, and reports all mistakes at once.
 
-Nothing is cast, except that params are widened where no value changes (or with ``cast_params``).
+Nothing is cast, except params: to a wider type without loss, or to any with ``cast_params``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class Bindings(NamedTuple):
-    """Values for everything. Params that are to be computed are absent.
+    """The checked arguments of a run. Params that the program computes are absent.
 
     ``params[name]`` has a source for each point of the dimensions in the param's template.
     """
@@ -37,9 +37,10 @@ class Bindings(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the user gives; ``params_origin`` is the file the params come from, for messages.
+    """The arguments of a run; ``params_origin`` is the file of the params, for messages.
 
-    Inputs named in ``extra`` are only ignored if the program has none of that name (whole files).
+    Inputs named in ``extra`` come from files of several tensors: those that the program does not
+    have are ignored.
     """
 
     bounds: Mapping[str, object]
@@ -101,7 +102,7 @@ class _Binder:
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if self.given.seed not in SEEDS:
             self.resolved.problems.append(errors.bad_seed(self.given.seed))
-        # A bound that follows from data which must be given (again) anyway is no second mistake.
+        # A bound that follows from an input that is missing anyway is not reported as well.
         hints = self.hints()
         follow = [errors.missing_bound(b, hints[b]) for b in self.inferable]
         if problems := [p for p in self.resolved.problems if p not in follow]:
@@ -117,7 +118,7 @@ class _Binder:
         return (*(self.dims[d] for d in dims), *shape)
 
     def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], TensorSource]]:
-        """All given arrays that bounds can be read off."""
+        """The given arrays with their extents, from which bounds can be inferred."""
         for i in self.program.inputs:
             if i.name in self.given.inputs:
                 yield i.name, self.sizes(i.dims, i.shape), self.given.inputs[i.name]
@@ -135,7 +136,7 @@ class _Binder:
                     yield Claim(line.name, value, f"axis {axis} of {name}")
 
     def hints(self) -> dict[str, list[str]]:
-        """For each bound, the axes it could be read off."""
+        """For each bound, the axes from which it could be inferred."""
         axes: dict[str, list[str]] = {}
         items = [(i.name, self.sizes(i.dims, i.shape)) for i in self.program.inputs]
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]

@@ -1,4 +1,5 @@
-"""The values of all bounds: given, read off shapes, fixed, derived; and the assumptions on them."""
+"""Resolves the values of all bounds: given, inferred from shapes, fixed or derived; then checks the
+assumptions on them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LIMIT = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody says how large a bound is: ``axis 0 of x``."""
+    """A value of a bound and its source, such as ``axis 0 of x``."""
 
     bound: str
     value: int
@@ -35,7 +36,7 @@ class AffineBound:
 
 
 def affine_bound(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
-    """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
+    """An extent as a linear function of one free bound; ``settled`` are the derived bounds."""
     full = _expanded(e, settled)
     free = names(full)
     if len(free) != 1 or not _is_linear(full):
@@ -46,7 +47,7 @@ def affine_bound(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
 
 
 def _expanded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
-    """The expression in terms of run-time bounds."""
+    """The expression with derived bounds substituted, so that it names free bounds only."""
     if isinstance(e, str) and e in settled:
         return _expanded(settled[e], settled)
     if isinstance(e, Operation):
@@ -55,7 +56,7 @@ def _expanded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
 
 
 def _is_linear(e: Arith) -> bool:
-    """Whether only sums, differences and products occur; products may still be of one name."""
+    """Whether only sums, differences and products occur; the degree is checked by evaluation."""
     return not isinstance(e, Operation) or (
         e.op in ("+", "-", "*") and all(_is_linear(a) for a in e.args)
     )
@@ -63,7 +64,7 @@ def _is_linear(e: Arith) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class BoundValues:
-    """Values of bounds; those in dispute or unknown have none. ``problems`` says what is wrong."""
+    """The values of bounds and the ``problems``; conflicting or unknown bounds have no value."""
 
     values: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -79,10 +80,10 @@ def resolve(
     claims: Sequence[Claim],
     hints: Mapping[str, Sequence[str]],
 ) -> BoundValues:
-    """All bounds of a program.
+    """Resolve all bounds of a program.
 
-    ``given`` by the user, ``claims`` read off shapes, ``hints``: for each bound, descriptions of
-    what it could have been read off.
+    ``given``: the values of the user; ``claims``: inferred from shapes; ``hints``: for each bound,
+    the axes from which it could be inferred, for messages.
     """
     result = BoundValues()
     by_name = {b.name: b for b in program.bounds}
@@ -108,7 +109,7 @@ def _user_claims(
     given: Mapping[str, object],
     result: BoundValues,
 ) -> dict[str, Claim]:
-    """What the user says, as claims."""
+    """The user's values as claims."""
     claims = {}
     for name, value in given.items():
         bound = by_name.get(name)
@@ -139,7 +140,7 @@ def _integer(value: object) -> int | None:
 def _merge_claims(
     name: str, claims: list[Claim], is_given: bool, hints: Sequence[str], result: BoundValues
 ) -> None:
-    """One value from all claims about a run-time bound."""
+    """Merge all claims about a free bound into one value, or report the conflict."""
     first: dict[int, str] = {}
     for claim in claims:
         first.setdefault(claim.value, claim.source)

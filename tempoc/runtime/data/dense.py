@@ -1,4 +1,4 @@
-"""Everything a run was given as whole host arrays, an axis for each dimension in domain order."""
+"""Inputs and params as dense host arrays, with an axis for each dimension in domain order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def dense_inputs(bindings: Bindings) -> dict[str, HostArray]:
 
 
 def dense_params(program: Program, bindings: Bindings) -> dict[str, HostArray]:
-    """The params by name, put together from their points; computed ones are absent."""
+    """The params by name, assembled from their tensors; computed ones are absent."""
     return {
         p.name: _dense(program, p, bindings) for p in program.params if p.name in bindings.params
     }

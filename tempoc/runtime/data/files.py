@@ -80,7 +80,7 @@ def _reason(error: Exception) -> str:
 
 
 def _guarded(path: Path, read: Callable[[], HostArray]) -> Callable[[], HostArray]:
-    """Data that turns out to be damaged when it is read."""
+    """A reader that reports damaged data as ``RunError``."""
 
     def guarded() -> HostArray:
         try:
@@ -209,7 +209,7 @@ def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
 
 
 def _atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write beside the file, then rename: nobody ever sees half of it."""
+    """Write a temporary file beside the target, then rename it."""
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

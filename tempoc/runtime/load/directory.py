@@ -21,7 +21,7 @@ BESIDE = "externs"
 """Entries of the provenance tell the folders of the program's source: this, ``externs.1``, ..."""
 
 
-def beside(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def source_folders(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The folders of the program's source, the main file's first, if it calls functions."""
     return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
 

@@ -13,7 +13,7 @@ from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
-from tempoc.runtime.load.directory import beside, load_choices, load_program
+from tempoc.runtime.load.directory import load_choices, load_program, source_folders
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
@@ -53,7 +53,9 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    user_functions = find_functions(program.externs, extern_path, beside(program.provenance))
+    user_functions = find_functions(
+        program.externs, extern_path, source_folders(program.provenance)
+    )
     scope = _scope(program, source)
     traced = tuple(TracedExtern(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
