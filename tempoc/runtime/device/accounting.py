@@ -1,6 +1,6 @@
-"""The accounting of a run: bytes in stores on the device, and of copies that the host has.
+"""Memory accounting of a run: bytes of cells on the device, and of their copies on the host.
 
-A cell may be in both places: after it was loaded, until somebody writes it.
+A cell may be in both places: from a load until it is written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LedgerEntry = tuple[int, object]
 
 @dataclass(slots=True)
 class Account:
-    """Bytes in one place: now, at most, and by store when there were most."""
+    """Bytes in one place: now, at the peak, and by store now and at the peak."""
 
     cells: dict[LedgerEntry, int] = field(default_factory=dict)
     now: int = 0
@@ -25,7 +25,7 @@ class Account:
     at_peak: list[int] = field(default_factory=list)
 
     def add(self, store: int, size: int) -> None:
-        """So much more of a store is there, or less."""
+        """Add bytes of a store, or take them away (negative)."""
         self.now += size
         self.by_store[store] += size
         if self.now > self.peak:
@@ -35,9 +35,9 @@ class Account:
 
 @dataclass(slots=True)
 class Ledger:
-    """Bytes in stores: on the device, and of copies with the host (``away``).
+    """Bytes of stores on the ``device``, and of offloaded cells on the host (``away``).
 
-    ``rows`` are the slots by now of stores that grow, by group. ``loaded`` and ``evicted`` are
+    ``rows`` are the current capacities of growing stores, by group. ``loaded`` and ``evicted`` are
     bytes that were copied. ``on_change`` is called for every change on the device.
     """
 
@@ -50,7 +50,7 @@ class Ledger:
     on_change: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
-        """Nothing is there yet."""
+        """Start with empty accounts."""
         for account in (self.device, self.away):
             account.by_store = [0] * len(self.layouts)
             account.at_peak = [*account.by_store]
@@ -66,14 +66,14 @@ class Ledger:
         return self.device.peak
 
     def wrote(self, store: int, key: object) -> None:
-        """A cell holds a value; a copy with the host is true no more."""
+        """A cell was written on the device; a copy on the host is stale."""
         if (store, key) in self.away.cells:
             self._drop_copy(store, key)
         if (store, key) not in self.device.cells:
             self._add_cell(store, key)
 
     def grew(self, store: int, key: object) -> None:
-        """A cell was copied into a larger one."""
+        """A cell was reallocated with a larger capacity; for a moment there are both."""
         if (store, key) in self.device.cells:
             previous, size = self.device.cells[store, key], self.layouts[store].nbytes(self.rows)
             self.device.cells[store, key] = size
@@ -81,35 +81,35 @@ class Ledger:
             self._add(store, -previous)
 
     def freed(self, store: int, key: object) -> None:
-        """A cell was given back."""
+        """A cell was freed, with its copy on the host."""
         self._add(store, -self.device.cells.pop((store, key), 0))
         self._drop_copy(store, key)
 
     def put_away(self, store: int, key: object) -> None:
-        """The host has a copy."""
+        """A cell has a copy on the host."""
         if (store, key) not in self.away.cells:
             size = self.layouts[store].nbytes(self.rows)
             self.away.cells[store, key] = size
             self.away.add(store, size)
 
     def load(self, store: int, key: object) -> None:
-        """A copy of the host's was made on the device."""
+        """A cell was copied from the host to the device."""
         self._add_cell(store, key)
         self.loaded += self.device.cells[store, key]
 
     def evict(self, store: int, key: object) -> None:
-        """A cell has left the device; it was copied unless the host had that already."""
+        """A cell left the device; it was copied unless the host had a valid copy."""
         if (store, key) not in self.away.cells:
             self.put_away(store, key)
             self.evicted += self.away.cells[store, key]
         self._add(store, -self.device.cells.pop((store, key), 0))
 
     def peaks(self) -> list[tuple[int, list[int]]]:
-        """The most bytes on the device and with the host, and of which stores these were."""
+        """The peaks on the device and on the host, each with the bytes by store."""
         return [(account.peak, account.at_peak) for account in (self.device, self.away)]
 
     def restart(self, tops: Sequence[tuple[int, Sequence[int]]]) -> None:
-        """Nothing is there but what stands for missing arguments; there were such `tops`."""
+        """Empty the accounts, except the zeros passed for absent arguments, and set the peaks."""
         for store, key in [*self.device.cells, *self.away.cells]:
             if not isinstance(key, str):
                 self.freed(store, key)
@@ -117,11 +117,11 @@ class Ledger:
             account.peak, account.at_peak = max(peak, account.now), [*top]
 
     def at_peak(self) -> dict[str, int]:
-        """The bytes of each store when there were most on the device."""
+        """The bytes of each store at the peak of the device."""
         return self._named(self.device)
 
     def away_at_peak(self) -> dict[str, int]:
-        """The bytes of each store when the host had most."""
+        """The bytes of each store at the peak of the host."""
         return self._named(self.away)
 
     def _named(self, account: Account) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Stores at run time: sizes of cells, arrays of zeros, and what is given."""
+"""Stores at run time: layouts with known sizes, cells of zeros, cells of inputs and params."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ CellArrays = dict[PointIndex, DeviceArray]
 class Layout:
     """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
 
-    ``order`` says how ``[*axes, *spatial]`` follow each other in ``shape``. A store that grows has
-    the number of its group, and in the end that shape.
+    ``order`` is the permutation of ``[*axes, *spatial]`` in ``shape``. A growing store has the
+    number of its ``group`` and the position ``growing`` of its growing axis; ``shape`` is the final
+    one.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Layout:
     away: bool = False
 
     def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
-        """The shape of a cell when groups have so many slots."""
+        """The shape of a cell for these capacities of the groups."""
         if self.group < 0:
             return self.shape
         shape = list(self.shape)
@@ -60,7 +61,7 @@ class Layout:
         return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
     def slot(self, key: PointIndex) -> PointIndex:
-        """The cell in which a key lives."""
+        """The key reduced to the slot of its cell."""
         return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
 
 
@@ -88,15 +89,15 @@ def layout(
 
 
 def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
-    """A fresh cell full of zeros; groups of stores that grow have so many slots by ``now``."""
+    """A new cell of zeros; ``now`` are the capacities of the groups."""
     return backend.zeros(store.shaped(now), store.dtype)
 
 
 class KeyedCells(dict[PointIndex | int, DeviceArray]):
     """Cells of a store by key (a bare integer where there is one key dimension).
 
-    With ``filled``, cells start as zeros when first touched, which ``wrote`` is told; else a
-    missing one is a bug.
+    With ``filled``, a cell is allocated as zeros at its first use, and ``wrote`` is called;
+    otherwise a missing cell is a bug of the compiler.
     """
 
     def __init__(
@@ -114,14 +115,14 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
         self.wrote = wrote
 
     def __missing__(self, key: PointIndex | int) -> DeviceArray:
-        """The first touch of a cell."""
+        """The first use of a cell."""
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
         return self.touch(key)
 
     def touch(self, key: PointIndex | int) -> DeviceArray:
-        """Let a cell start as zeros."""
+        """Allocate a cell as zeros."""
         self[key] = allocate(self.store, self.now)
         if self.wrote is not None:
             self.wrote(key)
@@ -140,9 +141,9 @@ def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
 
 @dataclass(slots=True, kw_only=True)
 class SharedCells:
-    """Cells that runs with the same params and the same seed have in common, on the device.
+    """Device cells of params and the seed, shared by consecutive runs with the same ones.
 
-    Those of ``stores``, for the bounds of the last run.
+    ``cells`` holds those of ``stores``, for the bounds of the last run.
     """
 
     stores: frozenset[str]
@@ -151,7 +152,7 @@ class SharedCells:
 
     @classmethod
     def of(cls, program: Program) -> SharedCells:
-        """Params and the seed; no call of a kernel is given them for good."""
+        """The stores of params and the seed that no kernel call overwrites."""
         tree = program.tree
         excluded = {cells.store for region in regions(tree) for cells in region.carried}
         excluded |= {cells.store for block in blocks(tree) for cells in block.carried}
@@ -161,7 +162,7 @@ class SharedCells:
     def cells_of(
         self, store: str, bounds: Mapping[str, int], make: Callable[[], CellArrays]
     ) -> CellArrays:
-        """The cells of a store; made if there are none for these bounds."""
+        """The cells of a store, made with ``make`` if there are none for these bounds."""
         if self.bounds != bounds:
             self.bounds, self.cells = dict(bounds), {}
         if store not in self.cells:
@@ -178,9 +179,10 @@ def place_given(
 ) -> dict[str, CellArrays]:
     """Inputs, params and the seed on the device, by store.
 
-    Those that go ``straight`` to one call stay with the host: the call brings them over. A param
-    that is put together from several tensors does not go straight. Those that are away stay with
-    the host, too; they are copied only if functions of the user might change the arrays.
+    Stores in ``straight``, which are passed directly to a single call, stay host arrays: the call
+    transfers them. A param that is assembled from several tensors is placed on the device anyway.
+    Offloaded stores stay on the host, too; they are copied only if user functions might change the
+    arrays.
     """
     is_constant = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
@@ -219,7 +221,7 @@ def place_given(
 
 
 def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:
-    """The array of a source, if the device can take it without any change."""
+    """The array of a source, if it can be passed to a kernel without conversion."""
     if source is None:
         return None
     array = source.read()
@@ -227,7 +229,7 @@ def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) ->
 
 
 _BATCH = 256
-"""So many arrays are put on the device with one call."""
+"""The number of arrays transferred to the device with one call."""
 
 
 def _cells(
@@ -238,9 +240,9 @@ def _cells(
     sizes: Mapping[str, int],
     is_constant: bool,
 ) -> CellArrays:
-    """One array for each key, cut and stacked from one array for each ``outer`` point.
+    """One array for each key, sliced and stacked from one array for each ``outer`` point.
 
-    ``is_constant``: nobody changes these while the program runs.
+    ``is_constant``: these arrays do not change while the program runs.
     """
     latest: dict[PointIndex, HostArray] = {}
 
@@ -275,7 +277,7 @@ def _cells(
 
 
 def _put(pending: dict[PointIndex, HostArray], dtype: str) -> CellArrays:
-    """Arrays on the device, none of which wait any more."""
+    """Transfer the pending arrays to the device, and clear them."""
     placed = dict(zip(pending, backend.put_all(pending.values(), dtype), strict=True))
     pending.clear()
     return placed

@@ -1,4 +1,4 @@
-"""Which blocks are one call each, and what must be there before a statement."""
+"""Selects the device blocks to run as one call each; the stores that statements use."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.report.progress import count_calls
 
 LONG = 4096
-"""Most calls of kernels in a block that is one call: nobody can look in between, or interrupt."""
+"""The most kernel calls in a block that runs as one call, which cannot be interrupted."""
 BRIEF = 50_000
-"""More may be in it if they take so many microseconds at most, as far as sizes tell."""
+"""A block with more calls may run as one if its estimated microseconds are at most this."""
 LARGE = 1 << 15
-"""Copies of fewer bytes take no longer than a call."""
+"""Copying fewer bytes takes no longer than a call."""
 OFTEN = 64
-"""What is executed less often is not worth another kernel to compile."""
+"""For blocks that run at most so many times, copies of large stores do not matter."""
 
 
 def whole_blocks(
@@ -44,11 +44,11 @@ def whole_blocks(
     given: Collection[str],
     layouts: Mapping[str, Layout],
 ) -> dict[str, int]:
-    """The kernels of blocks that are one call, with how many kernels each calls in their place.
+    """The kernels of blocks to run as one call, each with the number of kernel calls it replaces.
 
-    The first steps of the loops around tell. None are blocks with long loops, such as compute what
-    is ``given``, or have stores that they would have to make larger than the run may turn out to
-    need; nor, in long loops, those of which XLA would copy a large store.
+    Judged at the first step of enclosing loops. Excluded are blocks with too many calls, blocks
+    that compute what is ``given``, blocks with growing stores whose final size the run may not
+    reach, and, in long loops, blocks in which XLA would copy a large store.
     """
     search = _SingleCallBlocks(given, layouts, may_stay_small(program, bounds))
     search.look(program.tree, bounds)
@@ -63,7 +63,7 @@ class _SingleCallBlocks:
     counts: dict[str, int] = field(default_factory=dict)
 
     def look(self, s: ProgramStatement, env: Mapping[str, int], times: int = 1) -> None:
-        """Find blocks in a statement that is executed so many times at most."""
+        """Select blocks in a statement that is executed at most ``times`` times."""
         match s:
             case Sequence(items=items):
                 for item in items:
@@ -89,7 +89,7 @@ class _SingleCallBlocks:
     def copies(self, body: ProgramStatement) -> bool:
         """Whether a large store with an axis of length 1 is updated, then read outside of loops.
 
-        XLA for CPUs copies such a store, unless the two are functions of their own.
+        XLA for CPUs copies such a store unless update and read are separate functions.
         """
         if any(True for _ in regions(body)):
             return False
@@ -112,7 +112,7 @@ class _SingleCallBlocks:
 def _microseconds(
     s: ProgramStatement, env: Mapping[str, int], layouts: Mapping[str, Layout]
 ) -> int:
-    """What the calls in a statement take on a device that is slow, one byte in a nanosecond."""
+    """The estimated time of the calls in a statement: 1 us each, and one byte in a nanosecond."""
 
     def weigh(call: Call) -> int:
         return 1 + sum(layouts[c.store].nbytes() for c in (*call.args, *call.results)) // 1000
@@ -121,7 +121,7 @@ def _microseconds(
 
 
 def block_operands(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
-    """The stores of which a block that is one call wants a cell, be it written or not."""
+    """The operands of blocks that run as one call: their cells must exist, written or not."""
     match s:
         case Sequence(items=items):
             for item in items:
@@ -158,9 +158,10 @@ def needed(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
 
 
 def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
-    """What is given and has no keys, if one call takes it, outside of all loops, and nobody else.
+    """Unkeyed stores of inputs, params and the seed whose only use is one call outside of loops.
 
-    None where functions of the user run in between, which might change the arrays.
+    Their host arrays can be passed directly to that call. None if the program calls user functions
+    or has effects, which might change the arrays.
     """
     if any(isinstance(s, Host | Effect) for s in every(program.tree)):
         return frozenset()
@@ -176,7 +177,7 @@ def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[
 
 
 def _flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
-    """What is executed one after the other; of blocks that are no single call, their parts."""
+    """The top-level statements in order, with blocks that are not single calls flattened."""
     match s:
         case Sequence(items=items):
             for item in items:

@@ -1,7 +1,6 @@
-"""What a walk does about stores that grow: before a call that needs more, all of a group grow.
+"""The lines of a walk that let stores grow: before a call that needs more, a whole group grows.
 
-Once stores have grown they stay so. What was seen to for one call need not be for the next one with
-the same need, as long as no variable has changed since.
+Stores never shrink, so a need is checked once, and again only after a variable in it has changed.
 """
 
 from __future__ import annotations
@@ -31,14 +30,15 @@ ArithText = Callable[[Arith], str]
 
 @dataclass(slots=True)
 class GrowthLines:
-    """Lines that let stores grow. ``local`` are the cells that the walk has itself, by group."""
+    """Writes growth checks. ``emitted`` are the needs checked already, by group and text; ``local``
+    the stores held in local variables of the walk, by group."""
 
     groups: Sequence[CapacityGroup]
     emitted: set[tuple[int, str]] = field(default_factory=set)
     local: dict[int, list[int]] = field(default_factory=dict)
 
     def lines(self, needs: Sequence[CapacityNeed], text: ArithText) -> Iterator[str]:
-        """Let stores grow as far as is needed, if they have not."""
+        """The checks of some needs, without those emitted already."""
         for need in needs:
             number = self.groups.index(group_of(need))
             for rows in map(text, need.rows):
@@ -52,13 +52,13 @@ class GrowthLines:
 
     @contextmanager
     def scoped(self) -> Iterator[None]:
-        """A part that may not run, or whose variable takes other values: forget what it saw to."""
+        """A body that may not run, or runs for other values: forget its checks afterwards."""
         outer = set(self.emitted)
         yield
         self.emitted = outer
 
     def step_limit(self, region: Region, text: ArithText) -> str:
-        """How many steps of a region may follow each other, as arguments of ``turns``."""
+        """The number of consecutive steps without growth, as a further argument of ``turns``."""
         var = region.loop.var
         parts = [
             f"left({self.groups.index(group_of(need))}, {text(rows)})"
@@ -73,7 +73,7 @@ class GrowthLines:
 
 
 def invariant_needs(loop: Loop) -> tuple[CapacityNeed, ...]:
-    """What a loop is sure to need whatever its variable is."""
+    """The needs of a loop that do not depend on its variable: they can be hoisted."""
     return tuple(_invariant_needs(loop.body, (loop.var,)))
 
 
@@ -94,9 +94,9 @@ def _invariant_needs(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[Ca
 
 
 def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
-    """What the kernel of a block needs, which is not called again for more.
+    """The needs of the kernel of a block, which runs only once: the most of all its calls.
 
-    Stores that are made in it have all rows, and those that it takes beside them must, too.
+    Stores that the block makes have their final size, so the others of their groups need it, too.
     """
     inner = {*variables(block.body)}
     rows_of: dict[CapacityGroup, dict[Arith, None]] = {}
@@ -116,7 +116,7 @@ def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[Capac
 def output_needs(
     outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
 ) -> tuple[CapacityNeed, ...]:
-    """What is read when all is done."""
+    """The needs of reading the outputs at the end of the run."""
     needs = []
     for o in outputs:
         if o.store in grows:

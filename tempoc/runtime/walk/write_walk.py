@@ -1,10 +1,10 @@
-"""Writes the Python function that walks a program's tree, for given bounds.
+"""Generates the host program of a program tree, for given bounds: a Python function, the *walk*.
 
-Text only. Cells of stores without keys are local variables, others live in dictionaries; all
-expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
-kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
-first bound that ends during the run, by point. A region is called for a few steps of its loop at a
-time; ``turns`` says for how many. What may be held has boundaries (``suspend_points.py``).
+Cells of stores without keys are local variables, others are in dictionaries; expressions are
+inlined with bounds as numbers. So a step costs little more than its kernel call. Names in the text:
+``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the first bound that ends
+during the run, by point. A region runs its loop in several calls, which ``turns`` yields. Walks
+that can be suspended have boundaries (``suspend_points.py``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write_walk(
     given: frozenset[str],
     options: WalkOptions,
 ) -> WalkText:
-    """The function for a program; ``given`` are the stores that were filled before."""
+    """The walk of a program; ``given`` are the stores that are filled before the run."""
     writer = _WalkWriter(
         program=program,
         layouts=layouts,
@@ -132,7 +132,7 @@ class _WalkWriter(WalkNames):
     # -------------------------------------------------------------- allocation
 
     def allocate(self, item: ProgramStatement, depth: int) -> None:
-        """Cells that start as zeros come into being before the outermost statement with them."""
+        """Allocate cells that start as zeros before the outermost statement that uses them."""
         if isinstance(item, Block) and item.kernel in self.single_calls:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
         names = dict.fromkeys(needed(item, self.single_calls))
@@ -205,7 +205,7 @@ class _WalkWriter(WalkNames):
                 assert_never(s)
 
     def region(self, region: Region, depth: int) -> None:
-        """Call a loop's kernel until all its steps are done."""
+        """Call the kernel of a device loop until all its steps are done."""
         number = self.kernels[region.kernel]
         loop = region.loop
         ends = self.steps(loop)
@@ -237,7 +237,7 @@ class _WalkWriter(WalkNames):
         if hold:
             self.line(depth + 1, hold)
         if dead := given_back(loop.body, frozenset(region.local)):
-            # What the last step would give back; within a region nothing is.
+            # A region frees nothing, so the frees of its last step follow the call.
             self.rename[loop.var] = f"v_{loop.var}"
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
             for part in dead:
@@ -246,7 +246,7 @@ class _WalkWriter(WalkNames):
     def call_part(
         self, part: Region | Block, results: tuple[Cells, ...], args: list[str], depth: int
     ) -> None:
-        """Call the kernel of a part of the tree, and put away what it gives back."""
+        """Call the kernel of a region or block, and store its results."""
         number = self.kernels[part.kernel]
         checks = self.program.kernels[number].checks
         targets = [f"r{k}" for k in range(len(results))]
@@ -264,13 +264,13 @@ class _WalkWriter(WalkNames):
             self.line(depth, "found = [*map(int, found)]")
 
     def ended(self, part: Region | Block, depth: int) -> None:
-        """Tell the machine which lengths a call has found out."""
+        """Report the lengths that ended in a call to the machine."""
         for k, place in enumerate(part.endings):
             length = self.length(part.lengths[place])
             self.line(depth, f"if found[{k}]: ended({length}, found[{k}])")
 
     def block(self, block: Block, depth: int) -> None:
-        """Call the kernel of a block, or walk through it."""
+        """Call the kernel of a block, or execute its statements one by one."""
         if block.kernel not in self.single_calls:
             with self.points.excluded(block.kernel):
                 self.statement(block.body, depth)
@@ -288,14 +288,14 @@ class _WalkWriter(WalkNames):
             self.statement(part, depth)
 
     def ensure_zeros(self, cells: Cells, depth: int) -> None:
-        """A cell that nobody has written yet is zeros."""
+        """Allocate an operand as zeros if it was not written yet."""
         i = self.numbers[cells.store]
         if is_local(self.layouts[cells.store]) and cells.store not in self.given:
             accounting = f"; wrote({i}, ())" if self.options.account else ""
             self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){accounting}")
 
     def store_results(self, number: int, cells: Cells, depth: int) -> None:
-        """Put away what a region gives back."""
+        """Store a result of a region or block in its cells."""
         arrays = dict(self.arrays(cells))
         for place, cell in arrays.items():
             part = f"[{place}]" if cells.places else ""
@@ -305,7 +305,7 @@ class _WalkWriter(WalkNames):
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
 
     def growing_groups(self) -> dict[str, CapacityGroup]:
-        """The stores that grow, with their groups."""
+        """The growing stores with their groups."""
         group_list = self.growing.groups
         return {s: group_list[x.group] for s, x in self.layouts.items() if x.group >= 0}
 
@@ -353,7 +353,7 @@ class _WalkWriter(WalkNames):
             self.line(depth, "done[0] += 1")
 
     def host(self, host: Host, depth: int) -> None:
-        """A call of the user's; operands and results are stores of one value."""
+        """Call a host function; its arguments and results are cells."""
         targets = [self.cell(cell) for cell in host.results]
         point = "".join(f"{self.expression(e)}, " for e in host.point)
         args = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
@@ -364,9 +364,9 @@ class _WalkWriter(WalkNames):
             self.after_result(i, cell, depth)
 
     def argument(self, cell: Cell, donated: bool, overwritten: list[str]) -> str:
-        """The cell, or zeros where it may not exist; those may be shared unless given away.
+        """The argument for a cell; zeros where its condition fails, shared unless donated.
 
-        A cell that is given away leaves its store at once: a result may take the same slot.
+        A donated cell is removed from its store at once: a result may take the same slot.
         """
         if cell.when is None:
             text, key = self.cell(cell), self.key(cell)
@@ -376,13 +376,13 @@ class _WalkWriter(WalkNames):
         return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
 
     def target(self, i: int, cell: Cell) -> str:
-        """Where a result goes; a conditional one waits in a variable."""
+        """The target of a result; a conditional one is assigned to a temporary first."""
         if cell.store in self.given:
             return "_"
         return self.cell(cell) if cell.when is None else f"r{i}"
 
     def after_result(self, i: int, cell: Cell, depth: int) -> None:
-        """What is left to do about a result after the call."""
+        """Write what follows the call for a result: conditional store, host copy, accounting."""
         lines = [] if cell.when is None else [f"{self.cell(cell)} = r{i}"]
         lines += self.stale(cell)
         if self.options.account:
@@ -390,7 +390,7 @@ class _WalkWriter(WalkNames):
         self.lines_if(cell.when, lines, depth)
 
     def free(self, cell: Cell, depth: int, popped: bool = False) -> None:
-        """Forget a cell; one that was ``popped`` is out of its store already."""
+        """Free a cell; one that was ``popped`` is not in its store any more."""
         i, key = self.numbers[cell.store], self.key(cell)
         removal = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
         lines = [*([] if popped and key and cell.when is None else removal), *self.stale(cell)]
