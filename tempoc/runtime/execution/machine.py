@@ -1,7 +1,7 @@
-"""The machine: makes the walk of a program callable, runs it, and explains what goes wrong.
+"""The machine: runs the walk of a program, and turns exceptions into errors with equations.
 
-Calls return before the device is done; nothing waits until somebody asks for a value, except that
-the results of checks are looked at every few hundred calls and at the end.
+Kernel calls are asynchronous. The machine waits for the device only where a value is read on the
+host, and evaluates the faults of checks every few hundred calls and at the end.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Fault = tuple[int, Any, DeviceArray]
 
 
 class RunLengths(dict[tuple[int, ...] | int, int]):
-    """The lengths of a bound that are known, by point; elsewhere it may still be the largest.
+    """The known lengths of a bound by point; for other points, the largest possible one.
 
-    A point of one dimension is an integer here; in ``found`` all are tuples.
+    A point of one dimension is an integer here; in ``found`` all points are tuples.
     """
 
     def __init__(self, largest: int) -> None:
@@ -51,17 +51,17 @@ class RunLengths(dict[tuple[int, ...] | int, int]):
         self.found: dict[tuple[int, ...], int] = {}
 
     def __missing__(self, outer: tuple[int, ...] | int) -> int:
-        """The end has not been seen there."""
+        """The bound has not ended at this point."""
         return self.largest
 
     def put(self, outer: tuple[int, ...], length: int) -> None:
-        """The end has been seen there."""
+        """The bound has ended at this point."""
         self.found[outer] = length
         self[outer[0] if len(outer) == 1 else outer] = length
 
 
 def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
-    """Give bounds that are derived from lengths the values that follow; the names of these."""
+    """Recompute the bounds that are derived from lengths; returns their names."""
     derived = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*derived, *(n.largest for n in program.lengths)]
     for name in bound_order(program):
@@ -75,7 +75,7 @@ def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
 def run_walk(
     walk: WalkText, scope: dict[str, Any], check: Callable[[], None] | None = None
 ) -> dict[int, DeviceArray]:
-    """Run a walk with all that it names; its cells when they are there, after a last check."""
+    """Run a walk in a namespace; returns the cells of outputs, computed, after a last check."""
     linecache.cache[FILE] = walk.lines
     local: dict[int, DeviceArray] = FunctionType(walk.code, scope)()
     if check is not None:
@@ -88,7 +88,7 @@ def run_walk(
 class Machine:
     """A program with bounds and kernels, ready to run once.
 
-    ``done[0]`` counts calls if that was wished; ``ledger`` is kept if that was wished.
+    ``done[0]`` counts calls, and ``ledger`` the bytes of stores, if the options of the walk say so.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Machine:
                 (self.ledger.put_away if store.away else self.ledger.wrote)(i, bare)
 
     def _add_zeros(self, layouts: Mapping[str, Layout]) -> None:
-        """What stands for arguments that are not there."""
+        """Allocate the shared zeros that are passed for absent arguments."""
         if self.walk.zeros:
             numbers = {store.name: i for i, store in enumerate(self.layouts)}
             for name, store in self.walk.zeros.items():
@@ -184,7 +184,7 @@ class Machine:
             self.scope[f"zeros{i}"] = partial(allocate, store, slots)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
-        """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
+        """Run the walk; returns the cells of all stores that outputs read. Raises ``RunError``."""
         try:
             local = run_walk(self.walk, self.scope, self.check)
         except Exception as error:
@@ -192,14 +192,14 @@ class Machine:
                 raise
             raise explained from error
         finally:
-            # The walk and its scope know each other: without this, arrays would wait for the
-            # garbage collector.
+            # The walk and its scope refer to each other: without this, arrays would live until the
+            # garbage collector runs.
             self.scope.clear()
         stores = self.program.stores
         return {stores[i].name: cell for i, cell in local.items()} | self.keyed
 
     def explained(self, error: Exception) -> RunError | None:
-        """What went wrong in a walk; ``None`` if nothing can be added to the error."""
+        """The error for an exception in a walk; ``None`` if the exception has no explanation."""
         match error:
             case UnboundLocalError():
                 return self._unwritten_cell(error)
@@ -211,7 +211,7 @@ class Machine:
         return self._extern_failed(cause.with_traceback(error.__traceback__)) if cause else None
 
     def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
-        """Give the tensors of an effect to the outside, after all checks so far have held."""
+        """Print or save the tensors of an effect, after all pending checks have passed."""
         self.check()
         effect = self.walk.effects[number]
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
@@ -225,7 +225,7 @@ class Machine:
         perform(effect, values_by_name, arrays, self.show)
 
     def grow(self, group: int, rows: int) -> None:
-        """Let the stores of a group grow; the walk does the same for those that it has itself."""
+        """Grow the keyed stores of a group; the walk grows those in its local variables."""
         size = self.capacities.enough(group, rows)
         if size == self.capacities.now[group]:
             return
@@ -237,7 +237,7 @@ class Machine:
                     cells[key] = self.grown(i, cell, key)
 
     def grown(self, number: int, cell: DeviceArray | None, key: object = ()) -> DeviceArray | None:
-        """A cell of a store with as many slots as its group has by now, if there is one."""
+        """A cell with the current capacity of its group, reallocated if necessary."""
         store = self.layouts[number]
         size = self.capacities.now[store.group]
         if cell is None or cell.shape[store.growing] == size:
@@ -262,13 +262,13 @@ class Machine:
         return RegionCalls(steps, outer, lambda count: self.count_done(count * share), left, pace)
 
     def count_done(self, calls: float) -> None:
-        """So many more calls are done."""
+        """Count calls as done."""
         self.done[0] += round(calls)
 
     def length_ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
-        """A bound has its length at a point.
+        """A bound has ended at a point.
 
-        Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
+        Raises ``RunError`` if an assumption is violated, or a derived bound is below 1.
         """
         self.check()
         self.lengths[bound].put(outer, length)
@@ -291,11 +291,11 @@ class Machine:
         return next(n.outer for n in self.program.lengths if n.bound == bound)
 
     def known_values(self) -> dict[str, int]:
-        """The values of all bounds by now, and of lengths at points."""
+        """The current values of all bounds, and of lengths at points."""
         return self.bounds | self.found_lengths()
 
     def found_lengths(self) -> dict[str, int]:
-        """The lengths of bounds with one, ended or not; of others those that were found."""
+        """The lengths by bound, or by bound and point for those that have ended."""
         lengths: dict[str, int] = {}
         for length in self.program.lengths:
             if length.outer:
@@ -306,10 +306,10 @@ class Machine:
         return lengths
 
     def check(self) -> None:
-        """Look at all checks so far. Raises ``RunError`` for the first that failed."""
+        """Evaluate all pending checks. Raises ``RunError`` for the first that failed."""
         for number, point, fault in self.faults:
             failed, *lane = np.ravel(backend.host(fault)).tolist()
-            if point is None:  # of a region, which says all this itself
+            if point is None:  # a region: the fault holds kernel, fault and point itself
                 number, failed, first, *point = failed, *lane
                 lane = [first] * bool(self.program.kernels[number].vector)
             if failed:
@@ -321,7 +321,7 @@ class Machine:
         self.faults.clear()
 
     def _unwritten_cell(self, error: UnboundLocalError) -> RunError | None:
-        """A local cell that no call has written yet."""
+        """The error for a read of a local cell before its first write."""
         words = str(error).split("'")
         number = words[1].removeprefix("s") if len(words) > 1 else ""
         if not number.isdigit():
@@ -329,7 +329,7 @@ class Machine:
         return RunError(errors.never_written(self.program.stores[int(number)].name, ""))
 
     def _kernel_failed(self, error: Exception) -> RunError:
-        """The device's error, with the kernel whose call it came from if that can be told."""
+        """The error for a failure of the device, with the kernel if the traceback shows it."""
         call = self._call_at(error.__traceback__)
         reason = str(error).split("\n")[0]
         if call is None:
@@ -338,7 +338,7 @@ class Machine:
         return RunError(errors.kernel_failed(call.kernel, reason, equations))
 
     def _extern_failed(self, error: ExternFailure) -> RunError:
-        """The user's function failed: with the point and the equation."""
+        """The error for a failed user function, with the point and the equations of the call."""
         frame = self._frame(error.__traceback__)
         call = None if frame is None else self.walk.calls.get(frame.tb_lineno)
         if frame is None or call is None:
@@ -352,9 +352,9 @@ class Machine:
     def _point(
         self, kernel: Kernel, point: Sequence[int], lane: int = 0
     ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """The dimensions of a call's point and their values, those of one of its points included.
+        """The dimensions and coordinates of a point of a call, vectorized ones included.
 
-        ``lane`` counts the points that the kernel computes at once; the first one by default.
+        ``lane`` is the index among the points that the kernel computes at once.
         """
         coordinates = dict(zip(kernel.dims, point, strict=False))  # lengths may follow
         for r in reversed(kernel.vector):
@@ -369,7 +369,7 @@ class Machine:
         return None if frame is None else self.walk.calls.get(frame.tb_lineno)
 
     def _frame(self, trace: TracebackType | None) -> TracebackType | None:
-        """Where the walk was."""
+        """The frame of the walk in a traceback."""
         while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
             trace = trace.tb_next
         return trace

@@ -1,4 +1,4 @@
-"""Collects results: cells of stores become one numpy array for each output."""
+"""Collects outputs: assembles one numpy array for each output from the cells of its store."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tempoc.runtime.walk.walk import is_local
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSlice:
-    """How the array of an output is taken from a store, for some bounds.
+    """How an output is read from its store, for given bounds.
 
-    ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
-    that are axes of the output, ``shape`` its spatial extents. ``slices`` say what it takes of a
-    cell, ``dropped`` which axes of the cell it does not have; ``is_cell``: it is the cell.
+    ``points`` are the points read along each dimension of the store, ``spans`` the dimensions that
+    are axes of the output, ``shape`` its spatial extents. ``slices`` are taken of each axis of a
+    cell, then the ``dropped`` axes are squeezed. ``is_cell``: the output is the whole cell.
     """
 
     layout: Layout
@@ -41,7 +41,7 @@ class OutputSlice:
             return backend.host(cells)
         outer = tuple(len(self.points[d]) for d in self.spans)
         if is_local(self.layout):
-            # Either there are no keys, or their only slot holds the only point that can be read.
+            # Without keys, or with a single slot, which holds the only point that can be read.
             part = self.part(backend.host(cells))
             if part.shape == (*outer, *self.shape):
                 return part
@@ -60,7 +60,7 @@ class OutputSlice:
         return result
 
     def part(self, array: HostArray) -> HostArray:
-        """What one array contributes: its axes cut to the entries, padding dropped."""
+        """The part of one cell that the output reads, without padding."""
         order = self.layout.order
         if order != (*range(len(order)),):
             array = array.transpose([order.index(k) for k in range(len(order))])
@@ -73,7 +73,7 @@ class OutputSlice:
 
 
 def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
-    """How to take an output."""
+    """How to read an output from a store with this layout."""
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)

@@ -1,7 +1,7 @@
-"""What runs of a program have in common, made once: sizes, kernels and walks for the same bounds.
+"""Specializations of a loaded program, cached for later runs.
 
-Also what was made of given data of the same names, types and shapes: that these are right, and the
-bounds that follow from them.
+`Prepared` depends on the bounds and the precision: layouts, jitted kernels, walks. `Specialization`
+depends on names, types and shapes of the arguments: that they are valid, and the bounds they imply.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from tempoc.runtime.walk.write_walk import write_walk
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A program for some bounds.
+    """A program specialized for bounds and a precision of products.
 
     ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
-    are ``keyed``, by number; ``filled`` are the names in walks of what is given of the others.
-    ``zeroed`` are the stores whose cells start as zeros, ``capacities`` sizes of growing ones.
-    ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
-    program was compiled for a budget, ``precision``: that of products.
+    are ``keyed``, by number; ``filled`` are the names that inputs and params of the others have in
+    walks. Cells of stores in ``zeroed`` start as zeros; ``capacities`` are the sizes of growing
+    groups. ``scope`` has the functions that walks call: kernels, allocators of zeros.
+    ``is_limited``: the program was compiled for a budget.
     """
 
     program: Program
@@ -75,19 +75,19 @@ class Prepared:
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     def check_budget(self, given: frozenset[str], budget: int | None) -> None:
-        """Raises ``RunError`` if the stores of a run take more than that; it is found out once."""
+        """Raises ``RunError`` if the stores of a run exceed the budget; the result is cached."""
         if (given, budget) not in self.fits:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
 
     def constant(self, point: PointIndex) -> DeviceArray:
-        """A point that is the same in every run, on the device."""
+        """A constant point on the device, cached."""
         if point not in self.constants:
             self.constants[point] = backend.put(np.array(point, np.int32), "i32")
         return self.constants[point]
 
     def names(self, walk: WalkText) -> Mapping[str, Any]:
-        """The names in a walk that mean the same in every run."""
+        """The names of a walk that have the same value in every run."""
         if walk not in self.scopes:
             points = {name: self.constant(p) for name, p in walk.constants.items()}
             used = frozenset((*walk.code.co_names, "__builtins__"))
@@ -96,7 +96,7 @@ class Prepared:
         return self.scopes[walk]
 
     def is_plain(self, walk: WalkText) -> bool:
-        """Whether runs that were checked need nothing of their own for a walk but what is given."""
+        """Whether a walk needs no names from a machine, only its inputs and constants."""
         if self.keyed or self.is_limited or backend.compiles_late():
             return False
         defined = {*self.names(walk), *self.filled.values(), *vars(builtins)}
@@ -104,7 +104,7 @@ class Prepared:
 
     @cached_property
     def takes(self) -> tuple[tuple[str, int, OutputSlice], ...]:
-        """For each output its name, the number of its store, and how to take it from there."""
+        """For each output its name, the number of its store, and how to read it."""
         numbers = {store.name: i for i, store in enumerate(self.stores)}
         outputs = self.program.outputs
         return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
@@ -112,25 +112,25 @@ class Prepared:
     def given_bytes(
         self, walk: WalkText, placed: Mapping[str, CellArrays], now: Sequence[int] = ()
     ) -> int:
-        """How much room what is given takes; the same in every run."""
+        """The bytes of inputs, params and the seed; the same in every run."""
         if walk not in self.sizes:
             sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
             self.sizes[walk] = sum(sizes)
         return self.sizes[walk]
 
     def take(self, output: ProgramOutput) -> OutputSlice:
-        """How to take an output where all bounds are known before the run."""
+        """How to read an output if all bounds are known before the run."""
         if output.name not in self.slices:
             layout = self.layouts[output.store]
             self.slices[output.name] = output_slice(output, layout, self.bounds)
         return self.slices[output.name]
 
     def has_run(self, given: frozenset[str], options: WalkOptions) -> bool:
-        """Whether all kernels are compiled that a run calls."""
+        """Whether all kernels of such a run are compiled already."""
         return (given, options) in self.walks and not backend.compiles_late()
 
     def walk(self, given: frozenset[str], options: WalkOptions) -> WalkText:
-        """The walk where these stores are given."""
+        """The walk for a set of given stores, cached."""
         key = given, options
         if key not in self.walks:
             self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, options)
@@ -140,9 +140,9 @@ class Prepared:
 def prepare(
     loaded: LoadedProgram, bounds: Mapping[str, int], precision: str | None = None
 ) -> Prepared:
-    """All that runs with these bounds need; tracing kernels again would take long.
+    """The program specialized for bounds, cached, so that kernels are not traced again.
 
-    ``precision``: of products, in place of what the program was compiled for.
+    ``precision`` of products overrides that of the program.
     """
     precision = precision or precision_of(loaded.program)
     key = "prepared", precision, *bounds.items()
@@ -199,10 +199,10 @@ def _compiled(
 
 
 class PlainRun(NamedTuple):
-    """All else that a run takes of which nothing is seen but its outputs.
+    """What a plain run needs: one without statistics, checkpoints or other observers.
 
-    ``is_straight``: all that is given goes straight to one call each. ``inputs`` are their names
-    with those in the walk, ``params`` the names of tensors.
+    ``is_straight``: every input and param is passed directly to a single call. ``inputs`` are pairs
+    of the name and its name in the walk, ``params`` those of tensors.
     """
 
     prepared: Prepared
@@ -215,10 +215,10 @@ class PlainRun(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Specialization:
-    """What follows from names, types and shapes of what is given; no data is kept alive here.
+    """What follows from names, types and shapes of the arguments; holds no data.
 
-    ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
-    are filled before the run. ``plain`` is there once there was a run, if the walk needs no more.
+    ``params`` are the given ones with the names of their tensors, ``stores`` all stores filled
+    before the run. ``plain`` is set after the first run if the walk needs no machine.
     """
 
     bounds: Mapping[str, int]
@@ -227,7 +227,7 @@ class Specialization:
     plain: PlainRun | None = None
 
     def remember_plain(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
-        """From now on runs are plain if nothing is seen of them but their outputs."""
+        """Let later runs with the same kind of arguments be plain."""
         program = prepared.program
         items: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
             i.name: (i, given.inputs[i.name]) for i in program.inputs
@@ -249,7 +249,7 @@ class Specialization:
 
 
 def cached_specialization(loaded: LoadedProgram, given: Given) -> Specialization | None:
-    """What is known already of what is given."""
+    """The specialization of an earlier run with the same kind of arguments."""
     cached = loaded.known.get(input_signature(given))
     return cached if isinstance(cached, Specialization) else None
 
@@ -257,10 +257,10 @@ def cached_specialization(loaded: LoadedProgram, given: Given) -> Specialization
 def specialize(
     loaded: LoadedProgram, given: Given, cached: Specialization | None = None
 ) -> tuple[Bindings, Specialization]:
-    """What is given, checked unless it is ``cached``, and what follows from its kind.
+    """Bind the arguments; with a ``cached`` specialization, without checking them again.
 
-    All checks are about names, types and shapes: what has passed them once passes them again.
-    Raises ``RunError``.
+    The checks depend on names, types and shapes only, so their result is the same. Raises
+    ``RunError``.
     """
     program = loaded.program
     if cached is None:
@@ -286,7 +286,7 @@ def specialize(
 
 
 def input_signature(given: Given) -> tuple[object, ...]:
-    """All of what is given that the checks look at."""
+    """The properties of the arguments on which the checks depend: the key of the cache."""
     return (
         tuple([(name, repr(value)) for name, value in given.bounds.items()]),
         tuple([(name, s.dtype, s.shape) for name, s in given.inputs.items()]),

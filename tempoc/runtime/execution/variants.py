@@ -1,9 +1,8 @@
-"""Which program a run takes, where several compute the same.
+"""Chooses the program of a run among equivalent ones.
 
-The first of those that the compiler wrote that keeps to the budget; or another one if that was
-measured to be faster with these bounds on such a device (``program/nodes/variants.py``). What each
-of them takes is known before the run (``forecast/dry_run.py``). A run that goes on from a
-checkpoint takes the one of that.
+A run takes the first variant of the compiler that fits into the budget, or one that tuning found to
+be faster for these bounds on this device (``program/nodes/variants.py``). The dry run predicts
+their peaks (``forecast/dry_run.py``). A resumed run takes the program that wrote the checkpoint.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ def choose_program(
     precision: str | None = None,
     resume: Path | None = None,
 ) -> LoadedProgram:
-    """The program that is to be run; the others of ``loaded`` are looked at if there are some.
+    """The program to run: ``loaded``, or one of its variants and choices.
 
-    Raises ``RunError`` for what is wrong with what is given, or if none keeps to the budget.
+    Raises ``RunError`` for wrong arguments, or if no variant fits into the budget.
     """
     if not loaded.program.variants and not loaded.choices:
         return loaded
@@ -54,13 +53,13 @@ def choose_program(
 
 
 def variant_names(loaded: LoadedProgram) -> list[str]:
-    """The folders of all programs that compute the same; this one's is empty."""
+    """The folders of all equivalent programs; that of ``loaded`` itself is empty."""
     folders = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
     return [*folders, *(c.name for c in loaded.choices)]
 
 
 def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
-    """One of them, ready to run. Raises ``RunError``."""
+    """Load an equivalent program from its folder, cached. Raises ``RunError``."""
     if not name or loaded.place is None:
         return loaded
     key = "variant", name
@@ -74,7 +73,7 @@ def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
 
 
 def variant_description(loaded: LoadedProgram, name: str) -> str:
-    """What is different about one of them, in words."""
+    """How a program differs, in words."""
     descriptions = {v.name: v.about for v in loaded.program.variants}
     return (descriptions | {c.name: c.about for c in loaded.choices}).get(name, "")
 
@@ -82,9 +81,9 @@ def variant_description(loaded: LoadedProgram, name: str) -> str:
 def condition(
     program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
 ) -> TunedChoice:
-    """A choice as it would apply to a run here: only its conditions count.
+    """The conditions of a run on this device, in the form of a choice.
 
-    ``instead`` is the folder of the program that is run if there is no choice.
+    ``instead`` is the folder of the program that runs without a choice.
     """
     free = tuple((b.name, bounds[b.name]) for b in program.bounds if b.value is None)
     return TunedChoice(
@@ -104,7 +103,7 @@ def condition(
 def _chosen_folder(
     loaded: LoadedProgram, bindings: Bindings, budget: int | None, precision: str | None
 ) -> str:
-    """The folder of the program for a run."""
+    """The folder of the program to run."""
     limit = budget_of(loaded.program, budget)
     name = "" if limit is None else _first_within_budget(loaded, bindings, limit)
     if loaded.choices:
@@ -116,7 +115,7 @@ def _chosen_folder(
 
 
 def _first_within_budget(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
-    """The folder of the first variant that keeps to a budget."""
+    """The folder of the first variant that fits into a budget."""
     runs: list[PlannedRun] = []
     for name in (v.name for v in loaded.program.variants):
         runs.append(_planned_run(loaded, bindings, name))
@@ -128,7 +127,7 @@ def _first_within_budget(loaded: LoadedProgram, bindings: Bindings, limit: int) 
 
 
 def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> PlannedRun:
-    """One of the programs with all bounds, also those that only it has, and what is given."""
+    """One of the programs with all its bounds, and the stores that are given."""
     program = loaded.program
     if name and loaded.place is not None:
         key = "program", name
@@ -146,7 +145,7 @@ def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> Planne
 
 
 def _check(program: Program, other: Program, name: str) -> None:
-    """What can be given to one can be given to the other. Raises ``RunError``."""
+    """Both programs must have the same interface. Raises ``RunError``."""
     for (what, own), others in zip(
         _interface(program).items(), _interface(other).values(), strict=True
     ):
@@ -155,7 +154,7 @@ def _check(program: Program, other: Program, name: str) -> None:
 
 
 def _interface(program: Program) -> dict[str, object]:
-    """What is given to a program, and what it gives."""
+    """The interface of a program: free bounds, inputs, params, outputs."""
     return {
         "bounds": [b.name for b in program.bounds if b.value is None],
         "inputs": [(i.name, i.dims, i.dtype, i.shape) for i in program.inputs],
