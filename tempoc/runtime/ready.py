@@ -67,7 +67,7 @@ def ready(
 
 @dataclass(slots=True, kw_only=True)
 class Ready:
-    """A program with its bounds, params and seed, which waits for inputs.
+    """A program with its bounds, params and seed, to be called with inputs.
 
     ``loaded`` is the one of the programs in the directory that the last call took, ``root`` that
     which knows them all.
@@ -103,7 +103,7 @@ class Ready:
         return self._full_run(inputs) if outputs is None else outputs
 
     def _full_run(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
-        """A run that looks at everything."""
+        """A run with all checks, which prepares the fast path for the next one."""
         given = self.given._replace(inputs=as_sources(inputs))
         loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
@@ -118,7 +118,7 @@ class Ready:
     def _repeatable(
         self, given: Given, special: Specialization, plain: PlainRun
     ) -> _RepeatedCall | None:
-        """How to run again on inputs of the same kind; ``None`` if these must be put together."""
+        """The fast path for inputs of the same kind; ``None`` if their cells must be assembled."""
         items = {i.store: i for i in self.loaded.program.inputs}
         cells_of = {store: self.shared.cells.get(store, {}) for store in special.stores - {*items}}
         candidates = [_direct_input(i, given, plain) for i in items.values()]
@@ -152,7 +152,7 @@ class Ready:
 
 
 class _RepeatedCall(NamedTuple):
-    """A run on other inputs, once there was one of which nothing was seen but its outputs.
+    """The fast path: a run on other inputs of the same kind, after a plain run.
 
     ``call`` gives the outputs, or ``None`` for inputs of another kind.
     """
@@ -162,9 +162,9 @@ class _RepeatedCall(NamedTuple):
 
 
 class _DirectInput(NamedTuple):
-    """An input: its names in the program and in the walk, its type in the language, its shape.
+    """An input that is passed as it is: its names in program and walk, its dtype, its shape.
 
-    One that is not ``straight`` goes to several calls, and has to be on the device.
+    One that is not ``straight`` has several uses, and is copied to the device first.
     """
 
     name: str
@@ -175,7 +175,7 @@ class _DirectInput(NamedTuple):
 
 
 def _direct_input(item: ProgramInput, given: Given, plain: PlainRun) -> _DirectInput | None:
-    """How an input is taken if it goes where it goes as it is."""
+    """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
     layout = plain.prepared.layouts[item.store]
     if layout.keys or layout.away or layout.shape != source.shape:
@@ -192,7 +192,7 @@ def _direct_input(item: ProgramInput, given: Given, plain: PlainRun) -> _DirectI
 def _compile_call(
     plain: PlainRun, scope: Mapping[str, Any], inputs: Sequence[_DirectInput], shared: bool = False
 ) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
-    """The function that runs again; ``scope`` are the names in the walk but for the inputs.
+    """Compile the fast path; ``scope`` holds the names in the walk without the inputs.
 
     ``shared``: outputs may be (parts of) inputs.
     """
@@ -210,7 +210,7 @@ def _compile_call(
 
 
 def _call_text(plain: PlainRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
-    """For a program with an input ``x`` and an output ``y`` in store 1, which are not ``shared``::
+    """The text of the fast path, here for an input ``x`` and an output ``y`` in store 1::
 
     def call(inputs):
         if len(inputs) != 1: return None

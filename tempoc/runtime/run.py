@@ -1,4 +1,4 @@
-"""One run from beginning to end: load, bind, place, walk, collect. No terminal, no result files."""
+"""One run: load, bind arguments, place them on the device, walk, collect. No terminal, no files."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager
 
 @dataclass(slots=True, kw_only=True)
 class Settings:
-    """How to run.
+    """The settings of a run.
 
-    ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
-    calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
-    more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
-    matrices, in place of what it was compiled for. ``curve`` hears how many bytes there are.
+    ``account``: count the bytes of stores. ``show`` receives printed and saved tensors, ``watch``
+    the program, its bounds and a live count of calls. ``record``: keep all host calls. ``budget``:
+    refuse a run whose stores take more bytes. ``keep``: write checkpoints, or resume from one.
+    ``precision`` of matrix products overrides that of the program. ``curve`` is the memory plot.
     """
 
     account: bool = False
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
+        """Whether a run has no observers: only its outputs and effects matter."""
         extras = self.account or self.record or self.trace or self.watch or self.keep or self.curve
         return not extras and self.budget is None and self.precision is None
 
@@ -152,9 +152,9 @@ def run(
 def run_given(
     loaded: LoadedProgram, given: Given, settings: Settings, shared: SharedCells | None = None
 ) -> RunResult:
-    """Run a loaded program on what is given, of which some is ``shared``. Raises ``RunError``.
+    """Run a loaded program, or one of its variants, on arguments. Raises ``RunError``.
 
-    Where several programs compute the same, it may be another one of them.
+    ``shared`` cells of params and the seed stay on the device between runs.
     """
     resume = None if settings.keep is None else settings.keep.resume
     loaded = choose_program(loaded, given, settings.budget, settings.precision, resume)
@@ -169,7 +169,7 @@ def run_given(
 
 
 def device_failure(error: Exception) -> RunError:
-    """The device has not enough memory, or failed."""
+    """The error for a device that is out of memory or failed."""
     return RunError(errors.device_failed(str(error).split("\n")[0] or "out of memory"))
 
 
@@ -214,7 +214,7 @@ def _run_plain(
     settings: Settings,
     shared: SharedCells | None,
 ) -> RunResult:
-    """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
+    """A run without observers; a machine is built only to explain an exception."""
     prepared, walk = plain.prepared, plain.walk
     for traced in loaded.traced:
         traced.bounds = specialization.bounds
@@ -246,14 +246,14 @@ def _run_plain(
 def explain_failure(
     loaded: LoadedProgram, plain: PlainRun, settings: Settings, error: Exception
 ) -> RunError | None:
-    """What went wrong in a plain walk, if the machine can tell."""
+    """The error for an exception in a plain run, if a machine can explain it."""
     prepared, environment = plain.prepared, (settings.show, loaded.hosts)
     machine = Machine(prepared, plain.walk, prepared.kernels, {}, WalkOptions(), *environment)
     return machine.explained(error)
 
 
 def _pass_directly(given: Given, plain: PlainRun, scope: dict[str, Any]) -> list[HostArray] | None:
-    """What is given, if all of it may be passed as it is, by its names in the walk."""
+    """Put all arguments into the scope as they are; ``None`` if they need conversion."""
     if not plain.is_straight:
         return None
     user_arrays = []
@@ -274,7 +274,7 @@ def _place(
     scope: dict[str, Any],
     shared: SharedCells | None,
 ) -> list[HostArray]:
-    """Put what is given where the walk finds it; the arrays that are the caller's own."""
+    """Place the arguments and put them into the scope; returns the arrays of the caller."""
     straight = plain.walk.straight
     placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, shared)
     for store, cells in placed.items():
@@ -343,7 +343,7 @@ def _run(
 
 
 def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
-    """A run of which bytes were counted."""
+    """The result with the figures of the ledger."""
     return replace(
         result,
         peak_bytes=ledger.peak,
@@ -358,12 +358,12 @@ def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
 def _late_slice(
     layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: ProgramOutput
 ) -> OutputSlice:
-    """How to take an output where some bounds are found out during the run."""
+    """How to read an output if some bounds are determined during the run."""
     return output_slice(output, layouts[output.store], bounds)
 
 
 def unaliased(output: HostArray, given: Sequence[HostArray]) -> HostArray:
-    """An output that shares no memory with what the caller has given."""
+    """The output, copied if it shares memory with an array of the caller."""
     for a in given:
         if isinstance(a, np.ndarray) and np.may_share_memory(output, a):
             return output.copy()

@@ -1,4 +1,4 @@
-"""Tunes a compiled program and records beside it what is the fastest, for later runs to take."""
+"""Tunes a compiled program and records the choice beside it, for later runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings
 
 LONG = 60
-"""A folder's name need not tell everything."""
+"""The longest name of a folder."""
 
 
 def tune_and_record(
     directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: LineSink
 ) -> Tuned:
-    """The fastest way for a run of the program in a directory, recorded there for such runs.
+    """Tune the program in a directory for a run, and record the fastest candidate there.
 
-    What was chosen before for the same is replaced, and plays no part. Raises ``RunError``.
+    An earlier choice under the same conditions is ignored and replaced. Raises ``RunError``.
     """
     plain = replace(loaded, choices=(), known={})
     base = choose_program(plain, given, settings.budget, settings.precision)

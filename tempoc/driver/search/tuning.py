@@ -1,13 +1,14 @@
-"""Measures which way to compile a program is the fastest for given bounds and data.
+"""Tuning: measures which candidate compilation is the fastest for given bounds and data.
 
-One knob after the other is turned (``candidates.py``), each from the best way so far. Ways are
-measured in turns, whole runs as a user would time them, so that what else the machine does meets
-all of them. One that is not faster in nearly every turn, by more than a few percent of its median,
-is not taken; nor is one that gives other outputs, or takes more memory than it may. In the end the
-best is measured against the first once more: who wins many comparisons may have had luck.
+A greedy search: the moves of ``candidates.py`` are tried one after the other, each from the best
+candidate so far. Candidates are measured by interleaved whole runs, so that other load on the
+machine affects all of them alike. One is accepted only if it is faster in most pairs of runs and by
+a few percent in the median, gives the same outputs, and fits into the memory budget. At the end the
+best is measured against the original once more, since the winner of many comparisons may have been
+lucky.
 
-Nothing of that is to be seen outside: what programs print and save is not shown. Functions that the
-host calls may do anything, so runs that call some are refused.
+Printed and saved tensors of these runs are discarded. Programs that call host functions are
+refused, since these may have side effects.
 """
 
 from __future__ import annotations
@@ -38,35 +39,35 @@ from tempoc.runtime.report.progress import count_calls
 from tempoc.runtime.run import Settings, run_given
 
 LEAST, MOST, SECONDS = 3, 101, 4.0
-"""How often a way is measured: as often as fits these seconds, within limits."""
+"""The least and the most runs of a candidate, and the seconds for them."""
 GAIN, OFTEN = 0.95, 0.8
-"""A way is faster if the median of its times, each to that of the other in the same turn, is no
-more than that, and so many of them are below 1."""
+"""A candidate is faster if the median of the ratios of its times to those of the other in the same
+round is at most `GAIN`, and at least this fraction of the ratios is below 1."""
 HOPELESS = 2.0
-"""A way that takes so many times as long in its first warm run is not measured any more."""
+"""A candidate whose first warm run takes so many times as long is rejected at once."""
 PER_CALL = 4e-6
-"""Seconds that a call of a kernel takes at least."""
+"""The least seconds of a kernel call."""
 
 LineSink = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRun:
-    """A whole run to be measured, and what is different about it."""
+    """A run to measure, and how its program differs."""
 
     about: str
     run: Callable[[], object]
 
 
 Clock = Callable[[Sequence[TimedRun]], list[list[float]]]
-"""Runs everything in turns and gives the seconds of each."""
+"""Measures runs, interleaved; gives the seconds of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """What was found: the best way, and medians in seconds of it and of the program as it was.
+    """The result of tuning: the best candidate, and the medians of its time and the original's.
 
-    ``way`` has no name if nothing is faster than that.
+    ``way`` has no name if the original is the fastest.
     """
 
     way: Candidate
@@ -76,7 +77,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MeasuredCandidate:
-    """A way that was run; ``first`` are the seconds of its first warm run."""
+    """A candidate with its outputs; ``first`` are the seconds of its first warm run."""
 
     way: Candidate
     loaded: LoadedProgram
@@ -95,7 +96,7 @@ def tune(
 ) -> Tuned:
     """The fastest way to run ``loaded``, which that compilation made. Raises ``RunError``.
 
-    ``tell`` hears a line about each way that was looked at.
+    ``tell`` is called with a line about each candidate.
     """
     silent = replace(settings, show=_silent)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
@@ -106,7 +107,7 @@ def tune(
 
 
 class _Tuner:
-    """Looks at ways, one after the other."""
+    """The greedy search over candidates."""
 
     def __init__(
         self,
@@ -130,7 +131,7 @@ class _Tuner:
         self.count = 0
 
     def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
-        """Turn all knobs."""
+        """Try all moves."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
@@ -149,7 +150,7 @@ class _Tuner:
     def valid(
         self, ways: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
     ) -> Iterator[_MeasuredCandidate]:
-        """The ways that give the same outputs, and are not too slow from the start."""
+        """The candidates that compile, give the same outputs, and are not much too slow."""
         for way in ways:
             try:
                 if self.is_hopeless(way, best):
@@ -169,7 +170,7 @@ class _Tuner:
     def fastest(
         self, best: _MeasuredCandidate, rivals: Sequence[_MeasuredCandidate]
     ) -> _MeasuredCandidate:
-        """The best of some ways; ``best`` if none of the others is faster for sure."""
+        """The fastest candidate; ``best`` unless a rival is significantly faster."""
         candidates = [best, *rivals]
         times = self.clock([self.timed(c) for c in candidates])
         for candidate, seconds in zip(candidates, times, strict=True):
@@ -178,7 +179,7 @@ class _Tuner:
         return candidates[min(faster, key=lambda k: median(times[k]))]
 
     def is_hopeless(self, way: Candidate, best: _MeasuredCandidate) -> bool:
-        """Whether nothing but calls of kernels takes too long already."""
+        """Whether the kernel calls alone take too long."""
         if way.compilation.options.on_device:
             return False
         program = way.compilation.emitted.program
@@ -186,7 +187,7 @@ class _Tuner:
         return PER_CALL * count_calls(program.tree, values) > HOPELESS * best.first
 
     def compiled(self, way: Candidate) -> LoadedProgram:
-        """A way as a run finds it."""
+        """Write a candidate to a folder, and load it."""
         self.count += 1
         directory = self.folder / str(self.count)
         way.compilation.write(str(directory))
@@ -201,13 +202,13 @@ class _Tuner:
         return _MeasuredCandidate(way=way, loaded=loaded, outputs=outputs, first=first)
 
     def timed(self, candidate: _MeasuredCandidate) -> TimedRun:
-        """A run."""
+        """A run of a candidate to measure."""
         run = partial(run_given, candidate.loaded, self.given, self.settings)
         return TimedRun(candidate.way.about or AS_IT_IS, run)
 
 
 def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
-    """The seconds of runs, one after the other in each turn; the first turn does not count."""
+    """Measure runs in rounds, each once per round; a first round is for warming up."""
     seconds: list[list[float]] = [[] for _ in runs]
     for timed in runs:
         timed.run()
@@ -223,13 +224,13 @@ def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
 
 
 def is_faster(times: Sequence[float], baseline: Sequence[float]) -> bool:
-    """Whether times are shorter than others of the same turns, for sure and by enough."""
+    """Whether times are significantly shorter than the baseline in the same rounds."""
     ratios = [a / b for a, b in zip(times, baseline, strict=True)]
     return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
 
 
 def _read_all(arguments: Given) -> Given:
-    """The same with all data read."""
+    """The arguments with all data read into memory."""
 
     def read(source: TensorSource) -> TensorSource:
         array = source.read()
@@ -241,7 +242,7 @@ def _read_all(arguments: Given) -> Given:
 
 
 def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
-    """Nobody wants to see it several times."""
+    """Discard printed and saved tensors."""
 
 
 def _reason(error: DiagnosticError | RunError) -> str:

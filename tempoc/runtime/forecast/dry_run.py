@@ -73,7 +73,7 @@ def forecast(
 
 
 def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
-    """Patterns of lengths over points (0: the largest): all equal, or one of two neighbours short."""
+    """Patterns of lengths over points (0: the largest): all equal, or alternating."""
     yield (0,)
     most = max((bounds[n.bound] for n in program.lengths), default=0)
     differ = any(n.outer for n in program.lengths)

@@ -33,7 +33,7 @@ _HOLE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An effect at a point: tensors by the names they go by there, and the file they go to.
+    """An effect at a point: the names of its tensors, and the file that they are saved to.
 
     Without a ``path`` they are printed, under ``labels`` (``loss[i=10]``).
     """
@@ -59,7 +59,7 @@ def perform(effect: Effect, env: Mapping[str, int], values: Many[HostArray], sho
 
 
 def saves(s: ProgramStatement) -> bool:
-    """Whether a file is written somewhere in a statement."""
+    """Whether a statement saves files."""
     match s:
         case Sequence(items=items):
             return any(map(saves, items))
@@ -112,7 +112,7 @@ class EffectSink:
     """Prints to standard error and writes below a directory. Raises ``RunError``."""
 
     def __init__(self, directory: str | Path = ".", reserved: Many[str | Path] = ()) -> None:
-        """Files are written when something is saved, each once, but not those ``reserved``."""
+        """Save below ``directory``; each file once, and none that is ``reserved``."""
         self.directory = Path(directory)
         self.taken = [Path(path).resolve() for path in reserved]
         self.written: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""The user's Python functions: called, their results checked.
+"""Calls user functions in Python and checks their results.
 
 An exception inside becomes `ExternFailure`; the machine adds the point and reports it.
 """
@@ -27,10 +27,9 @@ WIDE = ("i64", "f64")
 
 
 class ExternFailure(Exception):
-    """A Python function raised, or gave back something else than it promised.
+    """A user function raised, or its result does not have the declared type.
 
-    ``trace`` is Python's own report of an exception, empty for a promise that was broken; ``help``
-    says what to do about that.
+    ``trace`` is the traceback of an exception, empty for a wrong result; ``help`` is a hint.
     """
 
     def __init__(self, extern: str, reason: str, trace: str = "", help: str | None = None) -> None:
@@ -102,14 +101,14 @@ def evaluated_vjp(
 
 
 def underivable(extern: Extern, error: Exception) -> ExternFailure:
-    """JAX finds no derivative of a function."""
+    """The failure for a function that JAX cannot differentiate."""
     reason = f"{extern.name} cannot be differentiated: {exception_text(error).rstrip('.')}"
     help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
     return ExternFailure(extern.name, reason, help=help)
 
 
 def derivative_failure(error: Exception, externs: Sequence[Extern]) -> ExternFailure | None:
-    """What an exception of JAX says about the function that a kernel differentiates, if it does."""
+    """The failure for an exception of JAX raised while a kernel differentiates a user function."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         line = frame.line or ""
         if Path(frame.filename).name == "kernels.py" and "jax.vjp(" in line:
@@ -144,12 +143,12 @@ def _array(extern: Extern, type_: ArrayType, value: Any) -> Any:
 
 
 def not_an_array(extern: Extern, type_: ArrayType, value: Any) -> str:
-    """What is wrong with a result that is something else."""
+    """The text for a result that is not an array."""
     return f"{result_text(extern, type_)} is {type(value).__name__}, not an array"
 
 
 def result_text(extern: Extern, type_: ArrayType) -> str:
-    """How a message calls a result."""
+    """The words for a result in messages."""
     return f"result {type_.name} of {extern.name}"
 
 

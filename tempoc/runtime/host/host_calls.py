@@ -37,7 +37,7 @@ _NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A call that was made, by the name of the function in the source."""
+    """A recorded call, with the name of the function in the source."""
 
     extern: str
     point: tuple[int, ...]
@@ -51,7 +51,7 @@ RecordedCalls = dict[str, list[RecordedCall]]
 
 @dataclass(slots=True, eq=False)
 class HostCallable:
-    """A host function that was found."""
+    """A host function with its signature."""
 
     extern: Extern
     function: HostFunction
@@ -59,7 +59,7 @@ class HostCallable:
     def call_copied(
         self, args: Sequence[HostArray], values: Mapping[str, int]
     ) -> tuple[HostArray, ...]:
-        """Call with arrays of other precision, or that others have too. Raises `ExternFailure`."""
+        """Call with copies of the arrays, in the declared dtypes. Raises `ExternFailure`."""
         pairs = zip(self.extern.arguments, args, strict=True)
         return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
 
@@ -80,7 +80,7 @@ class HostCallable:
 class HostCaller:
     """The calls of one statement, counted. ``shapes`` are the shapes of the cells for results.
 
-    ``unwanted``: there are no calls, and nobody looks at the zeros that come instead.
+    ``unwanted``: the results are never read; zeros are returned without a call.
     """
 
     hosted: HostCallable

@@ -1,7 +1,7 @@
-"""The modules of the user's Python functions: found, imported once, searched for the functions.
+"""Imports the modules of user functions, each once.
 
-Folders that were named come first, then those of the program's own files, then everything else
-that Python knows. A module that is not the one to be expected is refused, never used.
+They are searched for in the folders that the user names, then in those of the program's source
+files, then on Python's path. Another module of the same name is refused, never used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_functions(
 
 
 def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> ModuleType:
-    """The module of a function, unless there are two, or another is in use already."""
+    """Import the module of a function, unless it is ambiguous or another one is loaded."""
     top = extern.module.partition(".")[0]
     if _file(top, named) is None:
         several = {file: None for folder in beside if (file := _file(top, [folder])) is not None}
@@ -66,7 +66,7 @@ def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> Modu
 
 
 def _file(top: str, folders: Sequence[str]) -> str | None:
-    """The file of a module in these folders; a package without one is spread over many."""
+    """The file of a module in these folders; ``None`` for a namespace package, which has none."""
     spec = PathFinder.find_spec(top, list(folders))
     if spec is None or spec.origin is None or not spec.has_location:
         return None
@@ -118,7 +118,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def user_traceback(error: BaseException) -> str:
-    """Python's traceback from the user's code on: what lies before it is ours."""
+    """Python's traceback without the frames of the runner."""
     lines = traceback.format_exception(type(error), error, _user_frames(error.__traceback__))
     return "".join(lines).rstrip()
 

@@ -1,6 +1,6 @@
-"""Calls of host functions that a run made, given once more to whoever computes the same again.
+"""Replays the host calls of a run for a second evaluation of the same program.
 
-What is outside has changed since: to call an environment again would give something else.
+The outside has changed since: calling an environment again would give other results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tempoc.runtime.host.host_calls import RecordedCalls
 
 
 class Diverged(Exception):
-    """The run made another call than the one that comes now; the text says which."""
+    """The next recorded call is not the one that is made; the text names both."""
 
 
 class Replayed:
@@ -45,7 +45,7 @@ class Replayed:
         return recorded.results
 
     def unmade(self) -> list[str]:
-        """A line for each module that the run called too often."""
+        """A line for each module with recorded calls that were not replayed."""
         return [
             f"the run called {_shown(calls[-1].extern, place((), calls[-1].point))} once too often"
             for calls in self.pending.values()

@@ -1,4 +1,4 @@
-"""Records of arguments and results: dictionaries for the user's functions, flat everywhere else."""
+"""Records of arguments and results: nested dicts for user functions, flat lists elsewhere."""
 
 from __future__ import annotations
 

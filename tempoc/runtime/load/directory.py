@@ -1,4 +1,4 @@
-"""The directory of a compiled program, in which nothing is trusted: schema, version, hashes."""
+"""Reads the directory of a compiled program, and checks schema, version and hashes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def load_program(directory: str | Path) -> Program:
 
 
 def load_choices(directory: str | Path) -> tuple[TunedChoice, ...]:
-    """The choices beside a program that were measured. Raises ``RunError`` if they are damaged."""
+    """The choices of tuning beside a program. Raises ``RunError`` if they are damaged."""
     directory = Path(directory)
     path = directory / FOLDER / FILE
     if not path.is_file():

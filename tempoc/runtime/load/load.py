@@ -1,4 +1,4 @@
-"""Loads a compiled program to run it: its kernels and the functions of the user's they call."""
+"""Loads a compiled program: its kernels, and the user functions that they call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoadedProgram:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
-    their names in the program. ``known`` is what earlier runs leave to later ones (``prepared``).
+    their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
 
     ``place`` is where it was loaded from. Where it is one of several programs that compute the
     same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those

@@ -1,7 +1,7 @@
-"""Bytes in stores over the time of a run, drawn as a small SVG file.
+"""The memory plot: bytes of stores over the time of a run, as a small SVG file.
 
-Time stands still while kernels are compiled: that can take longer than all the rest, says nothing
-about the program, and the next run does not do it again.
+The time that JAX compiles is left out: it can exceed the rest of the run, says nothing about the
+program, and does not recur in the next run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tempoc.runtime.messages.units import size_text
 
 MOST = 1000
-"""More points than this are thinned out: of four in a row the least and the greatest stay."""
+"""The most points; more are thinned out, to the least and the greatest of four in a row."""
 _SHORT = 0.01
 """Fewer seconds are not worth a word."""
 _WIDTH, _HEIGHT = 720, 300
@@ -34,20 +34,20 @@ PlotSpan = tuple[float, float]
 
 @dataclass(slots=True)
 class MemoryCurve:
-    """The bytes by time, as the ledger tells them; when kernels were ``compiling``."""
+    """The bytes by time as reported by the ledger, and the spans of compilations."""
 
     start: float = field(default_factory=time.perf_counter)
     points: list[PlotPoint] = field(default_factory=list)
     compiling: list[PlotSpan] = field(default_factory=list)
 
     def note(self, size: int) -> None:
-        """So many bytes from now on."""
+        """Add a point: so many bytes from now on."""
         self.points.append((time.perf_counter() - self.start, size))
         if len(self.points) > MOST:
             self.points = [*thinned(self.points)]
 
     def compiled(self, seconds: float) -> None:
-        """So long something was compiled until now, maybe with what was told before."""
+        """Add a compilation that ends now, merged with those that it contains."""
         last = time.perf_counter() - self.start
         first = last - seconds
         while self.compiling and self.compiling[-1][1] > first:
@@ -65,7 +65,7 @@ class MemoryCurve:
 
 
 def without_spans(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
-    """The points on a clock that stands still during some spans, which follow each other."""
+    """The points on a clock that stops during the given disjoint, ordered spans."""
     skipped, k = 0.0, 0
     for t, size in points:
         while k < len(spans) and spans[k][1] <= t:
