@@ -1,4 +1,4 @@
-"""The front end alone, for commands that must answer at once: nothing else is imported here."""
+"""Checking without compiling: parse, elaborate, build statements. Imports no pass and no JAX."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tempoc.sdg.statements.statements import Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A program of which every access is proved.
+    """A program whose accesses are all proved to be inside their domains.
 
-    Of the `doubtful` statements it is not evident that there is an order of execution.
+    `doubtful` are the strongly connected components of statements for which an order of execution
+    is not evident; `check_order.has_order` decides them.
     """
 
     loaded: LoadedSources
@@ -29,10 +30,10 @@ class Checked:
 
 
 def check_file(path: str, options: Options) -> Checked:
-    """The graph of a program and what is still to be found out; raises `DiagnosticError`."""
+    """Check the program in a file. Raises `DiagnosticError`."""
     loaded = load_file(path, tolerant=True)
     graph = elaborate(loaded, options.defines)
     space = Space(graph.universe)
     parts = statements(graph, space)
-    rest = doubtful(parts, graph.universe)
-    return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=rest)
+    unordered = doubtful(parts, graph.universe)
+    return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)

@@ -1,4 +1,4 @@
-"""Whether a program has an order of execution, found out without making one."""
+"""Whether a program can be scheduled, decided without computing the schedule."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tempoc.sdg.statements.statements import Statements
 
 
 def has_order(parts: Statements, space: Space, components: Iterable[tuple[str, ...]]) -> bool:
-    """Whether each of these components has one, as far as isl comes to an end."""
+    """Whether each component of statements has an order of execution; a timeout counts as yes."""
     needs = flows(parts, space.universe)
     for names in components:
         tasks = {name: parts.by_name[name].domain for name in names}
-        inside = [f for f in needs if f.reader in tasks and f.writer in tasks]
+        dependences = [f for f in needs if f.reader in tasks and f.writer in tasks]
         try:
-            check_order(SchedulingProblem(space, tasks, inside))
+            check_order(SchedulingProblem(space, tasks, dependences))
         except Unschedulable:
             return False
         except TooSlow:

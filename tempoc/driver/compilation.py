@@ -13,15 +13,15 @@ from tempoc.base.source import Span
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import Other, write_bundle
 from tempoc.driver.elaborate import elaborate
-from tempoc.driver.memo import Shared
+from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.pipelines import (
     LEVELS,
     REGISTRY,
     Pass,
-    step_by_step,
     with_limit,
     with_recompute,
+    with_serialize,
     with_tiles,
     without_scans,
 )
@@ -37,7 +37,7 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.load.directory import beside, check_digest, load_program
+from tempoc.runtime.load.directory import check_digest, load_program, source_folders
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
@@ -57,8 +57,8 @@ from tempoc.symbolic.text import show as text
 R = TypeVar("R")
 
 
-class Ordered(NamedTuple):
-    """A graph, its statements, and when they are executed."""
+class ScheduledGraph(NamedTuple):
+    """A graph, its statements, and their schedule."""
 
     graph: Graph
     statements: Statements
@@ -69,12 +69,12 @@ class Compilation:
     """A program on its way from source to a directory; every stage raises `DiagnosticError`."""
 
     def __init__(self, loaded: LoadedSources, options: Options) -> None:
-        """Nothing is computed until somebody asks for a stage."""
+        """Compute nothing: each stage runs when its property is read first."""
         self.loaded = loaded
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
-        self.shared = Shared()
+        self.shared = PassCache()
         self.watch: Callable[[str], None] = _nobody
 
     @classmethod
@@ -91,19 +91,21 @@ class Compilation:
     def from_directory(cls, path: str, *, verify_each: bool = False) -> "Compilation":
         """The compilation that made a directory, from the sources and options kept there.
 
-        Raises `RunError` if they are not there any more, or changed.
+        Raises `RunError` if they are missing or have changed.
         """
-        kept = dict(load_program(path).provenance)
-        names = {k.removeprefix("source."): v for k, v in kept.items() if k.startswith("source.")}
-        if not names or any(f"digest.{name}" not in kept for name in names.values()):
+        provenance = dict(load_program(path).provenance)
+        files = {
+            k.removeprefix("source."): v for k, v in provenance.items() if k.startswith("source.")
+        }
+        if not files or any(f"digest.{name}" not in provenance for name in files.values()):
             raise RunError(damaged_program(path, "it does not say from which sources it was made"))
-        for name in names.values():
-            check_digest(Path(path), name, kept[f"digest.{name}"])
-        texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
+        for name in files.values():
+            check_digest(Path(path), name, provenance[f"digest.{name}"])
+        texts = {key: read_source(str(Path(path, name))) for key, name in files.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
-        loaded = replace(loaded, beside=beside(tuple(kept.items())))
-        return cls(loaded, replace(Options.from_provenance(kept), verify_each=verify_each))
+        loaded = replace(loaded, beside=source_folders(tuple(provenance.items())))
+        return cls(loaded, replace(Options.from_provenance(provenance), verify_each=verify_each))
 
     @cached_property
     def graph(self) -> Graph:
@@ -120,12 +122,12 @@ class Compilation:
         return self.shared.space_of(graph)
 
     def variant(self, options: Options) -> "Compilation":
-        """The same program with other options, which keep its constants: no stage runs twice."""
+        """The same program with other options but the same constants; it shares finished stages."""
         assert dict(options.defines) == dict(self.options.defines)
-        found = Compilation(self.loaded, options)
-        found.shared = self.shared
-        found.graph = self.graph
-        return found
+        compilation = Compilation(self.loaded, options)
+        compilation.shared = self.shared
+        compilation.graph = self.graph
+        return compilation
 
     @cached_property
     def steps(self) -> tuple[Pass, ...]:
@@ -138,7 +140,7 @@ class Compilation:
         if self.options.apart:
             steps = without_scans(steps)
         if self.options.walk:
-            steps = step_by_step(steps)
+            steps = with_serialize(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
@@ -163,12 +165,12 @@ class Compilation:
         return outcome
 
     @cached_property
-    def ordered(self) -> Ordered:
+    def ordered(self) -> ScheduledGraph:
         """The graph after all passes, its statements, and an order of execution for them.
 
-        What nothing needs is left out at every level: the reference evaluator never asks for it.
-        Fused kernels for which there is no order are taken apart again; a program for which there
-        is none either way is refused with the cycle between its own equations, as they stand.
+        Dead nodes are dropped at every level: the reference evaluator never evaluates them. If the
+        fused kernels cannot be scheduled, fusion is undone; if the program cannot be scheduled
+        either, it is refused with the cycle between its equations as they are written.
         """
         space = self.space_of(self.passes.graph)
         graph, plain = needed(self.passes.graph, space), needed(self.graph, self.space)
@@ -178,19 +180,19 @@ class Compilation:
             if graph == plain:
                 raise
         try:
-            found = self._order(replace(graph, groups=()))
+            ordered = self._order(replace(graph, groups=()))
         except DiagnosticError:
-            found = self._order(plain)
+            ordered = self._order(plain)
         message = "no order of execution for the fused kernels: every operator is its own"
         self.later_remarks.append(Remark(step="schedule", message=message))
-        return found
+        return ordered
 
-    def _order(self, graph: Graph) -> Ordered:
-        if not graph.groups and (kept := grouped(graph)) is not graph:
+    def _order(self, graph: Graph) -> ScheduledGraph:
+        if not graph.groups and (grouped_graph := grouped(graph)) is not graph:
             try:
-                return self._order(kept)
+                return self._order(grouped_graph)
             except DiagnosticError:
-                pass  # branches that are computed whether taken or not
+                pass  # schedule without grouping: both branches are then always computed
         space = self.space_of(graph)
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
@@ -200,7 +202,7 @@ class Compilation:
         if self.options.verify_each:
             check = self._timed
             check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
-        return Ordered(graph, parts, scheduled)
+        return ScheduledGraph(graph, parts, scheduled)
 
     def _about_regions(self, message: str, span: Span | None) -> None:
         self.later_remarks.append(Remark(step="regions", message=message, span=span))
@@ -227,27 +229,27 @@ class Compilation:
 
     @cached_property
     def plan(self) -> MemoryPlan:
-        """Where every tensor lives and how long."""
+        """The buffer and the live range of every tensor."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
         least, graph, apart = self.options.bucket, self.optimized, self.options.apart
-        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
+        memory = self._timed("memory", lambda: plan(*parts, least=least, graph=graph, apart=apart))
         if self.options.verify_each:
-            self._timed("verify memory", lambda: verify_memory(found, *parts))
-        return found
+            self._timed("verify memory", lambda: verify_memory(memory, *parts))
+        return memory
 
     @cached_property
     def proof(self) -> Proof:
-        """Whether the memory plan is right for all bounds; where that is open, it is replayed.
+        """A proof of the memory plan for all bounds; where it is incomplete, the plan is replayed.
 
-        Raises `DiagnosticError` if the replay shows that it is wrong.
+        Raises `DiagnosticError` if the replay finds a mistake.
         """
-        found, outputs = self.plan, self.optimized.outputs
+        memory, outputs = self.plan, self.optimized.outputs
         space = self.space_of(self.optimized)
         parts = self.statements, self.tree, outputs, space.universe
-        proof = self._timed("prove memory", lambda: prove(found, *parts))
+        proof = self._timed("prove memory", lambda: prove(memory, *parts))
         if not proof.is_whole and not self.options.verify_each:
-            replay = found, self.statements, self.scheduled, outputs, space
+            replay = memory, self.statements, self.scheduled, outputs, space
             self._timed("verify memory", lambda: verify_memory(*replay))
         return proof
 
@@ -258,36 +260,36 @@ class Compilation:
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
-        found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
+        emitted = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
         away, ahead = self.options.away, self.options.ahead
-        found = replace(found, program=offloaded(found.program, away, ahead))
-        for name, size in found.batches.items():
+        emitted = replace(emitted, program=offloaded(emitted.program, away, ahead))
+        for name, size in emitted.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)
-        for name, window in found.windows.items():
+        for name, window in emitted.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"
             self._about(name, message)
-        for var in found.left:
+        for var in emitted.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
-        return found
+        return emitted
 
     def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
-        """The same program with these stores with the host; no stage runs again."""
-        found = copy(self)
-        found.options = replace(self.options, away=dict(reach), ahead=ahead)
+        """The same program with these stores offloaded to the host; no stage runs again."""
+        compilation = copy(self)
+        compilation.options = replace(self.options, away=dict(reach), ahead=ahead)
         program = offloaded(self.emitted.program, reach, ahead)
-        found.emitted = replace(self.emitted, program=program)
-        return found
+        compilation.emitted = replace(self.emitted, program=program)
+        return compilation
 
     def with_commands(self, commands: Mapping[str, str]) -> "Compilation":
-        """The same program, told to a GPU in another way; no stage runs again."""
-        found = copy(self)
-        found.options = replace(self.options, commands={**self.options.commands, **commands})
-        return found
+        """The same program with other GPU command buffers by kernel; no stage runs again."""
+        compilation = copy(self)
+        compilation.options = replace(self.options, commands={**self.options.commands, **commands})
+        return compilation
 
     def _about(self, name: str, message: str) -> None:
-        """Say something of how a statement computes its points."""
+        """Add a remark of `vectorize` about a statement."""
         members = self.statements.by_name[name].members
         spans = self.optimized.nodes[members[-1]].spans
         span = spans[0] if spans else None
@@ -299,28 +301,28 @@ class Compilation:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What the stages did and did not do."""
+        """The remarks of all stages."""
         return (*self.passes.remarks, *self.later_remarks)
 
     def write(self, directory: str, family: Mapping[Variant, "Compilation"] | None = None) -> None:
-        """Compile and write the directory, all of it or nothing.
+        """Compile and write the directory atomically.
 
-        A ``family`` are all programs that are to stand in it and compute the same, this one too.
+        ``family`` holds all variants of the program to be written there, this one included.
         """
         emitted = self.emitted
-        several = family or {}
-        if several:
-            emitted = replace(emitted, program=replace(emitted.program, variants=(*several,)))
-        below = [
+        members = family or {}
+        if members:
+            emitted = replace(emitted, program=replace(emitted.program, variants=(*members,)))
+        bundled = [
             Other(name=v.name, emitted=c.emitted, options=c.options.to_provenance())
-            for v, c in several.items()
+            for v, c in members.items()
             if v.name
         ]
-        main, others = self.loaded.main, self.loaded.modules.values()
-        sources = {m.key: m.source for m in (main, *others)}
+        main, modules = self.loaded.main, self.loaded.modules.values()
+        sources = {m.key: m.source for m in (main, *modules)}
         options = self.options.to_provenance()
         folders = self.loaded.beside
-        parts = emitted, sources, options, folders, below
+        parts = emitted, sources, options, folders, bundled
         self._timed("write", lambda: write_bundle(directory, *parts))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:

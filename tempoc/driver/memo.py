@@ -1,4 +1,7 @@
-"""What variants of one program have in common: the first passes, as long as these are the same."""
+"""A cache of pass results, shared by the variants of one program.
+
+Variants differ in their options; those whose pipelines begin with the same passes run these once.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,22 @@ from tempoc.symbolic.domain import Universe
 _Sizes = tuple[tuple[str, int], ...]
 
 
-class Passed(NamedTuple):
-    """What a pass made, and what the passes after it are given."""
+class CachedPass(NamedTuple):
+    """The result of a pass, and the context for the passes after it."""
 
     record: PassRecord[Graph]
     context: PassContext
 
 
 @dataclass(slots=True)
-class Shared:
-    """Spaces, and what passes have made of the program, after each of them.
+class PassCache:
+    """Polyhedral spaces by universe, and pass results by the prefix of the pipeline.
 
-    Passes that have not looked at values of bounds make the same for all.
+    The key includes the sizes of bounds only if a pass of the prefix has asked for them.
     """
 
     spaces: dict[Universe, Space] = field(default_factory=dict)
-    passed: dict[tuple[tuple[Pass, ...], _Sizes], Passed] = field(default_factory=dict)
+    entries: dict[tuple[tuple[Pass, ...], _Sizes], CachedPass] = field(default_factory=dict)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
@@ -46,37 +49,37 @@ class Shared:
         sizes: Mapping[str, int],
         verify: Callable[[Graph, Space, str], None] | None,
     ) -> Outcome[Graph]:
-        """Run passes on the program, but those at the beginning that have run already."""
-        known = self.known(steps, sizes)
+        """Run a pipeline on the program; a prefix that has run already is taken from the cache."""
+        cached = self.cached_prefix(steps, sizes)
         context = PassContext(space=self.space_of(graph), told=dict(sizes))
-        if known:
-            context = known[-1].context.copy()
+        if cached:
+            context = cached[-1].context.copy()
             context.told = dict(sizes)
-        done = len(known)
+        finished = len(cached)
 
         def noted(record: PassRecord[Graph]) -> None:
-            nonlocal done
-            done += 1
-            key = steps[:done], _key(sizes) if context.asked else ()
-            self.passed[key] = Passed(record, context.copy())
+            nonlocal finished
+            finished += 1
+            key = steps[:finished], _key(sizes) if context.asked else ()
+            self.entries[key] = CachedPass(record, context.copy())
 
         def check(result: Graph, step: str) -> None:
             assert verify is not None
             verify(result, context.space, step)
 
-        past = [found.record for found in known]
+        past = [entry.record for entry in cached]
         checked = check if verify is not None else None
         return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
 
-    def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[Passed]:
-        """What the first passes have made, as far as that is known."""
-        found: list[Passed] = []
+    def cached_prefix(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[CachedPass]:
+        """The results of the longest prefix of the pipeline that is in the cache."""
+        cached: list[CachedPass] = []
         for k in range(1, len(steps) + 1):
-            passed = self.passed.get((steps[:k], ())) or self.passed.get((steps[:k], _key(sizes)))
+            passed = self.entries.get((steps[:k], ())) or self.entries.get((steps[:k], _key(sizes)))
             if passed is None:
                 break
-            found.append(passed)
-        return found
+            cached.append(passed)
+        return cached
 
 
 def _key(sizes: Mapping[str, int]) -> _Sizes:

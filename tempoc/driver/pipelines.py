@@ -1,4 +1,4 @@
-"""The pipelines, as data: reading one tuple is reading the compiler."""
+"""The pass pipelines of the optimization levels, as tuples, and the registry of passes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ O2: tuple[Pass, ...] = (
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
 ANEW: tuple[str, ...] = ("vectorize",)
-"""Passes that decide everything anew whenever they run: what their last run says, counts."""
+"""Passes that redo all their decisions in each run: only the remarks of the last run count."""
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
@@ -67,33 +67,34 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
 
 
 def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
-    """The steps with tiles of what takes more bytes."""
+    """The pipeline, with tensors of more than ``limit`` bytes tiled."""
     return tuple(replace(s, limit=limit) if isinstance(s, Tile) else s for s in steps)
 
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """The steps, but none that puts a recurrence into one kernel, where nothing can move."""
+    """The pipeline without `scans`: within one kernel, no cell can be moved to the host."""
     return tuple(s for s in steps if not isinstance(s, Scans))
 
 
-def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """The steps, and large points one after the other; sums of them are added up on the way."""
-    found: list[Pass] = []
+def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """The pipeline with `walk`, which computes large points one after the other and accumulates
+    sums over them."""
+    pipeline: list[Pass] = []
     for step in steps:
-        found += [Serialize()] if isinstance(step, Accumulate) else []
-        found.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
-    return tuple(found)
+        pipeline += [Serialize()] if isinstance(step, Accumulate) else []
+        pipeline.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
+    return tuple(pipeline)
 
 
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
-    """The steps with tiles of that size, whatever fits."""
+    """The pipeline with tiles of that size, even where tensors fit."""
     return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
 
 
 def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
-    """The steps with values made again instead of kept, in front of `fuse`."""
-    found: list[Pass] = []
+    """The pipeline with `recompute` in front of `fuse`; ``work``: of expensive values too."""
+    pipeline: list[Pass] = []
     for step in steps:
-        found += [Recompute(work=work)] if isinstance(step, Fuse) else []
-        found.append(step)
-    return tuple(found)
+        pipeline += [Recompute(work=work)] if isinstance(step, Fuse) else []
+        pipeline.append(step)
+    return tuple(pipeline)

@@ -1,4 +1,4 @@
-"""The reference evaluator on what a run was given, with the checks of a run."""
+"""The reference evaluator on the arguments of a run, with the same checks of data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from tempoc.codegen.text.source_lines import shown
 from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
-from tempoc.runtime.data.dense import whole_inputs, whole_params
+from tempoc.runtime.data.dense import dense_inputs, dense_params
 from tempoc.runtime.host import effects, externs
 from tempoc.runtime.host.effects import Show
-from tempoc.runtime.host.host_calls import Hosted
-from tempoc.runtime.host.imports import find
+from tempoc.runtime.host.host_calls import HostCallable
+from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import Replayed
 from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, nothing
 from tempoc.sdg.graph.graph import Graph, Node
@@ -31,18 +31,19 @@ def evaluate_given(
     show: Show | None = None,
     made: Replayed | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` and ``beside`` are
-    the folders of Python functions, ``made`` gives what host functions gave in a run before.
+    """The outputs by name.
 
-    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read, `Diverged`.
+    ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
+    functions, ``made`` replays the host calls of an earlier run. Raises `RunError` for wrong data,
+    `DiagnosticError` for a wrong read, `Diverged` for a host call that the earlier run lacks.
     """
     program = signature(graph)
     bindings = bind(program, given)
     return evaluate(
         graph,
         bindings.bounds,
-        whole_inputs(bindings),
-        whole_params(program, bindings),
+        dense_inputs(bindings),
+        dense_params(program, bindings),
         float64=float64,
         seed=bindings.seed,
         externs=caller(graph, bindings.bounds, paths, beside, made),
@@ -51,7 +52,7 @@ def evaluate_given(
 
 
 def saves(graph: Graph) -> bool:
-    """Whether files are written somewhere."""
+    """Whether the program writes files."""
     return any(isinstance(node.op, Save) for node in graph.nodes.values())
 
 
@@ -62,8 +63,8 @@ def _performer(graph: Graph, show: Show) -> Perform:
         if isinstance(node.op, EffectOp)
     }
 
-    def perform(op: EffectOp, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        effects.perform(forms[op], at, values, show)
+    def perform(op: EffectOp, point: Mapping[str, int], values: tuple[Any, ...]) -> None:
+        effects.perform(forms[op], point, values, show)
 
     return perform
 
@@ -73,30 +74,34 @@ def caller(
     bounds: Mapping[str, int],
     paths: Sequence[str] = (),
     beside: Sequence[str] = (),
-    made: Replayed | None = None,
+    recorded: Replayed | None = None,
 ) -> Externs:
-    """Calls the Python functions of a graph, found in these folders. Raises `RunError`.
+    """The evaluator of extern nodes, with modules from these folders. Raises `RunError`.
 
-    Host functions are not called if their results are ``made`` already.
+    With ``recorded`` calls, host functions are replayed, not called.
     """
     ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, ExternCall)}
-    known = {name: extern(op.declared, "") for name, op in ops.items()}
-    called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
-    found = find(tuple(dict.fromkeys(called)), paths, beside)
+    externs_of = {name: extern(op.declared, "") for name, op in ops.items()}
+    called = (
+        externs_of[n] for n, op in ops.items() if recorded is None or not isinstance(op, ExternHost)
+    )
+    functions = find_functions(tuple(dict.fromkeys(called)), paths, beside)
 
-    def call(node: Node, at: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
-        point = tuple(at[d] for d in node.domain.dims)
-        if made is not None and isinstance(node.op, ExternHost):
-            return made.call(known[node.name], node.domain.dims, point, args)
-        function = externs.Traced(known[node.name], found[known[node.name]], bounds)
+    def call(node: Node, point: Mapping[str, int], args: tuple[Any, ...]) -> tuple[Any, ...]:
+        coordinates = tuple(point[d] for d in node.domain.dims)
+        if recorded is not None and isinstance(node.op, ExternHost):
+            return recorded.call(externs_of[node.name], node.domain.dims, coordinates, args)
+        function = externs.TracedExtern(
+            externs_of[node.name], functions[externs_of[node.name]], bounds
+        )
         try:
             if isinstance(node.op, ExternHost):
-                return Hosted(function.extern, function.function).given(args, at)
+                return HostCallable(function.extern, function.function).call_copied(args, point)
             if isinstance(node.op, ExternVjp):
-                return externs.evaluated_back(function, node.op.counts(), args)
+                return externs.evaluated_vjp(function, node.op.counts(), args)
             return externs.evaluated(function, args)
-        except externs.Failed as error:
+        except externs.ExternFailure as error:
             equations = shown(node.spans, graph.name)
-            raise externs.failure(error, node.domain.dims, point, equations) from error
+            raise externs.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

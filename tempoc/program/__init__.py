@@ -1,8 +1,8 @@
-"""The program: what is executed, as plain data that outlives the compiler.
+"""The program IR: what the runner executes, as plain data that outlives the compiler.
 
-In: what codegen builds, or the JSON of a compiled program. Out: nodes, JSON, text for people, and
-errors about programs that make no sense. A compiled program carries a copy of this package, so it
-stands on the standard library alone.
+In: nodes built by codegen, or the JSON of a compiled program. Out: nodes, JSON, readable text, and
+errors about malformed programs. A compiled program carries a copy of this package, which therefore
+needs the standard library alone.
 
 May import: nothing
 """

@@ -1,4 +1,4 @@
-"""Programs as JSON and back, strictly: a field too many or too few is an error.
+"""The JSON form of programs, strict: a missing or unknown field is an error.
 
 Nodes are objects with a field for each field of the dataclass; members of a union carry their class
 name as ``"node"``. Expressions have the form of ``nodes/arithmetic.py``. The schema is read off the
@@ -32,9 +32,9 @@ _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
 _ARITH = frozenset({int, str, arith.Operation})
 
 
-def dump(what: Program | Choices) -> str:
-    """A program, or choices, as JSON text; what is equal gives equal text."""
-    return _text(_encode(what), "\n") + "\n"
+def dump(node: Program | Choices) -> str:
+    """A program, or choices, as JSON text; equal nodes give equal text."""
+    return _text(_encode(node), "\n") + "\n"
 
 
 def load(text: str) -> Program:
@@ -47,13 +47,13 @@ def load(text: str) -> Program:
 
 def load_choices(text: str) -> Choices:
     """The choices of a JSON text. Raises ``ProgramError``."""
-    found = _decoder(Choices)(_data(text, "choices", choices.VERSION), "the file")
-    assert isinstance(found, Choices)
-    return found
+    decoded = _decoder(Choices)(_data(text, "choices", choices.VERSION), "the file")
+    assert isinstance(decoded, Choices)
+    return decoded
 
 
 def _data(text: str, field: str, version: int) -> dict[str, object]:
-    """What a JSON text holds that has a field, and is of this version. Raises ``ProgramError``."""
+    """The object in a JSON text, if it has the field and the version. Raises ``ProgramError``."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -125,12 +125,12 @@ def _node(cls: Any) -> Decoder:
         if not isinstance(data, dict):
             raise bad_value(path, f"an object ({cls.__name__})", data)
         hints = _hints(cls)
-        given = {key: value for key, value in data.items() if key != "node"}
-        missing = [name for name in hints if name not in given]
-        unknown = [name for name in given if name not in hints]
+        values = {key: value for key, value in data.items() if key != "node"}
+        missing = [name for name in hints if name not in values]
+        unknown = [name for name in values if name not in hints]
         if missing or unknown:
             raise bad_fields(path, missing, unknown)
-        return cls(**{n: _decoder(h)(given[n], f"{path}.{n}") for n, h in hints.items()})
+        return cls(**{n: _decoder(h)(values[n], f"{path}.{n}") for n, h in hints.items()})
 
     return decode
 
@@ -159,7 +159,7 @@ def _sequence(items: tuple[Any, ...]) -> Decoder:
 def _union(members: tuple[Any, ...]) -> Decoder:
     tagged = {m.__name__: m for m in members if getattr(m, "__name__", "") in _TAGGED}
     has_arith = set(members) >= _ARITH
-    wanted = ["an expression"] * has_arith + [f"a {name}" for name in tagged]
+    alternatives = ["an expression"] * has_arith + [f"a {name}" for name in tagged]
 
     def decode(data: object, path: str) -> object:
         if data is None and NoneType in members:
@@ -170,7 +170,7 @@ def _union(members: tuple[Any, ...]) -> Decoder:
         try:
             return arith.from_json(data) if has_arith else _refuse(data)
         except ValueError:
-            raise bad_value(path, " or ".join(wanted), data) from None
+            raise bad_value(path, " or ".join(alternatives), data) from None
 
     return decode
 

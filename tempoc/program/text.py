@@ -1,6 +1,6 @@
-"""Programs as text for people: declarations, then loops as one would write them by hand.
+"""The readable text of programs: declarations, then loops as in pseudocode.
 
-One way only; ``codec.py`` writes the form that is read back.
+It cannot be parsed; ``codec.py`` writes the form that is read back.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _lines(program: Program) -> Iterator[str]:
         yield f"  dim {dim} < {bound}"
     for a in program.assumptions:
         yield f"  assume {a.text}"
-    given: tuple[ProgramInput | ProgramParam, ...] = (*program.inputs, *program.params)
-    for item in given:
+    arguments: tuple[ProgramInput | ProgramParam, ...] = (*program.inputs, *program.params)
+    for item in arguments:
         yield "  " + _given(item)
     if program.seed:
         yield f"  seed in {program.seed}"
@@ -98,25 +98,25 @@ def _axis(axis: Axis) -> str:
 
 
 def _needs(needs: tuple[CapacityNeed, ...]) -> str:
-    """What stores must have grown to, where a call needs that."""
+    """The capacities that a call needs."""
     if not needs:
         return ""
     return " with " + ", ".join(f"{n.dim}: {' and '.join(map(text, n.rows))}" for n in needs)
 
 
 def _extern(extern: Extern) -> str:
-    given = ", ".join(_type(t.dtype, t.shape) for t in extern.arguments)
-    found = ", ".join(_type(t.dtype, t.shape) for t in extern.results)
+    arguments = ", ".join(_type(t.dtype, t.shape) for t in extern.arguments)
+    results = ", ".join(_type(t.dtype, t.shape) for t in extern.results)
     kind = "host" if extern.host else "jax"
-    named = f"{kind} {extern.alias}({given}) -> ({found})"
+    named = f"{kind} {extern.alias}({arguments}) -> ({results})"
     return f"extern {named} from {extern.module}:{extern.function}"
 
 
 def _kernel(kernel: Kernel) -> str:
     bounds = f"({', '.join((*kernel.lengths, *kernel.bounds))})"
     bounds = "" if bounds == "()" else bounds
-    given = f" donates {', '.join(map(str, kernel.donated))}" if kernel.donated else ""
-    return f"kernel {kernel.name}{bounds}{given}"
+    donated = f" donates {', '.join(map(str, kernel.donated))}" if kernel.donated else ""
+    return f"kernel {kernel.name}{bounds}{donated}"
 
 
 def _output(output: ProgramOutput) -> str:
@@ -158,20 +158,20 @@ def _statement(s: ProgramStatement, indent: str) -> Iterator[str]:
             yield f"{indent}if {text(condition)}:"
             yield from _statement(body, indent + "  ")
         case Call(kernel=kernel, point=point, args=args, results=results):
-            left = f"{_cells(results)} = " if results else ""
-            at = f"@({', '.join(map(text, point))})" if point else ""
-            yield f"{indent}{left}{kernel}{at}({_cells(args)}){_needs(s.needs)}"
+            targets = f"{_cells(results)} = " if results else ""
+            point_text = f"@({', '.join(map(text, point))})" if point else ""
+            yield f"{indent}{targets}{kernel}{point_text}({_cells(args)}){_needs(s.needs)}"
             for ending in s.endings:
                 outer = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
                 yield f"{indent}  may end {ending.bound}{outer} = {text(ending.length)}"
         case Host(extern=extern, point=point, args=args, results=results):
-            at = f"@({', '.join(map(text, point))})" if point else ""
-            yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"
+            point_text = f"@({', '.join(map(text, point))})" if point else ""
+            yield f"{indent}{_cells(results)} = host {extern}{point_text}({_cells(args)})"
         case Effect(kind=kind, call=call, places=places, path=path):
-            at = f"@({', '.join(map(text, call.point))})" if call.point else ""
+            point_text = f"@({', '.join(map(text, call.point))})" if call.point else ""
             shown = ", ".join(p.name for p in places)
             to = f' to "{path}"' if path else ""
-            yield f"{indent}{kind} {shown}{to} = {call.kernel}{at}({_cells(call.args)})"
+            yield f"{indent}{kind} {shown}{to} = {call.kernel}{point_text}({_cells(call.args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
         case Load(cells=cells, ahead=ahead):

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
-from tempoc.runtime.checkpoint.suspend import Keep, keep_of
+from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
+from tempoc.runtime.checkpoint.suspend import CheckpointOptions, checkpoint_options
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import (
@@ -31,7 +31,7 @@ from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import Problem, RunError
-from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
 from tempoc.runtime.report.table import bytes_text, lengths_text, outputs_table, table
@@ -68,26 +68,26 @@ class RunOptions:
     @property
     def counts(self) -> bool:
         """Whether the bytes in stores are counted."""
-        asked = self.profile, self.memory_plot
-        return self.stats or self.memory or any(path is not None for path in asked)
+        paths = self.profile, self.memory_plot
+        return self.stats or self.memory or any(path is not None for path in paths)
 
     @property
-    def keep(self) -> Keep | None:
+    def keep(self) -> CheckpointOptions | None:
         """Whether the run may be held, or goes on."""
-        return keep_of(self.checkpoint, self.every, self.resume)
+        return checkpoint_options(self.checkpoint, self.every, self.resume)
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
     """``T=64,B=2`` pairs; ``refuse`` is called with what is wrong with the command line."""
-    found: dict[str, str] = {}
+    bounds: dict[str, str] = {}
     for pair in (pair for item in items for pair in item.split(",")):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not name or not value:
             refuse(f"--bounds wants NAME=VALUE, not '{pair.strip()}'")
-        if found.get(name, value) != value:
-            refuse(f"--bounds gives {name} twice: {found[name]} and {value}")
-        found[name] = value
-    return found
+        if bounds.get(name, value) != value:
+            refuse(f"--bounds gives {name} twice: {bounds[name]} and {value}")
+        bounds[name] = value
+    return bounds
 
 
 def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> None:
@@ -111,7 +111,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     given = gather(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
-    curve = Curve() if options.memory_plot else None
+    curve = MemoryCurve() if options.memory_plot else None
     settings = Settings(
         account=options.counts,
         curve=curve,
@@ -123,16 +123,16 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         record=options.record,
         keep=options.keep,
     )
-    hearing = backend.compilations(curve.compiled) if curve else nullcontext()
-    with held_when_interrupted(settings.keep), hearing:
+    listening = backend.compilations(curve.compiled) if curve else nullcontext()
+    with suspend_on_interrupt(settings.keep), listening:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())
     if curve is not None and options.memory_plot is not None:
-        said = result.predicted.peak if result.predicted else 0
+        peak = result.predicted.peak if result.predicted else 0
         title = f"bytes in stores, {loaded.program.name}"
-        write_bytes(options.memory_plot, curve.svg(title, said).encode())
+        write_bytes(options.memory_plot, curve.svg(title, peak).encode())
     if options.stats:
         sys.stderr.write(_stats(result, trace))
     if options.memory:
@@ -150,13 +150,13 @@ def gather(options: RunOptions) -> Given:
         # A file name may hold `=` too.
         single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
         try:
-            found = {name: open_tensor(name, path)} if single else open_bundle(item)
+            sources = {name: open_tensor(name, path)} if single else open_bundle(item)
         except RunError as error:
             problems += error.problems
             continue
-        problems += [errors.several_sources(n) for n in found if n in inputs]
-        inputs |= found
-        extra |= {} if single else dict.fromkeys(found)
+        problems += [errors.several_sources(n) for n in sources if n in inputs]
+        inputs |= sources
+        extra |= {} if single else dict.fromkeys(sources)
     params: dict[str, TensorSource] = {}
     for path in options.params:
         try:
@@ -224,7 +224,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
         ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
-        *_moved(result),
+        *_transfer_rows(result),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
@@ -242,7 +242,7 @@ def variant_text(result: RunResult) -> str:
     return f"{result.variant} ({result.about})"
 
 
-def _moved(result: RunResult) -> list[tuple[str, str]]:
+def _transfer_rows(result: RunResult) -> list[tuple[str, str]]:
     """What the host had of stores that live there, and what was copied."""
     if not result.away_bytes:
         return []
@@ -263,9 +263,9 @@ def _memory(result: RunResult) -> str:
     text = f"variant {variant_text(result)}\n" if result.variant else ""
     text += table(("bytes in stores", "predicted", "measured"), rows)
     if result.away_stores:
-        said = result.predicted.away_stores if result.predicted else {}
-        names = dict.fromkeys((*said, *result.away_stores))
-        rows = [(n, str(said.get(n, 0)), str(result.away_stores.get(n, 0))) for n in names]
+        forecast = result.predicted.away_stores if result.predicted else {}
+        names = dict.fromkeys((*forecast, *result.away_stores))
+        rows = [(n, str(forecast.get(n, 0)), str(result.away_stores.get(n, 0))) for n in names]
         peak = result.predicted.away if result.predicted else 0
         rows.append(("most at a time", str(peak), str(result.away_bytes)))
         text += "\n" + table(("bytes with the host", "predicted", "measured"), rows)

@@ -68,11 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     p = parser()
     try:
         options = p.parse_args(argv)
-        wanted = _wanted(p, options)
+        run_options = _run_options(p, options)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        execute(wanted)
+        execute(run_options)
         return 0
     except RunError as error:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
@@ -92,9 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
+def _run_options(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
     check_inputs(options.input, p.error)
-    wanted = RunOptions(
+    run_options = RunOptions(
         directory=options.directory,
         bounds=parse_bounds(options.bounds, p.error),
         input=tuple(options.input),
@@ -114,4 +114,4 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         every=options.every,
         resume=options.resume,
     )
-    return check_every(wanted, p.error)
+    return check_every(run_options, p.error)

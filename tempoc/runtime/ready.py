@@ -7,8 +7,8 @@
 
 What depends on bounds, params and the seed is done once: params stay on the device, the walk is
 written, kernels are compiled. Of the inputs of a later call only names, types and shapes are looked
-at, if they are those of the call before. A function in Python is written for that (`_text`): around
-a program that is one kernel it costs little more than the call of that kernel.
+at, if they are those of the call before. A function in Python is written for that (`_call_text`):
+around a program that is one kernel it costs little more than the call of that kernel.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.stores import SharedCells
-from tempoc.runtime.execution.specialize import Plain, Specialization, known_by
-from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.execution.specialize import PlainRun, Specialization, cached_specialization
+from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
+from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
 from tempoc.runtime.walk.walk import FILE
 
-_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
+_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": unaliased}
 """What the text of a call takes from elsewhere."""
 
 
@@ -62,12 +62,12 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    return Ready(root=loaded, loaded=loaded, given=given, held=SharedCells.of(loaded.program))
+    return Ready(root=loaded, loaded=loaded, given=given, shared=SharedCells.of(loaded.program))
 
 
 @dataclass(slots=True, kw_only=True)
 class Ready:
-    """A program with its bounds, params and seed, which waits for inputs.
+    """A program with its bounds, params and seed, to be called with inputs.
 
     ``loaded`` is the one of the programs in the directory that the last call took, ``root`` that
     which knows them all.
@@ -76,9 +76,9 @@ class Ready:
     root: LoadedProgram
     loaded: LoadedProgram
     given: Given
-    held: SharedCells
+    shared: SharedCells
     settings: Settings = field(default_factory=Settings)
-    again: _Again | None = None
+    repeated: _RepeatedCall | None = None
 
     def __call__(
         self, inputs: Mapping[str, object] = MappingProxyType({})
@@ -87,78 +87,84 @@ class Ready:
 
         They share no memory with the inputs, and may be read-only.
         """
-        again = self.again
-        if again is None:
-            return self._anew(inputs)
+        repeated = self.repeated
+        if repeated is None:
+            return self._full_run(inputs)
         try:
-            if backend.fits(self.loaded.program.x64):
-                found = again.call(inputs)
+            if backend.has_x64(self.loaded.program.x64):
+                outputs = repeated.call(inputs)
             else:
                 with backend.settings(self.loaded.program.x64):
-                    found = again.call(inputs)
+                    outputs = repeated.call(inputs)
         except Exception as error:
-            if (reason := self._explained(error, again.plain)) is None:
+            if (reason := self._explained(error, repeated.plain)) is None:
                 raise
             raise reason from error
-        return self._anew(inputs) if found is None else found
+        return self._full_run(inputs) if outputs is None else outputs
 
-    def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
-        """A run that looks at everything."""
+    def _full_run(self, inputs: Mapping[str, object]) -> Mapping[str, HostArray]:
+        """A run with all checks, which prepares the fast path for the next one."""
         given = self.given._replace(inputs=as_sources(inputs))
-        loaded = picked(self.root, given)
+        loaded = choose_program(self.root, given)
         if loaded is not self.loaded:
-            self.loaded, self.held = loaded, SharedCells.of(loaded.program)
-        result = run_given(self.loaded, given, self.settings, self.held)
-        known = known_by(self.loaded, given)
-        self.again = None
-        if known is not None and known.plain is not None and not self.loaded.traced:
-            self.again = self._repeated(given, known, known.plain)
+            self.loaded, self.shared = loaded, SharedCells.of(loaded.program)
+        result = run_given(self.loaded, given, self.settings, self.shared)
+        special = cached_specialization(self.loaded, given)
+        self.repeated = None
+        if special is not None and special.plain is not None and not self.loaded.traced:
+            self.repeated = self._repeatable(given, special, special.plain)
         return result.outputs
 
-    def _repeated(self, given: Given, known: Specialization, plain: Plain) -> _Again | None:
-        """How to run again on inputs of the same kind; ``None`` if these must be put together."""
+    def _repeatable(
+        self, given: Given, special: Specialization, plain: PlainRun
+    ) -> _RepeatedCall | None:
+        """The fast path for inputs of the same kind; ``None`` if their cells must be assembled."""
         items = {i.store: i for i in self.loaded.program.inputs}
-        held = {store: self.held.cells.get(store, {}) for store in known.stores - {*items}}
-        taken = [_taken(i, given, plain) for i in items.values()]
-        found = tuple(t for t in taken if t is not None)
-        if len(found) < len(taken) or any(tuple(cells) != ((),) for cells in held.values()):
+        cells_of = {store: self.shared.cells.get(store, {}) for store in special.stores - {*items}}
+        candidates = [_direct_input(i, given, plain) for i in items.values()]
+        direct = tuple(t for t in candidates if t is not None)
+        if len(direct) < len(candidates) or any(
+            tuple(cells) != ((),) for cells in cells_of.values()
+        ):
             return None
-        places = {plain.prepared.filled[store]: cells[()] for store, cells in held.items()}
+        places = {plain.prepared.filled[store]: cells[()] for store, cells in cells_of.items()}
         names = {**plain.names, **places}
 
         def second(inputs: Mapping[str, object]) -> dict[str, HostArray] | None:
             # Only memory that is aligned is ever shared: what these copies share, others do.
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
-            own = arrays | {name: aligned(a) for name, a in of_numbers.items()}
-            made = _call(plain, names, found)(own)
-            if made is not None:
-                pairs = itertools.product(made.values(), own.values())
+            private = arrays | {name: aligned(a) for name, a in of_numbers.items()}
+            outputs = _compile_call(plain, names, direct)(private)
+            if outputs is not None:
+                pairs = itertools.product(outputs.values(), private.values())
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
-                self.again = _Again(plain, _call(plain, names, found, shared))
-            return made
+                self.repeated = _RepeatedCall(plain, _compile_call(plain, names, direct, shared))
+            return outputs
 
-        return _Again(plain, second)
+        return _RepeatedCall(plain, second)
 
-    def _explained(self, error: Exception, plain: Plain) -> RunError | None:
-        found = explained(self.loaded, plain, self.settings, error)
-        return gave_up(error) if found is None and isinstance(error, MemoryError) else found
+    def _explained(self, error: Exception, plain: PlainRun) -> RunError | None:
+        failure = explain_failure(self.loaded, plain, self.settings, error)
+        return (
+            device_failure(error) if failure is None and isinstance(error, MemoryError) else failure
+        )
 
 
-class _Again(NamedTuple):
-    """A run on other inputs, once there was one of which nothing was seen but its outputs.
+class _RepeatedCall(NamedTuple):
+    """The fast path: a run on other inputs of the same kind, after a plain run.
 
     ``call`` gives the outputs, or ``None`` for inputs of another kind.
     """
 
-    plain: Plain
+    plain: PlainRun
     call: Callable[[Mapping[str, object]], dict[str, HostArray] | None]
 
 
-class _Taken(NamedTuple):
-    """An input: its names in the program and in the walk, its type in the language, its shape.
+class _DirectInput(NamedTuple):
+    """An input that is passed as it is: its names in program and walk, its dtype, its shape.
 
-    One that is not ``straight`` goes to several calls, and has to be on the device.
+    One that is not ``straight`` has several uses, and is copied to the device first.
     """
 
     name: str
@@ -168,13 +174,13 @@ class _Taken(NamedTuple):
     straight: bool
 
 
-def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
-    """How an input is taken if it goes where it goes as it is."""
+def _direct_input(item: ProgramInput, given: Given, plain: PlainRun) -> _DirectInput | None:
+    """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
     layout = plain.prepared.layouts[item.store]
     if layout.keys or layout.away or layout.shape != source.shape:
         return None
-    return _Taken(
+    return _DirectInput(
         name=item.name,
         place=plain.prepared.filled[item.store],
         kind=item.dtype,
@@ -183,28 +189,28 @@ def _taken(item: ProgramInput, given: Given, plain: Plain) -> _Taken | None:
     )
 
 
-def _call(
-    plain: Plain, held: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
+def _compile_call(
+    plain: PlainRun, scope: Mapping[str, Any], inputs: Sequence[_DirectInput], shared: bool = False
 ) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
-    """The function that runs again; ``held`` are the names in the walk but for the inputs.
+    """Compile the fast path; ``scope`` holds the names in the walk without the inputs.
 
     ``shared``: outputs may be (parts of) inputs.
     """
-    names = {**held, **_NAMES}
+    names = {**scope, **_NAMES}
     places = ", ".join(i.place for i in inputs)
     walk = plain.walk.text.replace("def walk():", f"def walk({places}):", 1)
     exec(compile(walk, FILE, "exec"), names)
     for k, i in enumerate(inputs):
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
     for k, (_, _, take) in enumerate(plain.prepared.takes):
-        names[f"take{k}"] = np.asarray if take.whole else take
-    exec(compile(_text(plain, inputs, shared), "<call>", "exec"), names)
-    found: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
-    return found
+        names[f"take{k}"] = np.asarray if take.is_cell else take
+    exec(compile(_call_text(plain, inputs, shared), "<call>", "exec"), names)
+    call: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
+    return call
 
 
-def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
-    """For a program with an input ``x`` and an output ``y`` in store 1, which are not ``shared``::
+def _call_text(plain: PlainRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
+    """The text of the fast path, here for an input ``x`` and an output ``y`` in store 1::
 
     def call(inputs):
         if len(inputs) != 1: return None
@@ -221,11 +227,11 @@ def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
-    given = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
-    own = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
+    args = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
+    user_arrays = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
     outputs = []
     for k, (name, number, _) in enumerate(plain.prepared.takes):
         array = f"take{k}(cells[{number}])"
-        outputs.append(f"{name!r}: " + (f"apart({array}, ({own}))" if shared else array))
-    lines += [f"cells = walk({', '.join(given)})", f"return {{{', '.join(outputs)}}}"]
+        outputs.append(f"{name!r}: " + (f"apart({array}, ({user_arrays}))" if shared else array))
+    lines += [f"cells = walk({', '.join(args)})", f"return {{{', '.join(outputs)}}}"]
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

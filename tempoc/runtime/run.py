@@ -1,4 +1,4 @@
-"""One run from beginning to end: load, bind, place, walk, collect. No terminal, no result files."""
+"""One run: load, bind arguments, place them on the device, walk, collect. No terminal, no files."""
 
 from __future__ import annotations
 
@@ -13,46 +13,52 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.nodes.nodes import Program, ProgramOutput
-from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
-from tempoc.runtime.checkpoint.suspend import Keep, Keeper, identity, keep_of, keeper_of
+from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
+from tempoc.runtime.checkpoint.suspend import (
+    CheckpointOptions,
+    Suspender,
+    checkpoint_options,
+    identity,
+    suspender_of,
+)
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import Layout, SharedCells, place_given
-from tempoc.runtime.execution.machine import Machine, walked
-from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.execution.machine import Machine, run_walk
+from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.execution.specialize import (
-    Plain,
+    PlainRun,
     Prepared,
     Specialization,
-    bound,
-    known_by,
+    cached_specialization,
     prepare,
+    specialize,
 )
-from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.host.effects import EffectSink, Show
 from tempoc.runtime.host.host_calls import RecordedCalls, totals
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
-from tempoc.runtime.walk.walk import WalkText, Wishes
+from tempoc.runtime.walk.walk import WalkOptions, WalkText
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
 
 @dataclass(slots=True, kw_only=True)
 class Settings:
-    """How to run.
+    """The settings of a run.
 
-    ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
-    calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
-    more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
-    matrices, in place of what it was compiled for. ``curve`` hears how many bytes there are.
+    ``account``: count the bytes of stores. ``show`` receives printed and saved tensors, ``watch``
+    the program, its bounds and a live count of calls. ``record``: keep all host calls. ``budget``:
+    refuse a run whose stores take more bytes. ``keep``: write checkpoints, or resume from one.
+    ``precision`` of matrix products overrides that of the program. ``curve`` is the memory plot.
     """
 
     account: bool = False
@@ -61,15 +67,15 @@ class Settings:
     show: Show = field(default_factory=EffectSink)
     record: bool = False
     budget: int | None = None
-    keep: Keep | None = None
+    keep: CheckpointOptions | None = None
     precision: str | None = None
-    curve: Curve | None = None
+    curve: MemoryCurve | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
-        seen = self.account or self.record or self.trace or self.watch or self.keep or self.curve
-        return not seen and self.budget is None and self.precision is None
+        """Whether a run has no observers: only its outputs and effects matter."""
+        extras = self.account or self.record or self.trace or self.watch or self.keep or self.curve
+        return not extras and self.budget is None and self.precision is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,64 +143,64 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    keep = keep_of(checkpoint, every, resume)
+    keep = checkpoint_options(checkpoint, every, resume)
     settings = Settings(precision=precision, budget=memory_budget, keep=keep)
-    with held_when_interrupted(keep):
+    with suspend_on_interrupt(keep):
         return run_given(load(directory, extern_path), given, settings)
 
 
 def run_given(
-    loaded: LoadedProgram, given: Given, settings: Settings, held: SharedCells | None = None
+    loaded: LoadedProgram, given: Given, settings: Settings, shared: SharedCells | None = None
 ) -> RunResult:
-    """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``.
+    """Run a loaded program, or one of its variants, on arguments. Raises ``RunError``.
 
-    Where several programs compute the same, it may be another one of them.
+    ``shared`` cells of params and the seed stay on the device between runs.
     """
     resume = None if settings.keep is None else settings.keep.resume
-    loaded = picked(loaded, given, settings.budget, settings.precision, resume)
-    found = known_by(loaded, given)
+    loaded = choose_program(loaded, given, settings.budget, settings.precision, resume)
+    cached = cached_specialization(loaded, given)
     try:
-        if found is not None and found.plain is not None and settings.is_plain:
+        if cached is not None and cached.plain is not None and settings.is_plain:
             with backend.settings(loaded.program.x64):
-                return _run_plain(loaded, given, found, found.plain, settings, held)
-        return _run_known(loaded, *bound(loaded, given, found), settings, held)
+                return _run_plain(loaded, given, cached, cached.plain, settings, shared)
+        return _run_specialized(loaded, *specialize(loaded, given, cached), settings, shared)
     except (backend.DeviceError, MemoryError) as error:
-        raise gave_up(error) from error
+        raise device_failure(error) from error
 
 
-def gave_up(error: Exception) -> RunError:
-    """The device has not enough memory, or failed."""
+def device_failure(error: Exception) -> RunError:
+    """The error for a device that is out of memory or failed."""
     return RunError(errors.device_failed(str(error).split("\n")[0] or "out of memory"))
 
 
-def _run_known(
+def _run_specialized(
     loaded: LoadedProgram,
     bindings: Bindings,
-    known: Specialization,
+    specialization: Specialization,
     settings: Settings,
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> RunResult:
-    stores = known.stores
+    stores = specialization.stores
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     watched = settings.watch is not None
-    wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
+    options = WalkOptions(count=watched, account=settings.account, suspend=keep is not None)
     prepared.check_budget(stores, settings.budget)
     keeper = None
     if keep is not None:
-        same = identity(loaded, bindings, prepared.precision)
-        keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
-    has_run = prepared.has_run(stores, wishes)
+        run_identity = identity(loaded, bindings, prepared.precision)
+        keeper = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
+    has_run = prepared.has_run(stores, options)
     under = backend.settings if has_run else backend.session
     with under(loaded.program.x64):
         try:
-            walk = prepared.walk(stores, wishes)
-            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper, held)
+            walk = prepared.walk(stores, options)
+            result = _run(loaded, prepared, walk, bindings, settings, options, keeper, shared)
         finally:
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        known.repeat(prepared, walk, bindings)
+        specialization.remember_plain(prepared, walk, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result
@@ -203,30 +209,32 @@ def _run_known(
 def _run_plain(
     loaded: LoadedProgram,
     given: Given,
-    known: Specialization,
-    plain: Plain,
+    specialization: Specialization,
+    plain: PlainRun,
     settings: Settings,
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> RunResult:
-    """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
+    """A run without observers; a machine is built only to explain an exception."""
     prepared, walk = plain.prepared, plain.walk
     for traced in loaded.traced:
-        traced.bounds = known.bounds
+        traced.bounds = specialization.bounds
     scope = {**plain.names}
-    own = _pass(given, plain, scope) if held is None else None
-    if own is None:
-        own = _place(loaded, bound(loaded, given, known)[0], plain, scope, held)
+    arrays = _pass_directly(given, plain, scope) if shared is None else None
+    if arrays is None:
+        arrays = _place(loaded, specialize(loaded, given, specialization)[0], plain, scope, shared)
     start = time.perf_counter()
     try:
-        cells = walked(walk, scope)
+        cells = run_walk(walk, scope)
     except Exception as error:
-        if (found := explained(loaded, plain, settings, error)) is None:
+        if (failure := explain_failure(loaded, plain, settings, error)) is None:
             raise
-        raise found from error
+        raise failure from error
     seconds = time.perf_counter() - start
     return RunResult(
-        outputs={name: apart(take(cells[number]), own) for name, number, take in prepared.takes},
-        bounds=known.bounds,
+        outputs={
+            name: unaliased(take(cells[number]), arrays) for name, number, take in prepared.takes
+        },
+        bounds=specialization.bounds,
         seconds=seconds,
         peak_bytes=0,
         given_bytes=prepared.sizes[walk],
@@ -235,40 +243,40 @@ def _run_plain(
     )
 
 
-def explained(
-    loaded: LoadedProgram, plain: Plain, settings: Settings, error: Exception
+def explain_failure(
+    loaded: LoadedProgram, plain: PlainRun, settings: Settings, error: Exception
 ) -> RunError | None:
-    """What went wrong in a plain walk, if the machine can tell."""
-    prepared, own = plain.prepared, (settings.show, loaded.hosts)
-    machine = Machine(prepared, plain.walk, prepared.kernels, {}, Wishes(), *own)
+    """The error for an exception in a plain run, if a machine can explain it."""
+    prepared, environment = plain.prepared, (settings.show, loaded.hosts)
+    machine = Machine(prepared, plain.walk, prepared.kernels, {}, WalkOptions(), *environment)
     return machine.explained(error)
 
 
-def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[HostArray] | None:
-    """What is given, if all of it may be passed as it is, by its names in the walk."""
+def _pass_directly(given: Given, plain: PlainRun, scope: dict[str, Any]) -> list[HostArray] | None:
+    """Put all arguments into the scope as they are; ``None`` if they need conversion."""
     if not plain.is_straight:
         return None
-    own = []
+    user_arrays = []
     for names, sources in ((plain.inputs, given.inputs), (plain.params, given.params)):
         for name, place in names:
             array = sources[name].read()
             if type(array) is not np.ndarray:
                 return None
             scope[place] = array
-            own.append(array)
-    return own
+            user_arrays.append(array)
+    return user_arrays
 
 
 def _place(
     loaded: LoadedProgram,
     bindings: Bindings,
-    plain: Plain,
+    plain: PlainRun,
     scope: dict[str, Any],
-    held: SharedCells | None,
+    shared: SharedCells | None,
 ) -> list[HostArray]:
-    """Put what is given where the walk finds it; the arrays that are the caller's own."""
+    """Place the arguments and put them into the scope; returns the arrays of the caller."""
     straight = plain.walk.straight
-    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, held)
+    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, shared)
     for store, cells in placed.items():
         scope[plain.prepared.filled[store]] = cells[()]
     return [cells[()] for name, cells in placed.items() if name in straight]
@@ -280,9 +288,9 @@ def _run(
     walk: WalkText,
     bindings: Bindings,
     settings: Settings,
-    wishes: Wishes,
-    keeper: Keeper | None,
-    held: SharedCells | None,
+    options: WalkOptions,
+    keeper: Suspender | None,
+    shared: SharedCells | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -291,51 +299,51 @@ def _run(
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    placed = place_given(program, bindings, layouts, walk.straight, held)
-    made: RecordedCalls | None = {} if settings.record else None
+    placed = place_given(program, bindings, layouts, walk.straight, shared)
+    recorded: RecordedCalls | None = {} if settings.record else None
     machine = Machine(
         prepared,
         walk,
         kernels,
         placed,
-        wishes,
+        options,
         settings.show if keeper is None else keeper.show,
         loaded.hosts,
         settings.trace,
-        made,
+        recorded,
         keeper,
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     if settings.curve is not None:
         settings.curve.note(machine.ledger.now)
-        machine.ledger.told = settings.curve.note
-    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
+        machine.ledger.on_change = settings.curve.note
+    user_arrays = [cells[()] for name, cells in placed.items() if name in walk.straight]
     away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
-    own += [cell.array for cell in away if cell is not None]
+    user_arrays += [cell.array for cell in away if cell is not None]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
-    found = machine.bounds
-    take = prepared.take if not program.lengths else partial(_late, layouts, found)
+    bounds_after = machine.bounds
+    take = prepared.take if not program.lengths else partial(_late_slice, layouts, bounds_after)
     result = RunResult(
-        outputs={o.name: apart(take(o)(cells[o.store]), own) for o in program.outputs},
-        bounds=found,
+        outputs={o.name: unaliased(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
+        bounds=bounds_after,
         seconds=seconds,
         peak_bytes=0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
-        made=made or {},
+        made=recorded or {},
         hosts=totals(machine.callers),
     )
-    return _counted(result, machine.ledger) if settings.account else result
+    return _with_accounting(result, machine.ledger) if settings.account else result
 
 
-def _counted(result: RunResult, ledger: Ledger) -> RunResult:
-    """A run of which bytes were counted."""
+def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
+    """The result with the figures of the ledger."""
     return replace(
         result,
         peak_bytes=ledger.peak,
@@ -347,15 +355,15 @@ def _counted(result: RunResult, ledger: Ledger) -> RunResult:
     )
 
 
-def _late(
+def _late_slice(
     layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: ProgramOutput
-) -> Taking:
-    """How to take an output where some bounds are found out during the run."""
-    return taking(output, layouts[output.store], bounds)
+) -> OutputSlice:
+    """How to read an output if some bounds are determined during the run."""
+    return output_slice(output, layouts[output.store], bounds)
 
 
-def apart(output: HostArray, given: Sequence[HostArray]) -> HostArray:
-    """An output that shares no memory with what the caller has given."""
+def unaliased(output: HostArray, given: Sequence[HostArray]) -> HostArray:
+    """The output, copied if it shares memory with an array of the caller."""
     for a in given:
         if isinstance(a, np.ndarray) and np.may_share_memory(output, a):
             return output.copy()

@@ -14,7 +14,7 @@ from tempoc.driver.search.budget import Fit, fit
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import needed, usual_given
+from tempoc.runtime.forecast.budget import peak_bytes, usual_given
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
@@ -76,7 +76,7 @@ def ran(found: Fit, name: str) -> RunResult:
 def test_the_smallest_budget(text: str, name: str) -> None:
     compilation = Compilation(load_source(Source("m.rt", text)), Options())
     program = compilation.emitted.program
-    natural = needed(program, {name: SIZE}, usual_given(program))
+    natural = peak_bytes(program, {name: SIZE}, usual_given(program))
     least = asked(compilation, name, 64)
     assert isinstance(least, int)
     assert least < natural

@@ -13,8 +13,8 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import tuning
-from tempoc.driver.search.candidates import KNOBS, Candidate
-from tempoc.driver.search.tuning import Once, in_turns, is_faster, tune
+from tempoc.driver.search.candidates import MOVES, Candidate
+from tempoc.driver.search.tuning import TimedRun, interleaved, is_faster, tune
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.nodes.gpu_commands import WAYS, commands_of
 from tempoc.runtime.data.bindings import Given
@@ -47,7 +47,7 @@ def compiled(text: str = STEPS.format("0.1"), options: Options | None = None) ->
 
 
 def names(way: Candidate, sizes: Mapping[str, int], *knobs: int) -> list[str]:
-    return [found.name for k in knobs for found in KNOBS[k](way, sizes)]
+    return [found.name for k in knobs for found in MOVES[k](way, sizes)]
 
 
 def test_ways_of_a_loop() -> None:
@@ -55,7 +55,7 @@ def test_ways_of_a_loop() -> None:
     assert names(way, {"T": 100}, 0, 1) == ["loops-by-host", "points", "bucket-0"]
     assert names(way, {"T": 5000}, 1) == ["bucket-0", "bucket-128", "bucket-2048"]
     assert names(way, {"T": 5000}, 2, 3, 4, 5) == []
-    (first, *_) = KNOBS[0](way, {"T": 100})
+    (first, *_) = MOVES[0](way, {"T": 100})
     assert names(first, {"T": 100}, 0, 1) == [
         "loops-by-host-loops-on-device", "loops-by-host-points", "loops-by-host-bucket-0"
     ]  # fmt: skip
@@ -66,7 +66,7 @@ def test_ways_of_a_loop() -> None:
 def test_ways_of_training() -> None:
     way = Candidate(compilation=compiled(LEARN))
     sizes = {"T": 400_000, "I": 3}
-    found = [*KNOBS[2](way, sizes)]
+    found = [*MOVES[2](way, sizes)]
     assert [w.name for w in found] == ["tiles-4MiB", "tiles-256KiB"]
     assert found[0].compilation.options.sizes == sizes
     assert names(way, {"T": 10, "I": 3}, 2) == []
@@ -92,10 +92,10 @@ def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
     way = Candidate(compilation=compiled())
     assert names(way, {"T": 6}, 4) == ["commands-none", "commands-loops"]
     both = Candidate(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
-    (first, *_), (second, *_) = KNOBS[5](both, {"T": 6}), KNOBS[6](both, {"T": 6})
+    (first, *_), (second, *_) = MOVES[5](both, {"T": 6}), MOVES[6](both, {"T": 6})
     assert names(first, {"T": 6}, 6)[0] == f"{first.name}-{second.name}"
     assert names(both, {"T": 6}, 7) == []
-    told = [*KNOBS[4](way, {"T": 6})]
+    told = [*MOVES[4](way, {"T": 6})]
     for number, found in enumerate(told):
         again = Options.from_provenance(found.compilation.options.to_provenance())
         assert again == found.compilation.options
@@ -122,7 +122,7 @@ def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:
         for name, text in zip(("one", "two"), others, strict=False):
             yield way.but(compiled(text), name, name)
 
-    def clock(runs: Sequence[Once]) -> list[list[float]]:
+    def clock(runs: Sequence[TimedRun]) -> list[list[float]]:
         return [[{"one": 0.5, "two": 0.4}.get(once.about, 1.0)] * 3 for once in runs]
 
     given = Given(bounds={}, inputs=as_sources({"x": X}), params={})
@@ -167,10 +167,10 @@ def test_faster_beyond_noise(times: list[float], others: list[float], faster: bo
 
 def test_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    runs = [Once(name, lambda name=name: seen.append(name)) for name in "ab"]  # type: ignore[misc]
+    runs = [TimedRun(name, lambda name=name: seen.append(name)) for name in "ab"]  # type: ignore[misc]
     monkeypatch.setattr(tuning, "MOST", 4)
-    found = in_turns(runs)
+    found = interleaved(runs)
     assert "".join(seen) == "ab" + "abba" * 2
     assert [len(times) for times in found] == [4, 4]
     monkeypatch.setattr(tuning, "SECONDS", 0.0)
-    assert [len(times) for times in in_turns([replace(once) for once in runs])] == [3, 3]
+    assert [len(times) for times in interleaved([replace(once) for once in runs])] == [3, 3]

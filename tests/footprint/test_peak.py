@@ -22,7 +22,7 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.forecast.budget import largest_bound, usual_given
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.load.load import LoadedProgram, namespace
@@ -148,7 +148,10 @@ def predicted(program: Program, bounds: dict[str, int]) -> Forecast:
 
 def by_formula(program: Program, bounds: dict[str, int]) -> int:
     """The value of the formula."""
-    facts, rooms = BoundFacts(program), Rooms.of(program, resolve(program, bounds, (), {}).values)
+    facts, rooms = (
+        BoundFacts(program),
+        Capacities.of(program, resolve(program, bounds, (), {}).values),
+    )
     values = resolve(program, bounds, (), {}).values
     for (_, size), sizes in zip(groups(program), rooms.sizes, strict=True):
         name = facts.size(size)

@@ -8,7 +8,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given, bind
-from tempoc.runtime.data.dense import whole_params
+from tempoc.runtime.data.dense import dense_params
 from tempoc.runtime.data.source import as_sources
 
 TEXT = """
@@ -27,7 +27,7 @@ def test_dimensions_that_a_template_leaves_out_are_leading_axes() -> None:
     tensors = {f"v.{t}": v[t] for t in range(4)} | {f"u.{b}": u[:, b] for b in range(3)}
     given = Given(bounds={}, inputs={}, params=as_sources(tensors | {"all": w}))
     bindings = bind(program, given)
-    found = whole_params(program, bindings)
+    found = dense_params(program, bindings)
     assert dict(bindings.bounds) == {"T": 4, "B": 3}
     for name, want in (("v", v), ("u", u), ("w", w)):
         np.testing.assert_array_equal(found[name], want)

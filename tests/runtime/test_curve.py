@@ -9,22 +9,22 @@ from xml.etree import ElementTree
 import numpy as np
 
 from tempoc.runtime.device import backend
-from tempoc.runtime.report.memory_plot import MOST, Curve, drawn, thinned, without
+from tempoc.runtime.report.memory_plot import MOST, MemoryCurve, draw_svg, thinned, without_spans
 from tests.cli.session import Session, fill
 from tests.support.golden import Golden
 
 
 def test_a_drawing(golden: Golden) -> None:
     points = [(0.0, 0), (0.1, 3000), (0.25, 3000), (0.5, 7500), (0.8, 2000), (1.2, 2000)]
-    text = drawn(points, "bytes in stores, a < b", 8000)
+    text = draw_svg(points, "bytes in stores, a < b", 8000)
     ElementTree.fromstring(text)
     golden("runtime/curve.svg", text)
     for points in ([], [(0.0, 0)], [(0.5, 3)]):
-        ElementTree.fromstring(drawn(points, "few", 0))
+        ElementTree.fromstring(draw_svg(points, "few", 0))
 
 
 def test_few_points_stay(capsys) -> None:
-    curve = Curve()
+    curve = MemoryCurve()
     sizes = np.random.default_rng(0).integers(0, 10**6, 7 * MOST)
     for size in sizes:
         curve.note(int(size))
@@ -36,7 +36,7 @@ def test_few_points_stay(capsys) -> None:
 
 
 def test_time_stands_still_while_kernels_are_compiled(monkeypatch) -> None:
-    curve = Curve(start=0.0)
+    curve = MemoryCurve(start=0.0)
     clock = iter([1.0, 3.0, 4.0, 5.0, 6.0, 8.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     curve.note(10)  # at 1
@@ -46,11 +46,11 @@ def test_time_stands_still_while_kernels_are_compiled(monkeypatch) -> None:
     curve.compiled(0.5)  # 5.5 to 6
     curve.note(30)  # at 8
     assert curve.compiling == [(1.5, 4.0), (5.5, 6.0)]
-    assert [*without(curve.points, curve.compiling)] == [(1.0, 10), (2.5, 20), (5.0, 30)]
-    assert [*without([(2.0, 1), (4.0, 2), (5.75, 3)], curve.compiling)] == [
+    assert [*without_spans(curve.points, curve.compiling)] == [(1.0, 10), (2.5, 20), (5.0, 30)]
+    assert [*without_spans([(2.0, 1), (4.0, 2), (5.75, 3)], curve.compiling)] == [
         (1.5, 1), (1.5, 2), (3.0, 3)
     ]  # fmt: skip
-    text = drawn([(0.0, 0), (1.5, 3)], "some", 3, 3.0)
+    text = draw_svg([(0.0, 0), (1.5, 3)], "some", 3, 3.0)
     assert ">seconds, without 3 in which kernels were compiled<" in text
 
 

@@ -103,7 +103,7 @@ def test_one_kernel(tmp_path, runs):
                 step(given)
             continue
         same(step(given), run(directory, {}, arrays).outputs)
-    assert step.again is not None and len(runs) == 2  # the first and the wrong one
+    assert step.repeated is not None and len(runs) == 2  # the first and the wrong one
 
 
 @pytest.mark.parametrize(
@@ -155,12 +155,12 @@ def test_what_fails_is_named(tmp_path, monkeypatch):
     x = drawn(4, 3)
     step({"x": x})
     step({"x": x})
-    assert step.again is not None
+    assert step.repeated is not None
 
     def failing(*arrays):
         raise readily.backend.DeviceError("out of everything")
 
-    step.again.call.__globals__["walk"].__globals__["k1"] = failing
+    step.repeated.call.__globals__["walk"].__globals__["k1"] = failing
     with pytest.raises(RunError, match="out of everything") as error:
         step({"x": x})
     (problem,) = error.value.problems

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tempoc.program.nodes.functions import ArrayType, Extern
-from tempoc.runtime.host.host_calls import Made
+from tempoc.runtime.host.host_calls import RecordedCall
 from tempoc.runtime.host.replay import Diverged, Replayed
 
 F32 = ArrayType(name="x", dtype="f32")
@@ -19,8 +19,8 @@ def extern(name: str, module: str = "m") -> Extern:
     )  # fmt: skip
 
 
-def made(name: str, t: int, x: float) -> Made:
-    return Made(name, (t,), (np.array(x, np.float32),), (np.array(-x, np.float32),))
+def made(name: str, t: int, x: float) -> RecordedCall:
+    return RecordedCall(name, (t,), (np.array(x, np.float32),), (np.array(-x, np.float32),))
 
 
 def test_calls_come_again() -> None:

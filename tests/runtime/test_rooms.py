@@ -11,7 +11,7 @@ import pytest
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.capacity import BUCKETS, MANY, Rooms, buckets
+from tempoc.runtime.device.capacity import BUCKETS, MANY, Capacities, buckets
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import compile_text
 
@@ -34,12 +34,12 @@ def test_a_long_sequence_has_five_sizes() -> None:
 
 
 def test_steps_until_the_next_size() -> None:
-    rooms = Rooms(((4, 8, 10),), [4])
-    assert [rooms.left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]
-    assert rooms.left(0, 9) == rooms.left(0, 11) == MANY
+    rooms = Capacities(((4, 8, 10),), [4])
+    assert [rooms.steps_left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]
+    assert rooms.steps_left(0, 9) == rooms.steps_left(0, 11) == MANY
     rooms.now[0] = 8
     assert rooms.enough(0, 1) == 8
-    assert rooms.left(0, 1) == 8
+    assert rooms.steps_left(0, 1) == 8
 
 
 UNTIL = """
@@ -71,8 +71,8 @@ def test_an_array_grows(dtype: str, axis: int) -> None:
     """What it held stays, zeros follow, and a kernel may update the result in place."""
     before = np.arange(60).reshape(3, 4, 5) % 2 + 1
     short = backend.put(before, dtype)
-    long = backend.longer(short, axis, 9)
-    assert backend.is_gone(short)
+    long = backend.lengthened(short, axis, 9)
+    assert backend.is_donated(short)
     found = np.array(backend.host(long)).astype(int)
     old, new = np.split(found, [before.shape[axis]], axis)
     np.testing.assert_array_equal(old, before.astype(bool) if dtype == "bool" else before)

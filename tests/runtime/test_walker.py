@@ -28,14 +28,14 @@ from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.load.load import load
 from tempoc.runtime.report.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
-from tempoc.runtime.walk.walk import Wishes
+from tempoc.runtime.walk.walk import WalkOptions
 from tempoc.runtime.walk.write_walk import write_walk
 from tests.runtime.programs import FIBONACCI, RNN, RNN_KERNELS, SUMS, op, write
 
 
 def walk(program, bounds, given=frozenset(), wishes=None):
     layouts = {s.name: layout(s, bounds) for s in program.stores}
-    return write_walk(program, layouts, bounds, given, wishes or Wishes())
+    return write_walk(program, layouts, bounds, given, wishes or WalkOptions())
 
 
 def test_the_walk_of_the_rnn_is_what_one_would_write():
@@ -59,7 +59,7 @@ def test_slots_that_are_used_in_turn():
 
 
 def test_checks_and_counts():
-    text = walk(SUMS, {"T": 9, "B": 2, "N": 18}, frozenset({"x"}), Wishes(count=True)).text
+    text = walk(SUMS, {"T": 9, "B": 2, "N": 18}, frozenset({"x"}), WalkOptions(count=True)).text
     assert "s1[v_b], fault, = k0(" in text
     assert "faults.append((0, array((v_b, v_t,), i32), fault))" in text
     assert "done[0] += 1" in text
@@ -206,5 +206,5 @@ def test_progress():
 def test_libraries_in_c_find_the_builtins(tmp_path):
     """They import with those of the walk that called them, whatever names it uses itself."""
     prepared = prepare(load(write(tmp_path, RNN, RNN_KERNELS)), {"T": 9})
-    found = prepared.names(prepared.walk(frozenset({"x", "W"}), Wishes()))
+    found = prepared.names(prepared.walk(frozenset({"x", "W"}), WalkOptions()))
     assert found["__builtins__"] is builtins

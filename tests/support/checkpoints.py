@@ -11,7 +11,7 @@ import pytest
 
 from tempoc.runtime.checkpoint import suspend as keeping
 from tempoc.runtime.checkpoint.state import State, write_state
-from tempoc.runtime.checkpoint.suspend import Keep
+from tempoc.runtime.checkpoint.suspend import CheckpointOptions
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.execution import machine
@@ -68,12 +68,12 @@ def held_everywhere(
 
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "write_state", write)
-        keep = Keep(directory=folder / "here", every=0.0)
+        keep = CheckpointOptions(directory=folder / "here", every=0.0)
         held, again = _run(loaded, given, keep, account)
     same(held, whole)
     assert again == lines
     for place in places[:: -(-len(places) // most)] if places else ():
-        found, rest = _run(loaded, given, Keep(resume=place), account)
+        found, rest = _run(loaded, given, CheckpointOptions(resume=place), account)
         same(found, whole)
         assert rest == lines[len(lines) - len(rest) :]
         if account:
@@ -84,7 +84,7 @@ def held_everywhere(
 
 
 def _run(
-    loaded: LoadedProgram, given: Given, keep: Keep | None, account: bool
+    loaded: LoadedProgram, given: Given, keep: CheckpointOptions | None, account: bool
 ) -> tuple[RunResult, list[tuple[str, ...]]]:
     lines = Lines()
     settings = Settings(show=lines, keep=keep, account=account)

@@ -1,7 +1,7 @@
-"""Searches among ways to compile one program: for a budget, for ranges of bounds, for speed.
+"""Searches for variants of a program: within a memory budget, for ranges of bounds, for speed.
 
-In: a program, and what its runs are to keep to. Out: the compilations that do, or the reasons why
-none does.
+In: a compilation and the constraint. Out: the compilations that satisfy it, or an error that says
+why none does.
 
 May import, of its package: nothing
 """

@@ -1,22 +1,20 @@
-"""Compiles for a budget: as long as the stores of a run would take more, in other ways.
+"""The search for a variant whose stores fit into a memory budget.
 
-What needs no more than the budget is left as it is. Otherwise these ways are looked at:
+A program that fits is left as it is. Otherwise these candidates are compiled, and their peaks
+predicted by a dry run:
 
-- *again*: values are made again instead of kept (``passes/memory/rematerialize.py``), such as cost
-little, or
-  all, which costs operations on numbers;
-- *tiles*: tensors above a limit are computed tile by tile (``passes/tiling/tile.py``), and the
-limit is
-  lowered until the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not
-  lowered further than it has to be, within a factor of two;
-- *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
+- *rematerialization* (``passes/memory/rematerialize.py``) of cheap values, or of all; it costs
+  operations;
+- *tiles* of tensors above a limit (``passes/tiling/tile.py``), which is lowered until the program
+  fits. Tiles are loops and cost kernel calls, so the limit is found within a factor of two;
+- *offloading* of stores to the host between their uses (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs and outputs in an array for each point; then with large points computed
-  one after the other where a loop runs (``passes/memory/serialize.py``), so that nobody reads all
-  of them; then in the smallest tiles; at last with one point of everything at a time (``-O1``).
+  steps, and one array per point of inputs and outputs; then with large points computed one after
+  the other where a loop runs (``passes/memory/serialize.py``), so that no call reads all of them;
+  then with the smallest tiles; at last with a call for each point (``-O1``).
 
-Tiles are also tried together with values made again, where neither is enough. Of what fits the
-cheapest is taken, as far as calls, copies and operations tell.
+Tiles are also combined with rematerialization where neither suffices. Among the candidates that fit
+the cheapest is chosen, by the estimated time of kernel calls, copies and operations.
 """
 
 from __future__ import annotations
@@ -33,36 +31,38 @@ from tempoc.passes.memory.rematerialize import waits
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import Wanted, refused
+from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.progress import count_calls
 
 LEAST, TIMES = 1024, 4
-"""Tensors of so few bytes are not worth a loop; from variant to variant that is so many times less.
+"""The smallest limit for tiles, in bytes, and the factor between two limits.
 
-The limits that are tried do not depend on the budget: what keeps to one is found for a larger one.
+The limits do not depend on the budget, so a variant that fits one budget is found for every larger
+one.
 """
 FAR = 2
-"""Tiles of what size ever do not help where those of two sizes take so many times the budget."""
+"""The search for tiles ends when two sizes both take more than this factor times the budget."""
 MOST = 100_000
-"""With more calls of kernels it is not looked at what could live with the host between them."""
+"""Programs with more kernel calls are not searched for stores to offload."""
 PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
-"""Nanoseconds that a call of a kernel takes at least, the copy of a byte, and an operation."""
+"""Estimated nanoseconds of a kernel call (at least), of copying a byte, and of an operation."""
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
-"""What is said of values that are not kept."""
+"""The texts for `Options.recompute`."""
 
-Filled = Callable[[Program], frozenset[str]]
-"""Which stores are filled before a run."""
+FilledStores = Callable[[Program], frozenset[str]]
+"""Gives the stores of a program that are filled before a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetVariant:
-    """A way to compile, the most bytes that stores then have, and how often kernels are called.
+    """A compilation with its predicted cost.
 
-    ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
-    go to the device or come from there. ``operations``: about how many there are on numbers.
+    ``peak``: the most bytes of stores on the device; ``calls``: kernel calls; ``operations``: an
+    estimate of scalar operations; ``away``: the most bytes of offloaded stores on the host;
+    ``copied``: bytes moved between device and host.
     """
 
     compilation: Compilation
@@ -74,21 +74,21 @@ class BudgetVariant:
 
     @property
     def limit(self) -> int:
-        """Tensors that take more bytes are made in tiles; 0: none are."""
+        """Tensors with more bytes are tiled; 0: none."""
         return self.compilation.options.limit or 0
 
     @property
     def cost(self) -> float:
-        """What tells variants apart, in nanoseconds."""
+        """The estimated time of a run, in nanoseconds."""
         copies = PER_BYTE * self.copied
         return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
 
     def more(self, other: BudgetVariant) -> str:
-        """How many more operations it has than another."""
+        """The increase in operations over another variant, in percent."""
         return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
 
     def about(self) -> str:
-        """What is different, in words."""
+        """How this variant differs from the plain compilation, in words."""
         options = self.compilation.options
         parts = [] if options.recompute is None else [WORDS[options.recompute]]
         if options.limit is not None:
@@ -110,7 +110,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The variants that were looked at, the last of which fits."""
+    """The variants that were measured; the last one fits and is chosen."""
 
     budget: int
     variants: tuple[BudgetVariant, ...]
@@ -121,7 +121,7 @@ class Fit:
         return self.variants[-1]
 
     def note(self) -> str:
-        """What was chosen and what it costs, as one line; empty if nothing had to be."""
+        """One line on the choice and its cost; empty if the plain program fits."""
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
@@ -137,130 +137,132 @@ class Fit:
 
 
 def about_tiles(limit: int) -> str:
-    """Tiles by a limit, in words."""
+    """The text for tiles above a limit of bytes."""
     return f"tiles of what takes more than {size_text(limit)}"
 
 
 def fit(
     compilation: Compilation,
     bounds: Mapping[str, int],
-    given: Filled,
+    filled: FilledStores,
     budget: int,
     *,
     exact: bool = True,
 ) -> Fit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
-    Raises ``RunError`` if none does, with the smallest budget for which one is found. To be
-    ``exact`` all there are have to be looked at; else the smallest that was seen is named.
+    Raises ``RunError`` if none does, naming the smallest budget that would do. If ``exact``, all
+    candidates are measured for that; otherwise it is the smallest among those measured.
     """
-    search = _BudgetSearch(bounds=bounds, given=given, budget=budget, exact=exact)
+    search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact)
     fitting = search.run(compilation)
     if fitting is not None:
-        others = (v for v in search.found if v is not fitting)
-        return Fit(budget=budget, variants=(*others, fitting))
-    program = min(search.found, key=lambda v: v.peak).compilation.emitted.program
-    wanted = Wanted(program, _values(program, bounds), given(program))
-    raise RunError(refused([wanted], budget, searched=True))
+        rejected = (v for v in search.measured if v is not fitting)
+        return Fit(budget=budget, variants=(*rejected, fitting))
+    program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
+    run = PlannedRun(program, _values(program, bounds), filled(program))
+    raise RunError(budget_problem([run], budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)
 class _BudgetSearch:
-    """Looks at variants of a program; ``found`` are all of them.
+    """Measures candidates; ``measured`` holds all results so far.
 
-    Others are ``skipped`` at first, and looked at if nothing else fits and it is to be ``exact``:
-    then which ones there are does not depend on the budget, so that none refuses what a smaller one
-    does not.
+    Candidates that are unlikely to fit are ``skipped`` at first. If nothing fits and the search is
+    ``exact``, they are measured too: the set of candidates then does not depend on the budget, so a
+    budget is never refused if a smaller one is accepted.
     """
 
     bounds: Mapping[str, int]
-    given: Filled
+    given: FilledStores
     budget: int
     exact: bool
-    found: list[BudgetVariant] = field(default_factory=list)
+    measured: list[BudgetVariant] = field(default_factory=list)
     skipped: list[Compilation] = field(default_factory=list)
 
     def run(self, compilation: Compilation) -> BudgetVariant | None:
-        """The cheapest one that fits."""
-        natural = self.measured(compilation)
-        if natural.peak <= self.budget:
-            return natural
-        again = self.again(compilation)
-        limits = _limits(compilation, natural.peak)
-        tiles = [compilation, *self.tiles(compilation, limits)]
-        fitting = [v for v in self.found if v.peak <= self.budget]
-        fitting += self.away(compilation)
-        if again and not fitting:
-            tiles += self.tiles(again[-1], limits)
-            fitting += [v for v in self.found if v.peak <= self.budget]
+        """The cheapest variant that fits; ``None`` if none does."""
+        original = self.measure(compilation)
+        if original.peak <= self.budget:
+            return original
+        recomputed = self.recomputing(compilation)
+        limits = _limits(compilation, original.peak)
+        tiles = [compilation, *self.tiled(compilation, limits)]
+        fitting = [v for v in self.measured if v.peak <= self.budget]
+        fitting += self.offloading(compilation)
+        if recomputed and not fitting:
+            tiles += self.tiled(recomputed[-1], limits)
+            fitting += [v for v in self.measured if v.peak <= self.budget]
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
-            fitting += self.away(variant)
+            fitting += self.offloading(variant)
         if self.exact and not fitting:
-            fitting += [v for v in self.rest() if v.peak <= self.budget]
+            fitting += [v for v in self.measure_skipped() if v.peak <= self.budget]
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
-    def again(self, compilation: Compilation) -> list[Compilation]:
-        """Variants that make values again instead of keeping them."""
+    def recomputing(self, compilation: Compilation) -> list[Compilation]:
+        """Variants with rematerialization that changes the program."""
         options = replace(compilation.options, sizes=dict(self.bounds))
-        found = []
-        for what in RECOMPUTE if options.recompute is None else ():
-            variant = compilation.variant(replace(options, recompute=what))
+        variants = []
+        for work in RECOMPUTE if options.recompute is None else ():
+            variant = compilation.variant(replace(options, recompute=work))
             if waits(variant.passes.graph):
-                self.measured(variant)
-                found.append(variant)
-        return found
+                self.measure(variant)
+                variants.append(variant)
+        return variants
 
-    def tiles(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
-        """Variants with smaller and smaller tiles until one fits; no two are alike.
+    def tiled(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
+        """Distinct variants with smaller and smaller tiles, until one fits.
 
-        Limits above the budget are skipped, and so are those between the largest and the smallest
-        where these are ``FAR`` too large.
+        Skipped are limits above the budget, and the limits in between if both the largest and the
+        smallest exceed the budget by the factor ``FAR``.
         """
-        found: dict[int, BudgetVariant] = {}
+        by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = self.limited(compilation, limit)
-            least = min((v.peak for v in found.values()), default=0)
-            if limit not in small or (len(found) > 1 and least > FAR * self.budget):
+            least = min((v.peak for v in by_limit.values()), default=0)
+            if limit not in small or (len(by_limit) > 1 and least > FAR * self.budget):
                 self.skipped.append(variant)
                 continue
             if variant.passes.graph == compilation.passes.graph:
                 continue
-            alike = (k for k, v in found.items() if _is_alike(v.compilation, variant))
-            other = next(alike, 0)
-            found[limit] = self.said(found[other], limit) if other else self.measured(variant)
-            if found[limit].peak <= self.budget and limit > limits[-1]:
+            alike = (k for k, v in by_limit.items() if _is_alike(v.compilation, variant))
+            same = next(alike, 0)
+            by_limit[limit] = (
+                self.relabelled(by_limit[same], limit) if same else self.measure(variant)
+            )
+            if by_limit[limit].peak <= self.budget and limit > limits[-1]:
                 break
-        fitting = [limit for limit, v in found.items() if v.peak <= self.budget]
+        fitting = [limit for limit, v in by_limit.items() if v.peak <= self.budget]
         if fitting:
-            self.measured(self.limited(compilation, 2 * max(fitting)))
-        return [found[limit].compilation for limit in sorted(found, reverse=True)]
+            self.measure(self.limited(compilation, 2 * max(fitting)))
+        return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
-    def rest(self) -> Iterator[BudgetVariant]:
-        """What was skipped, and is not like another one."""
-        known = [v.compilation for v in self.found if not v.compilation.options.apart]
+    def measure_skipped(self) -> Iterator[BudgetVariant]:
+        """Measure the skipped variants that differ from all measured ones."""
+        seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(_is_alike(variant, other) for other in known):
-                known.append(variant)
-                yield self.measured(variant)
+            if not any(_is_alike(variant, other) for other in seen):
+                seen.append(variant)
+                yield self.measure(variant)
 
-    def said(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
-        """A variant that is the same with a larger limit, which says more of it."""
+    def relabelled(self, variant: BudgetVariant, limit: int) -> BudgetVariant:
+        """The variant with the limit in its options replaced, which leaves its graph the same."""
         compilation = copy(variant.compilation)
         compilation.options = replace(compilation.options, limit=limit)
-        found = replace(variant, compilation=compilation)
-        self.found = [found if v is variant else v for v in self.found]
-        return found
+        relabelled = replace(variant, compilation=compilation)
+        self.measured = [relabelled if v is variant else v for v in self.measured]
+        return relabelled
 
     def limited(self, compilation: Compilation, limit: int) -> Compilation:
-        """The same with tiles of what takes more bytes."""
+        """The compilation with tensors above a limit of bytes tiled."""
         options = replace(compilation.options, limit=limit, sizes=dict(self.bounds))
         return compilation.variant(options)
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
-        """The same with all loops run by the host, and inputs in pieces, in several ways."""
+        """Variants with all loops run by the host and inputs as one array per point."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
         sized = replace(options, sizes=dict(self.bounds))
         deep = options.level > 1 and options.passes is None
@@ -268,53 +270,53 @@ class _BudgetSearch:
         if deep:
             yield compilation.variant(replace(sized, walk=True))
         if smallest is not compilation:
-            limit, again = smallest.options.limit, smallest.options.recompute
-            yield compilation.variant(replace(sized, limit=limit, recompute=again))
+            limit, recompute = smallest.options.limit, smallest.options.recompute
+            yield compilation.variant(replace(sized, limit=limit, recompute=recompute))
         if deep:
             yield compilation.variant(replace(options, level=1))
 
-    def away(self, compilation: Compilation) -> list[BudgetVariant]:
-        """The same, with stores that live with the host where it has to be, if that fits."""
+    def offloading(self, compilation: Compilation) -> list[BudgetVariant]:
+        """The compilation with as few stores offloaded as the budget demands, if that fits."""
         program = compilation.emitted.program
-        values, given = _values(program, self.bounds), self.given(program)
+        values, filled = _values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > MOST:
-            return self.as_it_is(compilation)
-        choice = choose(program, values, given, self.budget)
+            return self.unchanged(compilation)
+        choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
-            return self.as_it_is(compilation)
+            return self.unchanged(compilation)
         fits = choice.needed <= self.budget
-        moved = copied(choice, values, given) if fits else 0
-        variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
+        moved = copied(choice, values, filled) if fits else 0
+        variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
-    def as_it_is(self, compilation: Compilation) -> list[BudgetVariant]:
-        """The same, if that fits."""
-        if any(v.compilation is compilation for v in self.found):
+    def unchanged(self, compilation: Compilation) -> list[BudgetVariant]:
+        """The compilation itself, if it is not measured yet and fits."""
+        if any(v.compilation is compilation for v in self.measured):
             return []
-        variant = self.measured(compilation)
+        variant = self.measure(compilation)
         return [variant] if variant.peak <= self.budget else []
 
-    def measured(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
-        """What a run of a program takes."""
+    def measure(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
+        """Predict the cost of a run, and record it."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
-        found = forecast(program, values, self.given(program))
+        prediction = forecast(program, values, self.given(program))
         variant = BudgetVariant(
             compilation=compilation,
-            peak=found.peak,
+            peak=prediction.peak,
             calls=count_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
-            away=found.away,
+            away=prediction.away,
             copied=moved,
         )
-        self.found.append(variant)
+        self.measured.append(variant)
         return variant
 
 
-def _limits(compilation: Compilation, natural: int) -> list[int]:
-    """The limits there are, the largest first; none if the program gets no tiles by limits."""
+def _limits(compilation: Compilation, peak: int) -> list[int]:
+    """The limits to try for tiles, the largest first; none if the pipeline cannot tile by limit."""
     limits = [LEAST]
-    while limits[-1] * TIMES <= natural:
+    while limits[-1] * TIMES <= peak:
         limits.append(limits[-1] * TIMES)
     tiled = any(isinstance(s, Tile) for s in compilation.steps)
     return limits[::-1] if tiled and compilation.options.tile is None else []
@@ -325,8 +327,8 @@ def _is_alike(a: Compilation, b: Compilation) -> bool:
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:
-    """All bounds of a program. Raises ``RunError``."""
-    found = resolve(program, bounds, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
-    return found.values
+    """The values of all bounds, also derived ones. Raises ``RunError``."""
+    resolved = resolve(program, bounds, (), {})
+    if resolved.problems:
+        raise RunError(*resolved.problems)
+    return resolved.values

@@ -1,14 +1,14 @@
-"""Ways to compile a program that give the same outputs, of which one may be faster than another.
+"""Candidates for tuning: compilations of a program that give the same outputs at other speeds.
 
-Which one is cannot always be told before: it depends on the device, on sizes, on the version of
-XLA. Each *knob* makes ways out of one that is there; ``tuning.py`` measures them.
+Which one is the fastest depends on the device, the sizes and the version of XLA, so ``tuning.py``
+measures them. Each *move* derives candidates from the best one so far by changing one thing:
 
-- *loops*: run by the host, a call of a kernel for each step; or point by point, all that is
-  independent too, in loops on the device (``-O1`` with regions);
-- *room*: how many steps that have room at first in what grows with the sequence;
-- *tiles*: what takes more than so many bytes is computed tile by tile, so that it stays in caches;
-- *again*: cheap values are made again instead of kept;
-- *commands*: what a GPU is told at once, for all kernels, then for each loop and block.
+- *loops*: run by the host, with a kernel call per step; or everything point by point, in loops on
+  the device (``-O1`` with regions);
+- *room*: the initial capacity, in steps, of stores that grow with the sequence;
+- *tiles* of tensors above a limit of bytes, so that they stay in caches;
+- *again*: rematerialization of cheap values;
+- *commands*: command buffers of a GPU, for all kernels, then for each loop and block.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 
 ROOMS = (0, 128, 2048)
-"""Steps for which there may be room at first; 0: for all."""
+"""Initial capacities to try, in steps; 0: full capacity from the start."""
 LIMITS = (1 << 22, 1 << 18)
-"""Bytes above which tensors may be cut into tiles: a part of what caches of CPUs hold."""
+"""Limits above which tensors are tiled, in bytes: fractions of the caches of CPUs."""
 MANY = 8
-"""Where there are more loops and blocks on the device, none is looked at by itself."""
+"""With more loops and blocks on the device, command buffers are not tuned one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A way to compile a program; ``name`` and ``about`` say what is different, in short and not.
+    """A compilation; ``name`` (short) and ``about`` (in words) say how it differs.
 
-    Both are empty for the way that is there.
+    Both are empty for the compilation that the search starts from.
     """
 
     compilation: Compilation
@@ -50,82 +50,82 @@ class Candidate:
     about: str = ""
 
     def but(self, compilation: Compilation, name: str, about: str) -> Candidate:
-        """The same with one more thing that is different."""
+        """The candidate with one more difference."""
         names, texts = (f"{self.name}-{name}", f"{self.about}, {about}")
         return Candidate(compilation=compilation, name=names.lstrip("-"), about=texts.lstrip(", "))
 
 
-Knob = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
-"""Ways that differ in one thing; the mapping has the values of all bounds that are given."""
+Move = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
+"""Derives candidates that differ in one thing; the mapping has the values of the free bounds."""
 
 
 def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Loops somewhere else."""
+    """Loops on the host instead of the device, or the reverse; or all points in loops."""
     options, program = way.compilation.options, way.compilation.emitted.program
     if not _is_free(options):
         return
     if any(True for _ in regions(program.tree)):
-        found = _again(way, replace(options, regions=False))
-        yield way.but(found, "loops-by-host", "loops run by the host")
+        compilation = _recompiled(way, replace(options, regions=False))
+        yield way.but(compilation, "loops-by-host", "loops run by the host")
     elif not options.on_device:
-        found = _again(way, replace(options, regions=True))
-        yield way.but(found, "loops-on-device", "loops run on the device")
+        compilation = _recompiled(way, replace(options, regions=True))
+        yield way.but(compilation, "loops-on-device", "loops run on the device")
     if options.level == 2 and options.recompute is None:
-        found = _again(way, replace(options, level=1, regions=True, limit=None))
-        yield way.but(found, "points", "point by point, in loops on the device")
+        compilation = _recompiled(way, replace(options, level=1, regions=True, limit=None))
+        yield way.but(compilation, "points", "point by point, in loops on the device")
 
 
 def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Other sizes for what grows, as far as it comes to them."""
+    """Other initial capacities of growing stores, below the size that they reach."""
     options = way.compilation.options
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
     for size in ROOMS if _is_free(options) else ():
         if size < most and size != options.bucket:
-            found = _again(way, replace(options, bucket=size))
+            compilation = _recompiled(way, replace(options, bucket=size))
             text = f"room for {size} steps at first" if size else "room for all steps at first"
-            yield way.but(found, f"bucket-{size}", text)
+            yield way.but(compilation, f"bucket-{size}", text)
 
 
 def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Smaller tiles, where that makes a difference."""
-    options, before = way.compilation.options, way.compilation
-    cut = any(isinstance(s, Tile) for s in before.steps)
-    if options.tile is not None or not cut or not _is_free(options):
+    """Smaller tiles, where they change the graph."""
+    options, previous = way.compilation.options, way.compilation
+    has_tiles = any(isinstance(s, Tile) for s in previous.steps)
+    if options.tile is not None or not has_tiles or not _is_free(options):
         return
     for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
-        found = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
-        if found.passes.graph != before.passes.graph:
-            yield way.but(found, tiles_word(limit), about_tiles(limit))
-            before = found
+        compilation = _recompiled(way, replace(options, limit=limit, sizes=dict(sizes)))
+        if compilation.passes.graph != previous.passes.graph:
+            yield way.but(compilation, tiles_word(limit), about_tiles(limit))
+            previous = compilation
 
 
 def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """Cheap values made again instead of kept."""
+    """Rematerialization of cheap values, where it changes the graph."""
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
-        found = _again(way, replace(options, recompute="cheap", sizes=dict(sizes)))
-        if waits(found.passes.graph):
-            yield way.but(found, "recompute-cheap", "values that cost little made again")
+        compilation = _recompiled(way, replace(options, recompute="cheap", sizes=dict(sizes)))
+        if waits(compilation.passes.graph):
+            yield way.but(compilation, "recompute-cheap", "values that cost little made again")
 
 
 def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """On a GPU, command buffers for nothing, or for whole loops, too."""
+    """On a GPU: no command buffers, or such for whole loops."""
     if backend.has_commands():
-        for what in WAYS[1:]:
-            yield _told(way, "", what)
+        for mode in WAYS[1:]:
+            yield _with_commands(way, "", mode)
 
 
 def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
-    """The same by itself for one of several functions that are loops, or many kernels."""
+    """Other command buffers for one of several kernels that are loops or blocks."""
     tree = way.compilation.emitted.program.tree
     names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
     if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
-        name, now = names[number], way.compilation.options.commands
-        for what in (w for w in WAYS if w != now.get(name, now.get("", COMMON))):
-            yield _told(way, name, what)
+        name, current = names[number], way.compilation.options.commands
+        for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):
+            yield _with_commands(way, name, mode)
 
 
-KNOBS: tuple[Knob, ...] = (
+MOVES: tuple[Move, ...] = (
     loops,
     room,
     tiles,
@@ -133,31 +133,33 @@ KNOBS: tuple[Knob, ...] = (
     commands,
     *(partial(commands_of_loop, number) for number in range(MANY)),
 )
-"""In the order in which they are turned: each begins with the best way so far."""
-_TOLD = {
+"""In the order in which they are tried: each starts from the best candidate so far."""
+_COMMAND_TEXTS = {
     "default": "command buffers as usual",
     "none": "no command buffers",
     "loops": "command buffers for whole loops",
 }
 
 
-def _told(way: Candidate, kernel: str, what: str) -> Candidate:
-    found = way.compilation.with_commands({kernel: what})
+def _with_commands(way: Candidate, kernel: str, mode: str) -> Candidate:
+    compilation = way.compilation.with_commands({kernel: mode})
     place = f" in {kernel}" if kernel else ""
-    return way.but(found, f"commands-{what}" + f"-{kernel}" * bool(kernel), _TOLD[what] + place)
+    return way.but(
+        compilation, f"commands-{mode}" + f"-{kernel}" * bool(kernel), _COMMAND_TEXTS[mode] + place
+    )
 
 
 def _is_free(options: Options) -> bool:
-    """Whether anything else may change: not where stores by name, or passes, were chosen."""
+    """Whether moves may change options: not with offloaded stores or a pipeline of the user."""
     return not (options.away or options.apart or options.walk) and options.passes is None
 
 
-def _again(way: Candidate, options: Options) -> Compilation:
+def _recompiled(way: Candidate, options: Options) -> Compilation:
     return way.compilation.variant(options)
 
 
 def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:
-    """How large stores become that grow."""
+    """The final sizes of growing axes."""
     values = resolve(program, sizes, (), {}).values
     for store in program.stores:
         for axis in store.axes:

@@ -1,4 +1,4 @@
-"""Tunes a compiled program and records beside it what is the fastest, for later runs to take."""
+"""Tunes a compiled program and records the choice beside it, for later runs."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from pathlib import Path
 
 from tempoc.codegen.program.tuned_choice import write_choice
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.tuning import Tell, Tuned, tune
+from tempoc.driver.search.tuning import LineSink, Tuned, tune
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.execution.specialize import bound
-from tempoc.runtime.execution.variants import condition, picked
+from tempoc.runtime.execution.specialize import specialize
+from tempoc.runtime.execution.variants import choose_program, condition
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import Settings
 
 LONG = 60
-"""A folder's name need not tell everything."""
+"""The longest name of a folder."""
 
 
 def tune_and_record(
-    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: Tell
+    directory: str, loaded: LoadedProgram, given: Given, settings: Settings, tell: LineSink
 ) -> Tuned:
-    """The fastest way for a run of the program in a directory, recorded there for such runs.
+    """Tune the program in a directory for a run, and record the fastest candidate there.
 
-    What was chosen before for the same is replaced, and plays no part. Raises ``RunError``.
+    An earlier choice under the same conditions is ignored and replaced. Raises ``RunError``.
     """
     plain = replace(loaded, choices=(), known={})
-    base = picked(plain, given, settings.budget, settings.precision)
+    base = choose_program(plain, given, settings.budget, settings.precision)
     compilation = Compilation.from_directory(str(Path(directory, base.variant)))
-    found = tune(compilation, base, given, settings, tell)
-    bounds = bound(base, given)[0].bounds
+    tuned = tune(compilation, base, given, settings, tell)
+    bounds = specialize(base, given)[0].bounds
     choice = replace(
         condition(loaded.program, bounds, base.variant, settings.precision),
-        name=found.way.name[:LONG].rstrip("-"),
-        about=", ".join(text for text in (base.about, found.way.about) if text),
-        nanoseconds=round(found.seconds * 1e9),
-        before=round(found.before * 1e9),
+        name=tuned.way.name[:LONG].rstrip("-"),
+        about=", ".join(text for text in (base.about, tuned.way.about) if text),
+        nanoseconds=round(tuned.seconds * 1e9),
+        before=round(tuned.before * 1e9),
     )
-    best = found.way.compilation
-    emitted = best.emitted if found.way.name else None
-    kept = dict(loaded.program.provenance)
-    write_choice(directory, choice, emitted, best.options.to_provenance(), kept)
-    return found
+    best = tuned.way.compilation
+    emitted = best.emitted if tuned.way.name else None
+    provenance = dict(loaded.program.provenance)
+    write_choice(directory, choice, emitted, best.options.to_provenance(), provenance)
+    return tuned

@@ -1,13 +1,14 @@
-"""Measures which way to compile a program is the fastest for given bounds and data.
+"""Tuning: measures which candidate compilation is the fastest for given bounds and data.
 
-One knob after the other is turned (``candidates.py``), each from the best way so far. Ways are
-measured in turns, whole runs as a user would time them, so that what else the machine does meets
-all of them. One that is not faster in nearly every turn, by more than a few percent of its median,
-is not taken; nor is one that gives other outputs, or takes more memory than it may. In the end the
-best is measured against the first once more: who wins many comparisons may have had luck.
+A greedy search: the moves of ``candidates.py`` are tried one after the other, each from the best
+candidate so far. Candidates are measured by interleaved whole runs, so that other load on the
+machine affects all of them alike. One is accepted only if it is faster in most pairs of runs and by
+a few percent in the median, gives the same outputs, and fits into the memory budget. At the end the
+best is measured against the original once more, since the winner of many comparisons may have been
+lucky.
 
-Nothing of that is to be seen outside: what programs print and save is not shown. Functions that the
-host calls may do anything, so runs that call some are refused.
+Printed and saved tensors of these runs are discarded. Programs that call host functions are
+refused, since these may have side effects.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from statistics import median
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.candidates import KNOBS, Candidate, Knob
+from tempoc.driver.search.candidates import MOVES, Candidate, Move
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
-from tempoc.runtime.execution.specialize import bound
+from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
@@ -38,35 +39,35 @@ from tempoc.runtime.report.progress import count_calls
 from tempoc.runtime.run import Settings, run_given
 
 LEAST, MOST, SECONDS = 3, 101, 4.0
-"""How often a way is measured: as often as fits these seconds, within limits."""
+"""The least and the most runs of a candidate, and the seconds for them."""
 GAIN, OFTEN = 0.95, 0.8
-"""A way is faster if the median of its times, each to that of the other in the same turn, is no
-more than that, and so many of them are below 1."""
+"""A candidate is faster if the median of the ratios of its times to those of the other in the same
+round is at most `GAIN`, and at least this fraction of the ratios is below 1."""
 HOPELESS = 2.0
-"""A way that takes so many times as long in its first warm run is not measured any more."""
+"""A candidate whose first warm run takes so many times as long is rejected at once."""
 PER_CALL = 4e-6
-"""Seconds that a call of a kernel takes at least."""
+"""The least seconds of a kernel call."""
 
-Tell = Callable[[str], None]
+LineSink = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
-    """A whole run to be measured, and what is different about it."""
+class TimedRun:
+    """A run to measure, and how its program differs."""
 
     about: str
     run: Callable[[], object]
 
 
-Clock = Callable[[Sequence[Once]], list[list[float]]]
-"""Runs everything in turns and gives the seconds of each."""
+Clock = Callable[[Sequence[TimedRun]], list[list[float]]]
+"""Measures runs, interleaved; gives the seconds of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """What was found: the best way, and medians in seconds of it and of the program as it was.
+    """The result of tuning: the best candidate, and the medians of its time and the original's.
 
-    ``way`` has no name if nothing is faster than that.
+    ``way`` has no name if the original is the fastest.
     """
 
     way: Candidate
@@ -75,8 +76,8 @@ class Tuned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """A way that was run; ``first`` are the seconds of its first warm run."""
+class _MeasuredCandidate:
+    """A candidate with its outputs; ``first`` are the seconds of its first warm run."""
 
     way: Candidate
     loaded: LoadedProgram
@@ -87,94 +88,98 @@ class _Candidate:
 def tune(
     compilation: Compilation,
     loaded: LoadedProgram,
-    given: Given,
+    arguments: Given,
     settings: Settings,
-    tell: Tell,
+    tell: LineSink,
     clock: Clock | None = None,
-    knobs: Sequence[Knob] = KNOBS,
+    knobs: Sequence[Move] = MOVES,
 ) -> Tuned:
     """The fastest way to run ``loaded``, which that compilation made. Raises ``RunError``.
 
-    ``tell`` hears a line about each way that was looked at.
+    ``tell`` is called with a line about each candidate.
     """
     silent = replace(settings, show=_silent)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
-        tuner = _Tuner(loaded, _in_memory(given), silent, tell, clock or in_turns, Path(folder))
+        tuner = _Tuner(
+            loaded, _read_all(arguments), silent, tell, clock or interleaved, Path(folder)
+        )
         return tuner.run(compilation, knobs)
 
 
 class _Tuner:
-    """Looks at ways, one after the other."""
+    """The greedy search over candidates."""
 
     def __init__(
         self,
         loaded: LoadedProgram,
-        given: Given,
+        arguments: Given,
         settings: Settings,
-        tell: Tell,
+        tell: LineSink,
         clock: Clock,
         folder: Path,
     ) -> None:
         self.loaded = loaded
-        self.given = given
+        self.given = arguments
         self.settings = settings
-        self.tell = tell
+        self.log = tell
         self.clock = clock
         self.folder = folder
-        bindings, known = bound(loaded, given)
-        if names := called_hosts(loaded.program, known.stores):
+        bindings, specialization = specialize(loaded, arguments)
+        if names := called_hosts(loaded.program, specialization.stores):
             raise RunError(not_measured(names))
         self.bounds = bindings.bounds
         self.count = 0
 
-    def run(self, compilation: Compilation, knobs: Sequence[Knob]) -> Tuned:
-        """Turn all knobs."""
+    def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
+        """Try all moves."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
         for knob in knobs:
-            others = [*self.right(knob(best.way, sizes), best, first)]
-            best = self.fastest(best, others) if others else best
+            rivals = [*self.valid(knob(best.way, sizes), best, first)]
+            best = self.fastest(best, rivals) if rivals else best
         if best is first:
-            times = before = self.clock([self.once(first)])[0]
+            times = baseline = self.clock([self.timed(first)])[0]
         else:
-            times, before = self.clock([self.once(best), self.once(first)])
-            if not is_faster(times, before):
-                self.tell(f"{best.way.about}: not faster when measured once more")
-                best, times = first, before
-        return Tuned(way=best.way, seconds=median(times), before=median(before))
+            times, baseline = self.clock([self.timed(best), self.timed(first)])
+            if not is_faster(times, baseline):
+                self.log(f"{best.way.about}: not faster when measured once more")
+                best, times = first, baseline
+        return Tuned(way=best.way, seconds=median(times), before=median(baseline))
 
-    def right(
-        self, ways: Iterator[Candidate], best: _Candidate, first: _Candidate
-    ) -> Iterator[_Candidate]:
-        """The ways that give the same outputs, and are not too slow from the start."""
+    def valid(
+        self, ways: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
+    ) -> Iterator[_MeasuredCandidate]:
+        """The candidates that compile, give the same outputs, and are not much too slow."""
         for way in ways:
             try:
                 if self.is_hopeless(way, best):
-                    self.tell(f"{way.about}: too many calls of kernels")
+                    self.log(f"{way.about}: too many calls of kernels")
                     continue
-                found = self.first_run(way, self.compiled(way))
+                candidate = self.first_run(way, self.compiled(way))
             except (DiagnosticError, RunError) as error:
-                self.tell(f"{way.about}: not possible: {_reason(error)}")
+                self.log(f"{way.about}: not possible: {_reason(error)}")
                 continue
-            if lines := differences(found.outputs, first.outputs):
-                self.tell(f"{way.about}: not taken, its outputs differ: {lines[0]}")
-            elif found.first > HOPELESS * best.first:
-                self.tell(f"{way.about}: {_text(found.first)} in its first run")
+            if lines := differences(candidate.outputs, first.outputs):
+                self.log(f"{way.about}: not taken, its outputs differ: {lines[0]}")
+            elif candidate.first > HOPELESS * best.first:
+                self.log(f"{way.about}: {_text(candidate.first)} in its first run")
             else:
-                yield found
+                yield candidate
 
-    def fastest(self, best: _Candidate, others: Sequence[_Candidate]) -> _Candidate:
-        """The best of some ways; ``best`` if none of the others is faster for sure."""
-        every = [best, *others]
-        times = self.clock([self.once(c) for c in every])
-        for candidate, seconds in zip(every, times, strict=True):
-            self.tell(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
-        faster = [0, *(k for k in range(1, len(every)) if is_faster(times[k], times[0]))]
-        return every[min(faster, key=lambda k: median(times[k]))]
+    def fastest(
+        self, best: _MeasuredCandidate, rivals: Sequence[_MeasuredCandidate]
+    ) -> _MeasuredCandidate:
+        """The fastest candidate; ``best`` unless a rival is significantly faster."""
+        candidates = [best, *rivals]
+        times = self.clock([self.timed(c) for c in candidates])
+        for candidate, seconds in zip(candidates, times, strict=True):
+            self.log(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
+        faster = [0, *(k for k in range(1, len(candidates)) if is_faster(times[k], times[0]))]
+        return candidates[min(faster, key=lambda k: median(times[k]))]
 
-    def is_hopeless(self, way: Candidate, best: _Candidate) -> bool:
-        """Whether nothing but calls of kernels takes too long already."""
+    def is_hopeless(self, way: Candidate, best: _MeasuredCandidate) -> bool:
+        """Whether the kernel calls alone take too long."""
         if way.compilation.options.on_device:
             return False
         program = way.compilation.emitted.program
@@ -182,67 +187,67 @@ class _Tuner:
         return PER_CALL * count_calls(program.tree, values) > HOPELESS * best.first
 
     def compiled(self, way: Candidate) -> LoadedProgram:
-        """A way as a run finds it."""
+        """Write a candidate to a folder, and load it."""
         self.count += 1
         directory = self.folder / str(self.count)
         way.compilation.write(str(directory))
         return load(directory, self.loaded.extern_path)
 
-    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _Candidate:
+    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _MeasuredCandidate:
         """Run twice: the kernels are compiled in the first run."""
         outputs = run_given(loaded, self.given, self.settings).outputs
         start = time.perf_counter()
         run_given(loaded, self.given, self.settings)
         first = time.perf_counter() - start
-        return _Candidate(way=way, loaded=loaded, outputs=outputs, first=first)
+        return _MeasuredCandidate(way=way, loaded=loaded, outputs=outputs, first=first)
 
-    def once(self, candidate: _Candidate) -> Once:
-        """A run."""
+    def timed(self, candidate: _MeasuredCandidate) -> TimedRun:
+        """A run of a candidate to measure."""
         run = partial(run_given, candidate.loaded, self.given, self.settings)
-        return Once(candidate.way.about or AS_IT_IS, run)
+        return TimedRun(candidate.way.about or AS_IT_IS, run)
 
 
-def in_turns(runs: Sequence[Once]) -> list[list[float]]:
-    """The seconds of runs, one after the other in each turn; the first turn does not count."""
-    found: list[list[float]] = [[] for _ in runs]
-    for once in runs:
-        once.run()
+def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
+    """Measure runs in rounds, each once per round; a first round is for warming up."""
+    seconds: list[list[float]] = [[] for _ in runs]
+    for timed in runs:
+        timed.run()
     start, count = time.perf_counter(), 0
     while count < LEAST or (count < MOST and time.perf_counter() - start < SECONDS * len(runs)):
-        turn = [*zip(found, runs, strict=True)]
-        for times, once in turn if count % 2 == 0 else reversed(turn):
+        turn = [*zip(seconds, runs, strict=True)]
+        for times, timed in turn if count % 2 == 0 else reversed(turn):
             begin = time.perf_counter()
-            once.run()
+            timed.run()
             times.append(time.perf_counter() - begin)
         count += 1
-    return found
+    return seconds
 
 
-def is_faster(times: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether times are shorter than others of the same turns, for sure and by enough."""
-    ratios = [a / b for a, b in zip(times, others, strict=True)]
+def is_faster(times: Sequence[float], baseline: Sequence[float]) -> bool:
+    """Whether times are significantly shorter than the baseline in the same rounds."""
+    ratios = [a / b for a, b in zip(times, baseline, strict=True)]
     return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
 
 
-def _in_memory(given: Given) -> Given:
-    """The same with all data read."""
+def _read_all(arguments: Given) -> Given:
+    """The arguments with all data read into memory."""
 
     def read(source: TensorSource) -> TensorSource:
         array = source.read()
         return source._replace(read=lambda: array)
 
-    inputs = {name: read(source) for name, source in given.inputs.items()}
-    params = {name: read(source) for name, source in given.params.items()}
-    return given._replace(inputs=inputs, params=params)
+    inputs = {name: read(source) for name, source in arguments.inputs.items()}
+    params = {name: read(source) for name, source in arguments.params.items()}
+    return arguments._replace(inputs=inputs, params=params)
 
 
 def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
-    """Nobody wants to see it several times."""
+    """Discard printed and saved tensors."""
 
 
 def _reason(error: DiagnosticError | RunError) -> str:
-    found = error.problems if isinstance(error, RunError) else error.diagnostics
-    return found[0].message
+    problems = error.problems if isinstance(error, RunError) else error.diagnostics
+    return problems[0].message
 
 
 def _text(seconds: float) -> str:

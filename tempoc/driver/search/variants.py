@@ -1,12 +1,13 @@
-"""Variants of a program for ranges of bounds: for small ones as it is, for larger ones in less.
+"""Variants of a program for ranges of bounds, each within the memory budget.
 
-A program that is compiled for a budget and a range of bounds may fit as it is for a part of the
-range. The range is walked from below: as far as a variant fits it is taken; a few times beyond that
-it is looked for another one (``budget.py``), until the largest bounds are reached. Several bounds
-rise together, each from its smallest value to its largest, and what a run takes is taken to rise
-with them: so what fits at the end fits everywhere in the range.
+The plain program may fit for the lower part of a range of bounds. The range is covered from below:
+a variant is used up to the largest bounds with which it fits; a few times beyond, another variant
+is searched for (``budget.py``), until the largest bounds are reached. Several bounds rise together,
+each from its smallest value to its largest. Peaks are assumed to rise with them, so a variant that
+fits at the end of a range fits everywhere in it.
 
-The runner forecasts what a run takes and picks the first variant that fits (``runtime/variants``).
+The runner predicts the peak of a run and takes the first variant that fits
+(``runtime/execution/variants.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from types import MappingProxyType
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import MOST, Filled, fit
+from tempoc.driver.search.budget import MOST, FilledStores, fit
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, resolve
@@ -29,58 +30,59 @@ from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.progress import count_calls
 
 TIMES = 4
-"""Bounds so many times as large as what fits want another variant; more if they would be many."""
+"""The factor beyond the reach of a variant at which the next one is searched; more if there would
+be more than `MANY`."""
 MANY = 6
-"""More variants than that are not looked for."""
+"""The most variants of a range."""
 FURTHER = 2
-"""So many are looked for beyond what fits as it is, if nobody says how large bounds are."""
+"""The number of variants beyond the plain program if no range is given."""
 FOLDER = "variants"
 AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundReach:
-    """Bounds that rise together, ``least`` to ``most``: as far as the one does that rises most."""
+    """A range of bounds that rise together from ``least`` to ``most``, led by the steepest."""
 
     least: Mapping[str, int]
     most: Mapping[str, int]
 
     @property
     def leader(self) -> str:
-        """The bound that rises most."""
+        """The bound with the largest ratio; it parametrizes the range."""
         return max(self.least, key=lambda name: self.most[name] / self.least[name])
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The values of that one."""
+        """The smallest and the largest value of the leader."""
         return self.least[self.leader], self.most[self.leader]
 
     def at(self, value: int) -> dict[str, int]:
-        """All bounds where the leader has a value."""
+        """The values of all bounds for a value of the leader."""
         low, high = self.ends
         part = math.log(value / low) / math.log(high / low) if high > low else 1.0
-        found = {}
+        bounds = {}
         for name, least in self.least.items():
             most = self.most[name]
             alike = (least, most) == (low, high)
-            found[name] = value if alike else min(most, round(least * (most / least) ** part))
-        return found
+            bounds[name] = value if alike else min(most, round(least * (most / least) ** part))
+        return bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """All variants that keep to a budget, by what is known about each; the first as it is."""
+    """All variants within a budget, with their descriptions; the first is the plain program."""
 
     budget: int
     members: Mapping[Variant, Compilation]
 
     @property
     def first(self) -> Compilation:
-        """The program where nothing has to be done for the budget."""
+        """The plain program."""
         return next(iter(self.members.values()))
 
     def note(self) -> str:
-        """A line for each, if there are several."""
+        """A line for each variant, if there are several."""
         if len(self.members) < 2:
             return ""
         lines = [f"note: {len(self.members)} variants, to keep to {size_text(self.budget)}:"]
@@ -91,29 +93,33 @@ class Family:
         return "\n".join(lines) + "\n"
 
 
-def family(compilation: Compilation, reach: BoundReach, given: Filled, budget: int) -> Family:
-    """The variants that keep to a budget wherever bounds are in a range.
+def family(
+    compilation: Compilation, reach: BoundReach, filled: FilledStores, budget: int
+) -> Family:
+    """Variants such that one fits into the budget for all bounds in a range.
 
-    Raises ``RunError`` if none does at its end, or if an end breaks an assumption.
+    Raises ``RunError`` if none fits at its end, or if an end violates an assumption.
     """
-    walk = _RangeWalk(reach, given, budget)
+    walk = _RangeWalk(reach, filled, budget)
     for bounds in (reach.least, reach.most):
-        _check(compilation.emitted.program, bounds)
+        _check_bounds(compilation.emitted.program, bounds)
     low, high = reach.ends
-    at = walk.add(compilation)
-    times = max(TIMES, math.ceil((high / max(low, at)) ** (1 / MANY)))
-    while at < high:
+    fits_to = walk.add(compilation)
+    times = max(TIMES, math.ceil((high / max(low, fits_to)) ** (1 / MANY)))
+    while fits_to < high:
         try:
-            at = walk.further(compilation, min(high, times * max(low, at)), at, exact=False)
-        except RunError:  # what is said is to be about the largest bounds, or they do fit
-            at = walk.further(compilation, high, high - 1)
+            fits_to = walk.extend(
+                compilation, min(high, times * max(low, fits_to)), fits_to, exact=False
+            )
+        except RunError:  # try the largest bounds, so that an error is about these
+            fits_to = walk.extend(compilation, high, high - 1)
     return Family(budget=budget, members=walk.members)
 
 
-def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
-    """The same where nobody says how large bounds are: all of them rise together.
+def open_family(compilation: Compilation, filled: FilledStores, budget: int) -> Family:
+    """Variants without a given range: all free bounds rise together from 1.
 
-    Beyond what fits as it is, other variants are looked for, as long as there are some. Raises
+    Beyond the reach of the plain program up to `FURTHER` variants are searched for. Raises
     ``RunError`` if not even the smallest run fits.
     """
     program = compilation.emitted.program
@@ -122,51 +128,51 @@ def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
     if not free:
         return Family(budget=budget, members={Variant(name="", about=AS_IT_IS): compilation})
     ones = dict.fromkeys(free, 1)
-    first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), given, budget)
-    at = first.add(compilation, climb=True)
-    most = min(LIMIT - 1, at * TIMES**FURTHER)
+    first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), filled, budget)
+    fits_to = first.add(compilation, climb=True)
+    most = min(LIMIT - 1, fits_to * TIMES**FURTHER)
     walk = _RangeWalk(
-        BoundReach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members
+        BoundReach(least=ones, most=dict.fromkeys(free, most)), filled, budget, first.members
     )
-    while 0 < at < most:
+    while 0 < fits_to < most:
         try:
-            at = walk.further(compilation, min(most, at * TIMES), at, exact=False)
+            fits_to = walk.extend(compilation, min(most, fits_to * TIMES), fits_to, exact=False)
         except RunError:
             break
     return Family(budget=budget, members=walk.members)
 
 
 class _RangeWalk:
-    """Goes along a range; ``members`` are the variants so far."""
+    """Covers a range from below; ``members`` are the variants so far."""
 
     def __init__(
         self,
         reach: BoundReach,
-        given: Filled,
+        filled: FilledStores,
         budget: int,
         members: Mapping[Variant, Compilation] = MappingProxyType({}),
     ) -> None:
         self.reach = reach
-        self.given = given
+        self.given = filled
         self.budget = budget
         self.members = {**members}
 
-    def further(
+    def extend(
         self, compilation: Compilation, value: int, least: int, *, exact: bool = True
     ) -> int:
-        """Another variant, one for that value; how far it is right.
+        """Search for a variant that fits at a value, and add it; returns its reach.
 
-        Raises ``RunError``, which says ``exact`` numbers or such as were seen.
+        Raises ``RunError`` if none fits; ``exact`` as in `budget.fit`.
         """
         value = self.allowed(compilation.emitted.program, value, least)
         bounds = self.reach.at(value)
-        found = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
-        if found.compilation is compilation:
+        chosen = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        if chosen.compilation is compilation:
             return value
-        return max(value, self.add(found.compilation, found.about()))
+        return max(value, self.add(chosen.compilation, chosen.about()))
 
     def add(self, compilation: Compilation, about: str = AS_IT_IS, *, climb: bool = False) -> int:
-        """Another variant, and how far it fits; 0: it does not at the beginning of the range."""
+        """Add a variant; returns its reach, 0 if it does not even fit at the start of the range."""
         program = compilation.emitted.program
         upto = self._upto(program, climb)
         most = tuple(self.reach.at(upto).items()) if upto else ()
@@ -175,7 +181,7 @@ class _RangeWalk:
         return upto
 
     def allowed(self, program: Program, value: int, least: int) -> int:
-        """A value near another one where no assumption is broken; the end if there is none."""
+        """A nearby value that satisfies the assumptions; the end of the range if there is none."""
         for step in (1 << k for k in range(12)):
             rounded = value // step * step
             if rounded > least and not resolve(program, self.reach.at(rounded), (), {}).problems:
@@ -183,9 +189,10 @@ class _RangeWalk:
         return self.reach.ends[1]
 
     def _upto(self, program: Program, climb: bool) -> int:
-        """The largest value in the range with which the program fits, or nearly that.
+        """The largest value in the range with which the program fits, by bisection.
 
-        To ``climb`` is to come from below, where what is far beyond would take long to look at.
+        It is approximate where dry runs are slow. To ``climb`` is to search from below, because a
+        dry run far beyond would take too long.
         """
         low, high = self.reach.ends
         fits, over = low - 1, high + 1
@@ -205,25 +212,25 @@ class _RangeWalk:
         return forecast(program, values, self.given(program)).peak <= self.budget
 
     def _values(self, program: Program, value: int) -> dict[str, int]:
-        found = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
-        return {b.name: found.values.get(b.name, 1) for b in program.bounds}
+        resolved = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
+        return {b.name: resolved.values.get(b.name, 1) for b in program.bounds}
 
     def _is_quick(self, program: Program, value: int) -> bool:
-        """Whether it takes no time to speak of to find out what a run takes."""
+        """Whether a dry run is fast."""
         return count_calls(program.tree, self._values(program, value)) <= MOST
 
     def _name(self, options: Options) -> str:
-        """A folder's name that tells what is different."""
-        taken = [variant.name for variant in self.members]
+        """A unique folder name that describes the variant."""
+        names = [variant.name for variant in self.members]
         base = f"{FOLDER}/{'-'.join(_words(options)) or 'other'}"
         name, number = base, 2
-        while name in taken:
+        while name in names:
             name, number = f"{base}-{number}", number + 1
         return name
 
 
 def tiles_word(limit: int) -> str:
-    """Tiles by a limit, as a part of a folder's name."""
+    """The part of a folder name for tiles above a limit."""
     return f"tiles-{size_text(limit).replace(' ', '').replace('.00', '')}"
 
 
@@ -240,8 +247,8 @@ def _words(options: Options) -> Iterator[str]:
         yield "loops-by-host"
 
 
-def _check(program: Program, bounds: Mapping[str, int]) -> None:
-    """Raises ``RunError`` for bounds that cannot be."""
-    found = resolve(program, bounds, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
+def _check_bounds(program: Program, bounds: Mapping[str, int]) -> None:
+    """Raises ``RunError`` for bounds that violate an assumption."""
+    resolved = resolve(program, bounds, (), {})
+    if resolved.problems:
+        raise RunError(*resolved.problems)

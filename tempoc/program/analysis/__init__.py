@@ -1,4 +1,4 @@
-"""What follows from a program: its parts, aliases, live ranges, places of cells; the verifier.
+"""Analyses of programs: traversal, aliases, liveness, residence of cells; and the verifier.
 
 May import, of its package: nodes
 """

@@ -1,4 +1,4 @@
-"""Which cells of a store are the same one: keys are compared as sums of variables."""
+"""Alias analysis of cells: keys of a store are compared as linear forms of loop variables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _CONSTANT = ""
 
 
 def slot(store: Store, key: CellKey) -> CellKey:
-    """A key without the parts that tell no cells apart: those with a single slot."""
+    """A key without the parts that have a single slot, which do not distinguish cells."""
     return tuple(e for e, k in zip(key, store.keys, strict=True) if k.modulo != 1)
 
 
 def are_apart(store: Store, a: CellKey, b: CellKey) -> bool:
-    """Whether two keys (both in full) are those of different cells for sure."""
+    """Whether two full keys are certain to name different cells."""
     for x, y, part in zip(a, b, store.keys, strict=True):
         gap = _difference(x, y)
         if gap is None or part.modulo == 1:
@@ -31,7 +31,7 @@ def are_apart(store: Store, a: CellKey, b: CellKey) -> bool:
 
 
 def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
-    """Whether two keys (both in full) are those of one cell for sure."""
+    """Whether two full keys are certain to name the same cell."""
     return all(
         part.modulo == 1 or _difference(x, y) == 0
         for x, y, part in zip(a, b, store.keys, strict=True)
@@ -39,16 +39,16 @@ def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
 
 
 def _difference(a: Arith, b: Arith) -> int | None:
-    """How far apart two expressions are, if that is the same always."""
-    left, right = _line(a), _line(b)
-    if left is None or right is None:
+    """The difference of two expressions, if it is a constant."""
+    first, second = _linear_form(a), _linear_form(b)
+    if first is None or second is None:
         return None
-    gap = _sum(left, right, -1)
+    gap = _sum(first, second, -1)
     return None if any(n for name, n in gap.items() if name) else gap.get(_CONSTANT, 0)
 
 
-def _line(e: Arith) -> _LinearForm | None:
-    """An expression as multiples of names; ``None`` if it is none."""
+def _linear_form(e: Arith) -> _LinearForm | None:
+    """An expression as a linear form (coefficients by name); ``None`` if it is not linear."""
     match e:
         case int():
             return {_CONSTANT: e}
@@ -56,16 +56,16 @@ def _line(e: Arith) -> _LinearForm | None:
             return {e: 1}
         case Operation(op="+" | "-" as op, args=args):
             total: _LinearForm = {}
-            for k, part in enumerate(map(_line, args)):
+            for k, part in enumerate(map(_linear_form, args)):
                 if part is None:
                     return None
                 total = _sum(total, part, -1 if k and op == "-" else 1)
             return total
         case (
-            Operation(op="*", args=(int() as factor, other))
-            | Operation(op="*", args=(other, int() as factor))
+            Operation(op="*", args=(int() as factor, factor_form))
+            | Operation(op="*", args=(factor_form, int() as factor))
         ):
-            part = _line(other)
+            part = _linear_form(factor_form)
             return None if part is None else {name: factor * n for name, n in part.items()}
         case _:
             return None

@@ -1,9 +1,10 @@
-"""What is dropped is read by nobody: an independent check of evictions that copy nothing.
+"""Verifies evictions without a copy (drops): no dropped value is read.
 
-The value of a cell that is dropped is gone from the device and from the host. That is right if the
-cell is given back next (that nobody reads it any more then is proved of the memory plan), or if its
-store is one array that is written anew before anybody reads it, for all bounds: however often loops
-run, whatever guards say, and at the end of the run.
+A dropped cell loses its value on the device and on the host. That is correct in two cases: the cell
+is freed right afterwards (the proof of the memory plan shows that a freed cell has no reader), or
+its store is a single array that is completely overwritten before its next read. The second is
+checked here for all bounds: for any number of loop steps, any outcome of guards, and the end of the
+run. Independent of ``offload``, which inserts the drops.
 """
 
 from __future__ import annotations
@@ -17,50 +18,50 @@ from tempoc.program.nodes.errors import inconsistent
 
 
 def verify_dropped(program: nodes.Program) -> None:
-    """Check a program. Raises ``ProgramError`` for a drop of what somebody may read."""
-    checker = _Dropped(registers({s.name: s for s in program.stores}))
-    lost = checker.after(program.tree, frozenset())
-    checker.read("the end of the run", (o.store for o in program.outputs), lost)
+    """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
+    checker = _DropChecker(registers({s.name: s for s in program.stores}))
+    dropped = checker.dropped_after(program.tree, frozenset())
+    checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
 
 
-class _Dropped:
-    """Follows which stores of one array have lost what was in them; ``single`` are all of these."""
+class _DropChecker:
+    """A forward dataflow analysis of dropped stores; ``single`` are the stores of one array."""
 
     def __init__(self, single: StoreNames) -> None:
         self.single = single
 
-    def after(self, s: nodes.ProgramStatement, lost: StoreNames) -> StoreNames:
-        """What is lost after a statement."""
+    def dropped_after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
+        """The stores without a value after a statement."""
         match s:
             case nodes.Sequence(items=items):
                 for k, item in enumerate(items):
                     if isinstance(item, nodes.Evict) and item.dead:
-                        lost |= self.dropped(item, items[k + 1 :])
-                    lost = self.after(item, lost)
-                return lost
+                        dropped |= self.lost_by(item, items[k + 1 :])
+                    dropped = self.dropped_after(item, dropped)
+                return dropped
             case nodes.Loop(body=body):
-                # What a step loses the next one may read; a third would lose no more.
-                lost |= self.after(body, lost)
-                return lost | self.after(body, lost)
+                # The next step may read what a step drops; the second one reaches the fixpoint.
+                dropped |= self.dropped_after(body, dropped)
+                return dropped | self.dropped_after(body, dropped)
             case nodes.Guard(body=body):
-                return lost | self.after(body, lost)
+                return dropped | self.dropped_after(body, dropped)
             case nodes.Effect(call=call):
-                return self.after(call, lost)
+                return self.dropped_after(call, dropped)
             case nodes.Call(kernel=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, lost)
+                return self.after_call(f"call of {name}", args, results, dropped)
             case nodes.Host(extern=name, args=args, results=results):
-                return self.called(f"call of {name}", args, results, lost)
+                return self.after_call(f"call of {name}", args, results, dropped)
             case nodes.Region(loop=body) | nodes.Block(body=body):
-                return self.after(body, lost)
+                return self.dropped_after(body, dropped)
             case nodes.Free(cells=cells):
-                return lost - {c.store for c in cells if c.when is None}
+                return dropped - {c.store for c in cells if c.when is None}
             case nodes.Load() | nodes.Evict():
-                return lost
+                return dropped
             case _:
                 assert_never(s)
 
-    def dropped(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
-        """What an eviction loses that is not given back by the statements that follow at once."""
+    def lost_by(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
+        """The stores that an eviction drops and that the statements right after it do not free."""
         freed: list[nodes.Cell] = []
         for item in items:
             if not isinstance(item, nodes.Free):
@@ -71,19 +72,19 @@ class _Dropped:
             raise inconsistent(f"store {name}", "is dropped, and may be read later")
         return names
 
-    def called(
+    def after_call(
         self,
         where: str,
-        taken: Iterable[nodes.Cell],
-        written: Iterable[nodes.Cell],
-        lost: StoreNames,
+        args: Iterable[nodes.Cell],
+        results: Iterable[nodes.Cell],
+        dropped: StoreNames,
     ) -> StoreNames:
-        """What is lost after something that takes some cells and writes others as a whole."""
-        self.read(where, (c.store for c in taken), lost)
-        return lost - {c.store for c in written if c.when is None}
+        """The stores without a value after a call, which reads all its arguments."""
+        self.check_reads(where, (c.store for c in args), dropped)
+        return dropped - {c.store for c in results if c.when is None}
 
-    def read(self, where: str, names: Iterable[str], lost: StoreNames) -> None:
-        """None of these stores is lost."""
+    def check_reads(self, where: str, names: Iterable[str], dropped: StoreNames) -> None:
+        """Raises ``ProgramError`` if one of these stores has no value."""
         for name in names:
-            if name in lost:
+            if name in dropped:
                 raise inconsistent(where, f"{name} was dropped before, and not written since")

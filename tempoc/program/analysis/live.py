@@ -1,7 +1,7 @@
-"""Which values a part of the tree still wants: the live ranges of stores that are one array.
+"""Liveness of stores, by a backward walk over the tree.
 
-Only such a store can be written anew as a whole, by a call that does not take it; then nobody wants
-what it held. All others are wanted wherever somebody reads or writes them later.
+Only a store of a single array can be overwritten as a whole: a call that has it as a result but not
+as an argument ends its live range. Any other store is live wherever it is read or written later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ StoreNames = frozenset[str]
 
 
 def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
-    """The stores that are one array, of one size."""
+    """The stores of a single array that does not grow."""
     return frozenset(
         name
         for name, s in stores.items()
@@ -24,7 +24,7 @@ def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
 
 
 def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
-    """The stores whose contents matter before a statement, if those in ``after`` do after it."""
+    """The stores that are live before a statement, given those live ``after`` it."""
     match s:
         case nodes.Sequence(items=items):
             for item in reversed(items):
@@ -39,9 +39,13 @@ def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> 
         case nodes.Effect(call=call):
             return wanted(call, after, single)
         case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
-            return (after - _anew(results, single)) | _touched(args) | _others(results, single)
+            return (
+                (after - _overwritten(results, single))
+                | _touched(args)
+                | _partly_written(results, single)
+            )
         case nodes.Free(cells=cells):
-            return after - _anew(cells, single)
+            return after - _overwritten(cells, single)
         case nodes.Load() | nodes.Evict():
             return after
         case _:
@@ -51,26 +55,26 @@ def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> 
 def wanted_within(
     body: nodes.ProgramStatement, after: StoreNames, single: StoreNames
 ) -> StoreNames:
-    """The same before each step of a loop, and after it."""
+    """The stores that are live before each step of a loop, given those live ``after`` the loop."""
     return after | wanted(body, frozenset(), single)
 
 
 def afterwards(
     items: Sequence[nodes.ProgramStatement], after: StoreNames, single: StoreNames
 ) -> Iterator[tuple[nodes.ProgramStatement, StoreNames]]:
-    """Each of some statements with what is wanted after it."""
-    found = [after]
+    """The statements of a sequence, each with the stores that are live after it."""
+    live_sets = [after]
     for item in reversed(items):
-        found.append(wanted(item, found[-1], single))
-    return zip(items, found[-2::-1], strict=True)
+        live_sets.append(wanted(item, live_sets[-1], single))
+    return zip(items, live_sets[-2::-1], strict=True)
 
 
-def _anew(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
+def _overwritten(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
     return frozenset(c.store for c in cells if c.when is None and c.store in single)
 
 
-def _others(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
-    return _touched(cells) - _anew(cells, single)
+def _partly_written(cells: Sequence[nodes.Cell], single: StoreNames) -> StoreNames:
+    return _touched(cells) - _overwritten(cells, single)
 
 
 def _touched(cells: Sequence[nodes.Cell]) -> StoreNames:

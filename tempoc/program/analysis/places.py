@@ -1,8 +1,8 @@
-"""Where cells are that live with the host: on the device whenever a statement needs them there.
+"""Verifies loads and evictions: offloaded cells are on the device wherever a statement uses them.
 
-An independent check of what is loaded and evicted, for all bounds: a cell that a statement takes
-has been loaded or written before, and nothing since then may have evicted it, be it by another key.
-Loops and guards leave the device as they find it, so that it does not matter how often they run.
+For all bounds: each argument of a call has been loaded or written before, and no eviction since
+then may alias it. Loops and guards must leave the set of resident cells unchanged, so the number of
+steps does not matter. Independent of ``offload``, which inserts the moves.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 
-Here = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
-"""Cells that are on the device, each where one of these conditions holds (``None``: always)."""
+ResidentCells = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
+"""The cells on the device, each with conditions any of which suffices (``None``: always)."""
 
 
 def verify_places(program: Program) -> None:
-    """Check a program. Raises ``ProgramError`` for a cell that is not where it is needed."""
+    """Check a program. Raises ``ProgramError`` for a use of a cell that is not on the device."""
     away = {s.name: s for s in program.stores if s.away}
     if not away:
         return
@@ -47,131 +47,131 @@ def verify_places(program: Program) -> None:
         if any(axis.least for axis in store.axes):
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
-    checker = _HostPlaces(away=away, found_out=found_out(program), params=params)
-    if checker.after(program.tree, {}):
+    checker = _ResidenceChecker(away=away, found_out=found_out(program), params=params)
+    if checker.resident_after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
 
 def found_out(program: Program) -> frozenset[str]:
-    """The bounds that a run finds out, and those that follow from these."""
-    found = {length.bound for length in program.lengths}
-    before = -1
-    while before < len(found):
-        before = len(found)
+    """The bounds whose values are known during the run only, and those derived from them."""
+    bounds = {length.bound for length in program.lengths}
+    size = -1
+    while size < len(bounds):
+        size = len(bounds)
         values = ((b.name, b.value) for b in program.bounds if b.value is not None)
-        found |= {name for name, value in values if found & {*names(value)}}
-    return frozenset(found)
+        bounds |= {name for name, value in values if bounds & {*names(value)}}
+    return frozenset(bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _HostPlaces:
+class _ResidenceChecker:
     away: Mapping[str, Store]
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def after(self, s: ProgramStatement, here: Here) -> Here:
-        """What is on the device after a statement."""
+    def resident_after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
+        """The cells on the device after a statement."""
         match s:
             case Sequence(items=items):
                 for item in items:
-                    here = self.after(item, here)
-                return here
+                    resident = self.resident_after(item, resident)
+                return resident
             case Loop(body=body) | Guard(body=body):
-                if not _is_left(here, self.after(body, here)):
+                if not _is_unchanged(resident, self.resident_after(body, resident)):
                     where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
                     raise inconsistent(where, "does not leave the device as it finds it")
-                return here
+                return resident
             case Call(kernel=kernel, args=args, results=results):
-                # What is computed of a param that was given is not written.
-                kept = [c for c in results if c.store in self.params]
-                self.need(f"call of {kernel}", (*args, *kept), here)
-                return self.with_(here, results)
+                # The result for a param is dropped where that is given: it must be resident.
+                params = [c for c in results if c.store in self.params]
+                self.require_resident(f"call of {kernel}", (*args, *params), resident)
+                return self.added(resident, results)
             case Host(extern=extern, args=args, results=results):
-                self.need(f"call of {extern}", args, here)
-                return self.with_(here, results)
+                self.require_resident(f"call of {extern}", args, resident)
+                return self.added(resident, results)
             case Effect(call=call):
-                return self.after(call, here)
+                return self.resident_after(call, resident)
             case Region(carried=carried, read=read):
-                return self.inner(s, (*carried, *read), carried, here)
+                return self.after_kernel(s, (*carried, *read), carried, resident)
             case Block(carried=carried, made=made, read=read):
                 changed = (*carried, *made)
-                return self.inner(s, (*changed, *read), changed, here)
+                return self.after_kernel(s, (*changed, *read), changed, resident)
             case Load(cells=cells, ahead=ahead):
-                return here if ahead else self.with_(here, cells)
+                return resident if ahead else self.added(resident, cells)
             case Evict(cells=cells):
-                return self.without(here, cells)
-            case Free():  # who still needs what is given back is not asked here
-                return here
+                return self.removed(resident, cells)
+            case Free():  # the proof of the memory plan checks frees
+                return resident
             case _:
                 assert_never(s)
 
-    def inner(
+    def after_kernel(
         self,
         s: Region | Block,
-        taken: tuple[Cells, ...],
+        operands: tuple[Cells, ...],
         changed: tuple[Cells, ...],
-        here: Here,
-    ) -> Here:
-        """A loop or block that is one call: nothing moves in it, and nothing local is away."""
+        resident: ResidentCells,
+    ) -> ResidentCells:
+        """After a region or block: within its kernel no cell moves and no store is offloaded."""
         where = f"region {s.kernel}"
         if any(name in self.away for name in s.local):
             raise inconsistent(where, "has local stores that live with the host")
         if any(isinstance(part, Load | Evict) for part in every(s)):
             raise inconsistent(where, "moves cells")
-        self.need(where, cells_of(taken), here)
-        return self.with_(here, cells_of(changed))
+        self.require_resident(where, cells_of(operands), resident)
+        return self.added(resident, cells_of(changed))
 
-    def need(self, where: str, cells: Iterable[Cell], here: Here) -> None:
-        """All these cells are on the device."""
+    def require_resident(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
+        """Raises ``ProgramError`` unless all these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
-                conditions = here.get(self.place(cell), frozenset())
+                conditions = resident.get(self.place(cell), frozenset())
                 if None not in conditions and not any(_covers(c, cell.when) for c in conditions):
                     raise inconsistent(where, f"{cell.store} is with the host there")
 
     def place(self, cell: Cell) -> tuple[str, CellKey]:
-        """By what a cell is known."""
+        """The identity of a cell: its store and the parts of its key that matter."""
         fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
         if any(self.found_out & {*names(e)} for e in fixed):
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
-    def with_(self, here: Here, cells: Iterable[Cell]) -> Here:
-        """The same with these cells."""
-        found = dict(here)
+    def added(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+        """The resident cells and these."""
+        added = dict(resident)
         for cell in cells:
             if cell.store in self.away:
                 place = self.place(cell)
-                conditions = found.get(place, frozenset()) | {cell.when}
-                found[place] = frozenset((None,)) if None in conditions else conditions
-        return found
+                conditions = added.get(place, frozenset()) | {cell.when}
+                added[place] = frozenset((None,)) if None in conditions else conditions
+        return added
 
-    def without(self, here: Here, cells: Iterable[Cell]) -> Here:
-        """The same without these cells, and without others that may be the same ones."""
-        gone = [(self.place(cell), cell.key) for cell in cells]
-        left = {}
-        for place, conditions in here.items():
+    def removed(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+        """The resident cells without all that may alias these."""
+        evicted = [(self.place(cell), cell.key) for cell in cells]
+        remaining = {}
+        for place, conditions in resident.items():
             store = self.away[place[0]]
-            keys = (key for (name, _), key in gone if name == place[0])
-            if not any(self.may_be(store, key, place[1]) for key in keys):
-                left[place] = conditions
-        return left
+            keys = (key for (name, _), key in evicted if name == place[0])
+            if not any(self.may_alias(store, key, place[1]) for key in keys):
+                remaining[place] = conditions
+        return remaining
 
-    def may_be(self, store: Store, key: CellKey, other: CellKey) -> bool:
-        """Whether a key may be that of a slot."""
+    def may_alias(self, store: Store, key: CellKey, other: CellKey) -> bool:
+        """Whether a key may name a slot."""
         slots = iter(other)
         full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)
         return not are_apart(store, key, full)
 
 
-def _is_left(before: Here, after: Here) -> bool:
-    """Whether the same cells are there, under the same conditions or more."""
+def _is_unchanged(before: ResidentCells, after: ResidentCells) -> bool:
+    """Whether the same cells are resident, under the same or weaker conditions."""
     same = before.keys() == after.keys()
     return same and all(None in after[p] or before[p] <= after[p] for p in before)
 
 
 def _covers(condition: Arith | None, other: Arith | None) -> bool:
-    """Whether a condition holds where another one does, as far as they are spelled."""
+    """Whether a condition is implied by another one, decided syntactically."""
     if condition is None or condition == other:
         return True
     several = isinstance(condition, Operation) and condition.op == "or"

@@ -1,4 +1,4 @@
-"""What is in a tree: all calls, regions, stores, and what is given back."""
+"""Traversals of the statement tree: calls, regions, blocks, stores, frees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tempoc.program.nodes.nodes import (
 
 
 def every(s: ProgramStatement) -> Iterator[ProgramStatement]:
-    """A statement and all within it, in order."""
+    """A statement and all its descendants, in pre-order."""
     yield s
     match s:
         case Sequence(items=items):
@@ -64,71 +64,71 @@ def blocks(s: ProgramStatement) -> Iterator[Block]:
 
 
 def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
-    """The single cells of what a region or block takes."""
+    """The cells of the operands of a region or block, one by one."""
     return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
 
 
 def lengths_of(
     call: Call, kernel: Kernel, bounds: tuple[ProgramBound, ...], lengths: tuple[FoundLength, ...]
 ) -> Iterator[Arith]:
-    """The lengths that a kernel takes, at the point of a call."""
-    at = dict(zip(kernel.dims, call.point, strict=False))
-    return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
+    """The lengths that a call passes to its kernel, at the point of the call."""
+    point = dict(zip(kernel.dims, call.point, strict=False))
+    return (length_at(bounds, lengths, name, point) for name in kernel.lengths)
 
 
 def written(s: ProgramStatement) -> tuple[str, ...]:
     """The stores that calls in a statement write, in order."""
-    found = (p.results for p in every(s) if isinstance(p, Call | Host))
-    return tuple(dict.fromkeys(cell.store for results in found for cell in results))
+    writes = (p.results for p in every(s) if isinstance(p, Call | Host))
+    return tuple(dict.fromkeys(cell.store for results in writes for cell in results))
 
 
 def touched(s: ProgramStatement) -> frozenset[str]:
-    """The stores that a statement reads, writes or gives back."""
-    found: set[str] = set()
+    """The stores that a statement reads, writes or frees."""
+    stores: set[str] = set()
     for part in every(s):
         match part:
             case Call(args=args, results=results) | Host(args=args, results=results):
-                found.update(cell.store for cell in (*args, *results))
+                stores.update(cell.store for cell in (*args, *results))
             case Free(cells=cells):
-                found.update(cell.store for cell in cells)
-    return frozenset(found)
+                stores.update(cell.store for cell in cells)
+    return frozenset(stores)
 
 
 def starting_anew(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
-    """Those of the stores all of which is written by the first that a part does with them."""
-    found: set[str] = set()
-    left = {*stores}
+    """Those of the stores whose first use in a statement overwrites them completely."""
+    overwritten: set[str] = set()
+    pending = {*stores}
     for item in s.items if isinstance(s, Sequence) else (s,):
-        if not left:
+        if not pending:
             break
-        here = left & touched(item)
-        left -= here
+        fresh = pending & touched(item)
+        pending -= fresh
         if isinstance(item, Sequence):
-            found |= starting_anew(item, here)
+            overwritten |= starting_anew(item, fresh)
         elif isinstance(item, Call):
-            read = {c.store for c in item.args}
-            found |= here - read - {c.store for c in item.results if c.when is not None}
-    return frozenset(found)
+            operands = {c.store for c in item.args}
+            overwritten |= fresh - operands - {c.store for c in item.results if c.when is not None}
+    return frozenset(overwritten)
 
 
 def given_back(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list[ProgramStatement]:
-    """What a part gives back for good: of a store that it does not touch afterwards.
+    """The frees in a statement after which it does not use the store again.
 
-    Those that are ``local`` to it are left out.
+    Stores that are ``local`` to it are left out.
     """
-    found: list[ProgramStatement] = []
+    freed: list[ProgramStatement] = []
     touched = {*local}
     for part in reversed(s.items if isinstance(s, Sequence) else (s,)):
         match part:
             case Free(cells=cells):
                 dead = tuple(cell for cell in cells if cell.store not in touched)
-                found += [Free(cells=dead)] if dead else []
+                freed += [Free(cells=dead)] if dead else []
             case Guard(condition=condition, body=body):
                 inner = [f for f in given_back(body, local) if not touched & _freed(f)]
-                found += [Guard(condition=condition, body=f) for f in inner]
+                freed += [Guard(condition=condition, body=f) for f in inner]
         for call in calls(part):
             touched |= {cell.store for cell in (*call.args, *call.results)}
-    return found[::-1]
+    return freed[::-1]
 
 
 def _freed(s: ProgramStatement) -> set[str]:

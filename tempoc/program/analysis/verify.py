@@ -1,4 +1,4 @@
-"""What always holds of a program: names resolve, arities fit, bounds go in no circle.
+"""The verifier of programs: names resolve, arities fit, bounds are not cyclic.
 
 Run on every program that codegen makes and on every program that is loaded.
 """
@@ -49,7 +49,7 @@ DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
 def verify(program: Program) -> None:
-    """Check a program. Raises ``ProgramError`` for the first thing that cannot be."""
+    """Check a program. Raises ``ProgramError`` for the first violated invariant."""
     _ProgramChecker(
         program=program,
         bounds=tuple(_unique("bound", (b.name for b in program.bounds))),
@@ -69,7 +69,7 @@ def is_folder(name: str) -> bool:
 
 
 def bound_order(program: Program) -> tuple[str, ...]:
-    """Bounds, each after those its value needs. Raises ``ProgramError`` for a circle."""
+    """Bounds in topological order of their values. Raises ``ProgramError`` for a cycle."""
     needs = {b.name: () if b.value is None else names(b.value) for b in program.bounds}
     try:
         return tuple(TopologicalSorter(needs).static_order())
@@ -77,9 +77,9 @@ def bound_order(program: Program) -> tuple[str, ...]:
         raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
 
 
-def _unique(kind: str, found: Iterable[str]) -> dict[str, None]:
+def _unique(kind: str, declared: Iterable[str]) -> dict[str, None]:
     seen: dict[str, None] = {}
-    for name in found:
+    for name in declared:
         if name in seen:
             raise inconsistent(f"{kind} {name}", "is declared twice")
         seen[name] = None
@@ -130,7 +130,7 @@ class _ProgramChecker:
         outside: tuple[ProgramInput | ProgramParam | ProgramOutput, ...]
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
-            self.outside(item)
+            self.interface(item)
         _unique("extern", (e.alias for e in self.program.externs))
         for extern in self.program.externs:
             where = f"extern {extern.name}"
@@ -143,8 +143,8 @@ class _ProgramChecker:
             for name in kernel.bounds:
                 self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
             for name in kernel.lengths:
-                known = name in self.bounds and name not in kernel.bounds
-                self.require(known, f"kernel {kernel.name}", f"{name} is no length")
+                is_length = name in self.bounds and name not in kernel.bounds
+                self.require(is_length, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
         verify_places(self.program)
         verify_dropped(self.program)
@@ -156,9 +156,9 @@ class _ProgramChecker:
         for name in names:
             self.require(name == "" or is_folder(name), f"variant {name}", "is no folder's name")
 
-    def require(self, fine: bool, where: str, what: str) -> None:
-        if not fine:
-            raise inconsistent(where, what)
+    def require(self, holds: bool, where: str, fault: str) -> None:
+        if not holds:
+            raise inconsistent(where, fault)
 
     def expression(self, where: str, e: Arith, scope: tuple[str, ...] = ()) -> None:
         self.require(is_well_formed(e), where, f"{e!r} is no expression")
@@ -180,13 +180,13 @@ class _ProgramChecker:
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
         self.require(fits, where, "its axes cannot stand in that order")
 
-    def outside(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
+    def interface(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
         where = f"{WORDS[type(item)]} {item.name}"
         store = self.stores.get(item.store)
         if store is None:
             raise inconsistent(where, f"there is no store {item.store}")
-        held = sorted(_dims(store))
-        self.require(held == sorted(item.dims), where, f"its store has dimensions {held}")
+        dims = sorted(_dims(store))
+        self.require(dims == sorted(item.dims), where, f"its store has dimensions {dims}")
         self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
         self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
         entries = item.entries if isinstance(item, ProgramOutput) else ()
@@ -238,8 +238,8 @@ class _ProgramChecker:
                     self.cell(where, cell, scope)
                     away = self.stores[cell.store].away
                     self.require(away, where, f"{cell.store} always stays on the device")
-                    lost = isinstance(s, Evict) and s.dead and cell.store in self.given
-                    self.require(not lost, where, f"drops {cell.store}, which was given")
+                    loses_argument = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    self.require(not loses_argument, where, f"drops {cell.store}, which was given")
             case _:
                 assert_never(s)
 
@@ -269,14 +269,14 @@ class _ProgramChecker:
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
     def needs(self, where: str, needs: tuple[CapacityNeed, ...], scope: tuple[str, ...]) -> None:
-        """What stores must have grown to; there are such stores."""
+        """Capacity needs name a growing axis and the rows that it must have."""
         growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
         for need in needs:
-            here = f"{where}, growth along {need.dim}"
-            self.require((need.dim, need.size) in growing, here, "no store grows that way")
-            self.require(bool(need.rows), here, "it does not say how far")
+            axis = f"{where}, growth along {need.dim}"
+            self.require((need.dim, need.size) in growing, axis, "no store grows that way")
+            self.require(bool(need.rows), axis, "it does not say how far")
             for e in need.rows:
-                self.expression(here, e, scope)
+                self.expression(axis, e, scope)
 
     def region(
         self,
@@ -301,7 +301,7 @@ class _ProgramChecker:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
     def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
-        """What a region is told of lengths are lengths, and so is what it finds out."""
+        """The lengths passed to a region are lengths, and its endings refer to these."""
         for e in region.lengths:
             self.expression(where, e, scope)
             plain = [*lengths_in(e, self.program.lengths)] == [e]

@@ -1,4 +1,4 @@
-"""Arithmetic that is left for run time: integers, names and operators.
+"""Integer expressions that are evaluated at run time: literals, names and operators.
 
 Grammar::
 
@@ -6,7 +6,7 @@ Grammar::
     op        = + * min max and or        any number of arguments (min, max: at least one)
               | - // % < <= > >= == !=    two arguments
               | not                       one argument
-              | at                        a bound, then the point at which its length is meant
+              | at                        a bound, then the point whose length is meant
 
 A name is a bound or a loop variable. Conditions are 0 or 1; ``and`` of nothing is true, ``or`` of
 nothing is false. JSON form: an integer, a string, or ``[op, argument, ...]``.
@@ -154,18 +154,18 @@ def _operation(op: str, args: tuple[Arith, ...], rename: Mapping[str, str]) -> s
 
 def _sum(args: tuple[Arith, ...], rename: Mapping[str, str]) -> str:
     """A sum in which negative terms are subtracted."""
-    written = _text(args[0], rename, _LEVEL["+"])
+    result = _text(args[0], rename, _LEVEL["+"])
     for arg in args[1:]:
         match arg:
             case int() if arg < 0:
                 sign, term = "-", str(-arg)
-            case Operation(op="*", args=(int(k), *rest)) if k < 0 and rest:
-                factors = tuple(rest) if k == -1 else (-k, *rest)
+            case Operation(op="*", args=(int(k), *operands)) if k < 0 and operands:
+                factors = tuple(operands) if k == -1 else (-k, *operands)
                 sign, term = "-", _text(Operation("*", factors), rename, _LEVEL["*"])
             case _:
                 sign, term = "+", _text(arg, rename, _LEVEL["*"])
-        written += f" {sign} {term}"
-    return written
+        result += f" {sign} {term}"
+    return result
 
 
 def compile_arith(e: Arith, parameters: tuple[str, ...]) -> Callable[..., int]:
@@ -196,7 +196,7 @@ def from_json(data: object) -> Arith:
             if is_well_formed(data):
                 return data
         case [str(op), *args]:
-            found = Operation(op, tuple(from_json(a) for a in args))
-            if is_well_formed(found):
-                return found
+            operation = Operation(op, tuple(from_json(a) for a in args))
+            if is_well_formed(operation):
+                return operation
     raise ValueError(f"not an expression: {data!r}")

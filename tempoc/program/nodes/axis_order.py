@@ -1,4 +1,4 @@
-"""In which order the axes of a store's arrays stand."""
+"""The memory order of the axes of a store's arrays."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 def axes_in_order(behind: Sequence[int], spatial: int) -> tuple[int, ...]:
-    """The axes of an array as they follow each other: numbers in ``[*axes, *spatial]``.
+    """The permutation of ``[*axes, *spatial]`` that gives the axes of an array in memory order.
 
-    ``behind`` says of each axis behind how many spatial ones it stands; for most it is 0.
+    ``behind`` has for each axis the number of spatial axes before it; for most it is 0.
     """
     inner = [k for k, count in enumerate(behind) if count]
-    found = [k for k, count in enumerate(behind) if not count]
-    found += range(len(behind), len(behind) + spatial)
+    order = [k for k, count in enumerate(behind) if not count]
+    order += range(len(behind), len(behind) + spatial)
     for k in inner:
-        found.insert(len(behind) - len(inner) + behind[k], k)
-    return tuple(found)
+        order.insert(len(behind) - len(inner) + behind[k], k)
+    return tuple(order)

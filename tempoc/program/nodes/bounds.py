@@ -1,4 +1,4 @@
-"""Bounds of a program; and what one means at a point, where it is found out during the run."""
+"""Bounds of a program, and the lengths of those that end during the run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ProgramBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLength:
-    """A bound that is found out during the run: its value is the largest length until it ends.
+    """A bound whose value is determined during the run; until then it is the largest length.
 
-    ``largest`` is the name under which that stays known. There is one length for each point of
-    ``outer``; in expressions, ``at`` says for which.
+    ``largest`` names the bound that keeps the largest length. There is one length for each point of
+    ``outer``; in expressions, the operator ``at`` gives the point.
     """
 
     bound: str
@@ -54,34 +54,34 @@ def length_at(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],
     name: str,
-    at: Mapping[str, Arith],
+    point: Mapping[str, Arith],
 ) -> Arith:
     """A length, or a bound derived from lengths, at a point."""
     for length in lengths:
         if length.bound == name:
-            outer = tuple(at[d] for d in length.outer)
+            outer = tuple(point[d] for d in length.outer)
             return Operation("at", (name, *outer)) if outer else name
     value = next((b.value for b in bounds if b.name == name), None)
-    return name if value is None else _derived(bounds, lengths, value, at)
+    return name if value is None else _derived(bounds, lengths, value, point)
 
 
 def _derived(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],
     e: Arith,
-    at: Mapping[str, Arith],
+    point: Mapping[str, Arith],
 ) -> Arith:
     match e:
         case str():
-            return length_at(bounds, lengths, e, at)
+            return length_at(bounds, lengths, e, point)
         case Operation(op=op, args=args):
-            return Operation(op, tuple(_derived(bounds, lengths, a, at) for a in args))
+            return Operation(op, tuple(_derived(bounds, lengths, a, point) for a in args))
         case _:
             return e
 
 
 def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
-    """The lengths that an expression means: `T`, or `T[i]` of those that vary with a point."""
+    """The lengths that occur in an expression: `T`, or `T[i]` of those that vary with a point."""
     match e:
         case str():
             if any(e == length.bound for length in lengths):
@@ -93,10 +93,10 @@ def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
                 yield from lengths_in(a, lengths)
 
 
-def replaced(e: Arith, others: Mapping[Arith, Arith]) -> Arith:
-    """An expression with others in place of some of its parts."""
-    if e in others:
-        return others[e]
+def replaced(e: Arith, substitution: Mapping[Arith, Arith]) -> Arith:
+    """An expression with some of its parts substituted."""
+    if e in substitution:
+        return substitution[e]
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(replaced(a, others) for a in e.args))
+        return Operation(e.op, tuple(replaced(a, substitution) for a in e.args))
     return e

@@ -1,4 +1,4 @@
-"""Errors about programs: data that is no program, or a program that makes no sense."""
+"""Errors about programs: data that is not a program, or a malformed program."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def not_json(reason: str) -> ProgramError:
     return ProgramError(f"this is not JSON ({reason})")
 
 
-def wrong_version(found: object, wanted: int) -> ProgramError:
+def wrong_version(version: object, expected: int) -> ProgramError:
     """Written by another version of the compiler."""
     return ProgramError(
-        f"this program has format version {found}, the runner reads version {wanted}; "
+        f"this program has format version {version}, the runner reads version {expected}; "
         "compile it again"
     )
 
@@ -25,11 +25,11 @@ def not_a_program() -> ProgramError:
     return ProgramError("this is JSON, but not a compiled program")
 
 
-def bad_value(path: str, wanted: str, found: object) -> ProgramError:
+def bad_value(path: str, expected: str, value: object) -> ProgramError:
     """A field holds something of another kind."""
-    shown = repr(found)
+    shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return ProgramError(f"{path} should be {wanted}, not {shown}")
+    return ProgramError(f"{path} should be {expected}, not {shown}")
 
 
 def bad_fields(path: str, missing: list[str], unknown: list[str]) -> ProgramError:
@@ -39,6 +39,6 @@ def bad_fields(path: str, missing: list[str], unknown: list[str]) -> ProgramErro
     return ProgramError(f"{path} {' and '.join(parts)}")
 
 
-def inconsistent(where: str, what: str) -> ProgramError:
+def inconsistent(where: str, fault: str) -> ProgramError:
     """Well-formed data that contradicts itself."""
-    return ProgramError(f"{where}: {what}")
+    return ProgramError(f"{where}: {fault}")

@@ -1,4 +1,4 @@
-"""Functions of the user's that a program calls: where they are, what goes in and what comes out."""
+"""User functions in Python that a program calls: their modules and signatures."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Extern:
     """A Python function ``module.function`` that the source of the program calls ``name``.
 
     ``alias`` is its name here, different from all others: ``kernels.py`` imports it as that, or
-    the runner calls it (``host``). Its types are over bounds, for a host function also the
-    coordinates of the point, and the ``free`` names, which
-    stand for any extent: that of the argument in whose type they stand alone.
+    the runner calls it (``host``). The extents of its types are expressions over bounds, for a host
+    function also over the coordinates of the point, and over the ``free`` names: such a name is
+    bound to the extent of an argument whose type has it as an extent of its own.
     """
 
     name: str

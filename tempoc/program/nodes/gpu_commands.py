@@ -1,8 +1,8 @@
-"""How a GPU is told what a kernel does: what a program says about command buffers (CUDA graphs).
+"""XLA command buffers (CUDA graphs) for the kernels of a program on GPUs.
 
-XLA records what it launches again and again, and launches that in one piece: with ``default`` as
-it thinks fit, with ``none`` never, with ``loops`` whole loops, too. Which is the fastest depends on
-the kernel. Other devices know nothing of it.
+XLA records launches that repeat, and replays them as one: with ``default`` by its own heuristics,
+with ``none`` never, with ``loops`` also for whole loops. Which mode is the fastest depends on the
+kernel. Other devices ignore it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ OPTIONS: Mapping[str, Mapping[str, str | int]] = {
         "xla_gpu_graph_min_graph_size": 1,
     },
 }
-"""What is said to XLA for each way; devices that know nothing of it do not mind."""
+"""The XLA compiler options of each mode."""
 WAYS = (*OPTIONS,)
 
 
 def commands_of(program: Program, kernel: str) -> str:
-    """What a kernel was measured to want; ``default`` where nobody did."""
-    kept = dict(program.provenance)
-    found = kept.get(f"{COMMANDS}.{kernel}", kept.get(COMMANDS, COMMON))
-    return found if found in OPTIONS else COMMON
+    """The mode recorded for a kernel by tuning; ``default`` if there is none."""
+    provenance = dict(program.provenance)
+    mode = provenance.get(f"{COMMANDS}.{kernel}", provenance.get(COMMANDS, COMMON))
+    return mode if mode in OPTIONS else COMMON

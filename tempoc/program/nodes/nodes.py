@@ -1,4 +1,4 @@
-"""The program: what is executed. The second waist; only the standard library.
+"""The nodes of the program IR, which the runner executes. Needs only the standard library.
 
 Grammar::
 
@@ -66,8 +66,8 @@ class ProgramParam:
 class Axis:
     """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
 
-    One that grows has ``least`` slots at first and ``size`` in the end; 0: all from the first on.
-    It stands ``behind`` so many spatial axes.
+    One that grows has ``least`` slots at first and at most ``size``; 0: it does not grow.
+    ``behind`` is the number of spatial axes before it.
     """
 
     dim: str
@@ -79,7 +79,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A dimension as part of the host's key; reduced modulo ``modulo`` unless that is ``None``."""
+    """A dimension as part of a cell's key; reduced modulo ``modulo`` unless that is ``None``."""
 
     dim: str
     modulo: Arith | None = None
@@ -87,11 +87,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
+    """The buffer of a tensor. ``shape`` are its spatial extents, padded to depend on bounds only.
 
     Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
-    stands behind spatial ones. Cells of a store that is ``away`` live with the host: on the device
-    they are where `Load` brings them or a call writes them, until they are evicted.
+    is behind spatial ones. Cells of a store that is ``away`` (offloaded) are on the device only
+    from a `Load`, or a call that writes them, until an `Evict`.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Store:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        """The axes of an array in memory order: a permutation of ``[*axes, *shape]``."""
         return axes_in_order([a.behind for a in self.axes], len(self.shape))
 
 
@@ -118,16 +118,16 @@ class CapacityNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
+    """A function of ``kernels.py``.
 
-    Position 0 is the first array argument. ``dims`` name the coordinates of
-    its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
-    of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
-    more result at the end: an i32, 0 or which check failed with what
-    (``runtime/device/faults.py``). Each text says what is wrong then (``index {value} is out of
-    range ...``). A kernel with ``vector`` computes all points of these ranges in each call; instead
-    of one i32 it
-    returns two, the second of which is the place of the first failing point among them.
+    ``bounds`` are its static parameters, ``donated`` the positions of arguments whose buffers it
+    takes over (0 is the first array). ``dims`` name the coordinates of its points, for messages;
+    ``lengths`` are the bounds whose lengths it takes. After the results it returns a bool for each
+    ending of the call. A kernel with ``checks`` returns one more result: an i32 that is 0, or
+    encodes the failed check and its value (``runtime/device/faults.py``); the texts say what is
+    wrong (``index {value} is out of range ...``). A kernel with ``vector`` computes all points of
+    these ranges in each call; instead of one i32 it returns two, the second of which is the index
+    of the first failing point.
     """
 
     name: str
@@ -165,8 +165,8 @@ class Ending:
 class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
-    A result cell of a param that was given is dropped. ``needs`` says how far stores must have
-    grown before.
+    The result for a param that the user gives is dropped. ``needs`` are the capacities that growing
+    stores must have before the call.
     """
 
     kernel: str
@@ -202,7 +202,7 @@ class EffectTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """Call a kernel without results and give what it returns to the outside.
+    """Call a kernel without result cells, and print or save the tensors that it returns.
 
     ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
     stands for an index of the point).
@@ -216,17 +216,17 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
-    """Give cells back."""
+    """Free cells."""
 
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Bring cells to the device that are not there; their copies with the host stay true.
+    """Copy cells to the device that are not there; their copies on the host stay valid.
 
-    Nothing happens to one that nobody has written yet, unless it starts as zeros. ``ahead``: only a
-    hint, it may be of use to have them there early; another one follows where they are needed.
+    A cell that was never written is skipped, unless it starts as zeros. ``ahead``: a prefetch,
+    which may be ignored; another `Load` follows where the cells are needed.
     """
 
     cells: tuple[Cell, ...]
@@ -235,10 +235,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evict:
-    """Take cells off the device that are there.
+    """Remove cells from the device that are there.
 
-    They are copied to the host, unless nobody has written them since they were loaded. ``dead``:
-    nobody reads them again, so they are dropped, and copies of the host with them.
+    They are copied to the host unless the copy there is still valid. ``dead``: their values are not
+    read again, so they are dropped, together with copies on the host.
     """
 
     cells: tuple[Cell, ...]
@@ -249,7 +249,8 @@ class Evict:
 class Loop:
     """``for var in range(lower, upper, step)``; a negative step counts down.
 
-    From ``limit`` on nothing is done; it names lengths, so it is looked at before each step.
+    Steps at ``limit`` and beyond are skipped; it depends on lengths, so it is evaluated anew before
+    each step.
     ``place`` is "host" unless the loop is part of a region; there it is "device", or "unrolled".
     """
 
@@ -279,11 +280,11 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
+    """A call of a host function by the runner, at a point: arrays of ``args`` in, ``results`` out.
 
-    ``dims`` name the coordinates of the point, ``equations`` are those that want the call,
-    ``shapes`` the true extents of the arguments, over bounds and coordinates. ``unless``: the
-    stores of a param, no call where all of them are given.
+    ``dims`` name the coordinates of the point, ``equations`` the equations with the call,
+    ``shapes`` the true extents of the arguments, over bounds and coordinates. ``unless``: stores of
+    a param; if all of them are given, there is no call.
     """
 
     extern: str
@@ -298,9 +299,9 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """Arrays of one store that a region takes, and which of the positions of keys tell them apart.
+    """Cells of one store that are an operand of a region; ``places`` are key positions that vary.
 
-    Without such ``places`` it is one array, else a dict by the slots at these places.
+    Without ``places`` the operand is one array, otherwise a dict from the slots at these positions.
     """
 
     store: str
@@ -310,17 +311,16 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """A loop that one kernel runs, in as many calls as the runner likes.
+    """A device loop: one kernel runs its steps, in any number of calls that the runner chooses.
 
     ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
     variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
     the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
     those of a step, over the loop's variable: the same for all steps, or one more with each.
 
-    After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
-    places among these, the kernel returns before ``fault`` an i32 for each: the length that has
-    been found out, or 0. Steps that are not there any more are left out. ``local`` stores never
-    leave the kernel, and what they held before is of no use.
+    After the point, ``at`` has the ``lengths`` known so far. For each of the ``endings``, indices
+    into these, the kernel returns an i32 before ``fault``: the length if it ended, or 0; it skips
+    the steps beyond. ``local`` stores never leave the kernel, and their earlier values are dead.
     """
 
     kernel: str
@@ -336,7 +336,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Statements that one call of a kernel may execute, or the runner, one after the other.
+    """Device block: statements that either one kernel call or the runner, one by one, executes.
 
     ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
     ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
@@ -375,14 +375,14 @@ class ProgramOutput:
 
 
 WORDS: Mapping[type, str] = {ProgramInput: "input", ProgramParam: "param", ProgramOutput: "output"}
-"""How texts and messages call what goes in and comes out."""
+"""The words for interface nodes in texts and messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A compiled program, one of several if it has ``variants``.
+    """A compiled program, one of several equivalent ones if it has ``variants``.
 
-    ``seed`` names the store of the random seed, as a key (two u32 words); empty: nothing is drawn.
+    ``seed`` names the store of the random key (two u32 words); empty: no random numbers are drawn.
     ``dims`` pairs dimensions with bounds, ``files`` names with SHA-256 sums, which runs check.
     """
 

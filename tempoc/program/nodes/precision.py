@@ -1,8 +1,8 @@
-"""How precisely a device multiplies matrices and convolves: what a program says about it.
+"""The precision of matrix products and convolutions, as recorded in a program.
 
-With ``highest`` float32 means float32 on every device. GPUs and TPUs are faster with less: with
-``high`` they may round operands to about 10 bits (TF32) or make up for it in several passes, with
-``default`` they do what is fastest for them. A CPU computes the same with all three.
+``highest``: products of float32 are exact to float32 on every device. GPUs and TPUs are faster with
+less: ``high`` lets them round operands to about 10 bits (TF32) or use several passes, ``default``
+is the fastest mode of the device. A CPU computes the same with all three.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from tempoc.program.nodes.nodes import Program
 
 PRECISION = "precision"
-"""The entry of a program's provenance that says with which one it is to run."""
+"""The entry of a program's provenance that holds its precision."""
 PRECISIONS = ("highest", "high", "default")
 
 
 def precision_of(program: Program) -> str:
-    """What it was compiled for; ``highest`` unless somebody wanted less."""
-    kept = dict(program.provenance).get(PRECISION, PRECISIONS[0])
-    return kept if kept in PRECISIONS else PRECISIONS[0]
+    """The precision that a program was compiled for; ``highest`` by default."""
+    recorded = dict(program.provenance).get(PRECISION, PRECISIONS[0])
+    return recorded if recorded in PRECISIONS else PRECISIONS[0]

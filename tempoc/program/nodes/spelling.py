@@ -1,4 +1,4 @@
-"""How the names of dimensions and bounds are spelled in `kernels.py`."""
+"""The Python names of dimensions and bounds in `kernels.py`."""
 
 from __future__ import annotations
 

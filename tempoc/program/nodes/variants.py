@@ -1,9 +1,9 @@
-"""Programs that compute the same, and when each of them is to be run.
+"""Equivalent programs, and the conditions under which each is run.
 
-*Variants* are made by the compiler, one for each range of bounds; the program names them. *Choices*
-were measured by somebody: which way to compute is the fastest, and where. They stand beside a
-compiled program, in ``tuned/choices.json``; each names a folder with another program. Nobody needs
-them: without the folder ``tuned`` all is as it was before.
+*Variants* are written by the compiler, one for each range of bounds; the program lists them.
+*Choices* are recorded by tuning: the fastest program for certain bounds on a certain device. They
+are in ``tuned/choices.json`` beside a compiled program, and each names a folder with a program.
+They are optional: without the folder ``tuned`` the program runs as it was compiled.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ FILE = "choices.json"
 class Variant:
     """A program that computes the same: the one in the folder ``name`` below, or this one (``""``).
 
-    It applies where its stores keep to the budget of a run, and those of no variant before it do.
-    ``about`` says what is different, ``upto`` the largest of the bounds that it was made for with
-    which it keeps to the budget of the compilation: as far as one may go if they rise together.
+    A run takes the first variant whose stores fit into its budget. ``about`` says how it differs,
+    ``upto`` gives the largest bounds with which it fits into the budget of the compilation, if all
+    bounds rise together.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedChoice:
-    """The program in the folder ``name`` was faster than the one ``instead`` of which it is taken.
+    """The program in the folder ``name`` was measured to be faster than the one in ``instead``.
 
-    That was so on a ``device``, with a version of ``jax``, a ``precision`` and these values of all
-    bounds that are given: there it applies. ``digest`` is the SHA-256 of its ``program.json``,
-    ``about`` says what is different; medians of both in nanoseconds.
+    It applies to runs on the same ``device``, with the same version of ``jax``, ``precision`` and
+    values of all free bounds. ``digest`` is the SHA-256 of its ``program.json``, ``about`` says how
+    it differs; ``nanoseconds`` and ``before`` are the medians of both programs.
     """
 
     name: str
@@ -51,9 +51,9 @@ class TunedChoice:
     before: int
 
     def applies(self, other: TunedChoice) -> bool:
-        """Whether another one is about the same runs."""
-        mine, others = ((c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other))
-        return mine == others
+        """Whether both have the same conditions."""
+        own, others = ((c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other))
+        return own == others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Suspending a run and going on from a checkpoint.
+"""Checkpoints: suspending a run and resuming it.
 
 May import, of its package: data, device, host, load, messages, walk
 """

@@ -1,4 +1,4 @@
-"""What an interrupt means for a run that may be held: write a checkpoint, then end."""
+"""Ctrl-C in a run with checkpoints: write a checkpoint, then end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tempoc.runtime.checkpoint.suspend import Keep, Stopped
+from tempoc.runtime.checkpoint.suspend import CheckpointOptions, RunSuspended
 
-_HEARD = b"\ninterrupted: a checkpoint is written after this step (again: end at once)\n"
+_NOTICE = b"\ninterrupted: a checkpoint is written after this step (again: end at once)\n"
 
 
 @contextmanager
-def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
-    """The first Ctrl-C asks the run to stop where it can be gone on with, the second ends it."""
+def suspend_on_interrupt(keep: CheckpointOptions | None) -> Iterator[None]:
+    """The first Ctrl-C suspends the run at the next suspend point, the second ends it at once."""
     if keep is None or keep.directory is None:
         yield
         return
@@ -30,13 +30,13 @@ def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
             raise KeyboardInterrupt
         keep.stop.set()
         # Not through sys.stderr, which may be in the middle of a line.
-        os.write(2, _HEARD)
+        os.write(2, _NOTICE)
 
-    before = signal.signal(signal.SIGINT, heard)
+    previous = signal.signal(signal.SIGINT, heard)
     try:
         yield
-    except Stopped:
+    except RunSuspended:
         sys.stderr.write(f"the run is held: --resume {keep.directory} goes on with it\n")
         raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

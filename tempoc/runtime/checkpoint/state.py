@@ -1,8 +1,8 @@
-"""A checkpoint: what a run needs to go on from a boundary, as one file in a directory of its own.
+"""The file of a checkpoint: what a run needs to resume at a suspend point.
 
-The file is in the safetensors format: the cells of stores that are live, and a text about all else.
-It appears complete or not at all, in place of the one before. Beside it stands the number of lines
-that were printed, which is brought up to date with each of them, so that nothing is shown twice.
+It is in the safetensors format: the live cells of stores, and all other state as JSON in the
+metadata. It is replaced atomically. A second file counts printed lines and is updated with each
+of them, so that a resumed run prints no line twice.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ from tempoc.runtime.messages.problem import RunError
 STATE = "state.safetensors"
 PRINTED = "printed"
 VARIANT = "the variant"
-"""The kind in an identity that names the folder of a program, where there are several."""
+"""The kind in an identity that holds the folder of the variant that ran."""
 FORMAT = 2
 _PART = ".part"
 _WIDTH = 20
 
 ArrayKey = tuple[int, ...]
 Identity = dict[str, dict[str, str]]
-"""What tells runs apart, by kind and name: digests of the program and of data, values of bounds."""
+"""What must agree between a run and its resumption, by kind and name: digests of the program and of
+data, values of bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """A run at a boundary, but for the arrays.
+    """The state of a run at a suspend point, without the arrays.
 
-    ``variables`` are those of the walk: integers, and ranges as three of them. ``cells`` says where
-    the value of a store at a key is: the name of an array, "given" or "none"; and whether it was on
-    the "device", with the "host", or "both". ``lengths`` are those that were found, by bound.
-    ``printed`` counts lines so far, ``saved`` are the paths of files. ``tops`` are for the ledger:
-    the most bytes on the device and with the host, by store too; ``copied`` to and from there.
+    ``variables`` are those of the walk: integers, and ranges as three integers. ``cells`` has for
+    each store and key the name of an array, "given" or "none", and the place of the cell: "device",
+    "host" or "both". ``lengths`` are those known so far, by bound; ``rooms`` the capacities of
+    growing stores. ``printed`` counts lines, ``saved`` are the paths of files. ``tops`` are the
+    peaks of the ledger on device and host, with the bytes by store; ``copied`` the bytes moved.
     """
 
     identity: Identity
@@ -67,7 +68,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredCheckpoint:
-    """A checkpoint that was read: the state, its arrays, and how many lines were printed by now."""
+    """A checkpoint read from its file; ``printed`` counts lines until the run ended."""
 
     state: State
     arrays: Mapping[str, Callable[[], HostArray]]
@@ -81,11 +82,11 @@ def check_free(directory: Path) -> None:
 
 
 def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) -> None:
-    """Replace the checkpoint of a directory; it is on the disk afterwards. Raises ``RunError``."""
+    """Replace the checkpoint of a directory, synced to disk. Raises ``RunError``."""
     text = json.dumps(asdict(state), ensure_ascii=False)
     path = directory / STATE
     part = path.with_name(path.name + _PART)
-    metadata = {"state": text, "digest": _digest(text, _described(arrays))}
+    metadata = {"state": text, "digest": _digest(text, _array_bytes(arrays))}
     try:
         with part.open("wb") as file:
             write_safetensors(file, arrays, metadata)
@@ -103,7 +104,7 @@ def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) 
 
 
 def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
-    """The checkpoint of a directory, if it is one of this run. Raises ``RunError``."""
+    """Read a checkpoint; its identity must be that of this run. Raises ``RunError``."""
     path = directory / STATE
     if not path.is_file():
         raise RunError(no_checkpoint(str(directory), directory.is_dir()))
@@ -112,8 +113,8 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
         sources = open_safetensors(path)
         state = _state(metadata.get("state", ""))
         arrays = {name: source.read for name, source in sources.items()}
-        found = _described({name: read() for name, read in arrays.items()})
-        if metadata.get("digest") != _digest(metadata["state"], found):
+        contents = _array_bytes({name: read() for name, read in arrays.items()})
+        if metadata.get("digest") != _digest(metadata["state"], contents):
             raise ValueError("its bytes have changed since it was written")
         missing = [c for c in state.cells if c[2] not in ("none", "given", *arrays)]
         if missing:
@@ -122,15 +123,15 @@ def read_state(directory: Path, identity: Identity) -> RestoredCheckpoint:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise RunError(broken_checkpoint(str(path), reason or str(error))) from None
-    if differing := [*_differing(state.identity, identity)]:
+    if differing := [*_differences(state.identity, identity)]:
         raise RunError(other_run(str(directory), differing))
     return RestoredCheckpoint(state=state, arrays=arrays, printed=printed)
 
 
 def variant_of(directory: Path) -> str:
-    """The folder of the program that wrote a checkpoint, of several that compute the same.
+    """The folder of the variant that wrote a checkpoint.
 
-    It is empty if nothing there says so, or can be read: whoever reads it all tells what is wrong.
+    Empty if there is none or the file cannot be read; `read_state` reports that.
     """
     try:
         state = _state(read_metadata(directory / STATE).get("state", ""))
@@ -152,18 +153,20 @@ def _state(text: str) -> State:
     return State(**data)
 
 
-def _differing(held: Identity, now: Identity) -> Iterator[str]:
-    """What is another now than it was."""
+def _differences(held: Identity, now: Identity) -> Iterator[str]:
+    """The differences between two identities, as texts."""
     for kind in dict.fromkeys((*held, *now)):
-        before, after = held.get(kind, {}), now.get(kind, {})
-        for name in dict.fromkeys((*before, *after)):
-            if before.get(name) != after.get(name):
-                values = before.get(name, "none"), after.get(name, "none")
-                told = max(map(len, values)) < _WIDTH
-                yield f"{kind} {name}".rstrip() + (" was {}, is {}".format(*values) if told else "")
+        old, new = held.get(kind, {}), now.get(kind, {})
+        for name in dict.fromkeys((*old, *new)):
+            if old.get(name) != new.get(name):
+                values = old.get(name, "none"), new.get(name, "none")
+                short = max(map(len, values)) < _WIDTH
+                yield f"{kind} {name}".rstrip() + (
+                    " was {}, is {}".format(*values) if short else ""
+                )
 
 
-def _described(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:
+def _array_bytes(arrays: Mapping[str, HostArray]) -> Iterator[bytes]:
     for name, array in arrays.items():
         yield f"{name} {array.dtype} {array.shape}".encode()
         yield bytes_of(array)
@@ -185,7 +188,7 @@ def _digest(text: str, parts: Iterator[bytes]) -> str:
 
 
 def _printed(directory: Path, least: int) -> int:
-    """How many lines were printed until the run ended, or at least when it was held."""
+    """The number of lines printed until the run ended, at least ``least`` (at the checkpoint)."""
     path = directory / PRINTED
     text = path.read_text(encoding="ascii").strip() if path.exists() else str(least)
     if not text.isdigit():
@@ -194,7 +197,7 @@ def _printed(directory: Path, least: int) -> int:
 
 
 class Counter:
-    """The number of lines that were printed, in a file: right also if the process is killed."""
+    """The number of printed lines, in a file, so that it survives a killed process."""
 
     def __init__(self, directory: Path, count: int) -> None:
         self.path = directory / PRINTED
@@ -202,11 +205,11 @@ class Counter:
         self.put(count)
 
     def put(self, count: int) -> None:
-        """So many by now. Raises ``RunError``."""
+        """Set the number. Raises ``RunError``."""
         self._do(lambda: os.pwrite(self.handle, f"{count:>{_WIDTH}}\n".encode(), 0))
 
     def close(self) -> None:
-        """No more are counted."""
+        """Close the file."""
         os.close(self.handle)
 
     def _do(self, action: Callable[[], Any]) -> Any:

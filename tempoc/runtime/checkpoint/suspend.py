@@ -1,9 +1,9 @@
-"""Holds runs at boundaries and lets them go on: between the machine and its checkpoint.
+"""Suspends runs at suspend points and resumes them: between the machine and its checkpoint file.
 
-What is held is all that the walk still needs (``walk/suspend_points.py``): live cells, the steps
-that loops have left, sizes of what grows, lengths that were found, and what was shown to the
-outside already. Random numbers depend on the seed and on where they are drawn, so there is no state
-of a generator.
+A snapshot holds all that the walk still needs (``walk/suspend_points.py``): live cells, remaining
+steps of loops, capacities of growing stores, known lengths, and which effects have happened. Random
+numbers depend on the seed and on the point where they are drawn only, so there is no generator
+state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.walk.region_calls import Turns
+from tempoc.runtime.walk.region_calls import RegionCalls
 
 EVERY = 60.0
 """Seconds between two checkpoints."""
@@ -60,10 +60,11 @@ ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """Where to write checkpoints and how often, in seconds; which one to go on from.
+class CheckpointOptions:
+    """Where and how often (in seconds) to write checkpoints, and the checkpoint to resume from.
 
-    ``stop`` asks for a checkpoint as soon as can be, and for an end of the run (`Stopped`).
+    ``stop`` requests a checkpoint at the next suspend point and the end of the run
+    (`RunSuspended`).
     """
 
     directory: Path | None = None
@@ -72,56 +73,56 @@ class Keep:
     stop: Event = field(default_factory=Event)
 
 
-def keep_of(
+def checkpoint_options(
     checkpoint: str | Path | None, every: float | None, resume: str | Path | None
-) -> Keep | None:
-    """What is wanted of a run with these arguments, if anything is."""
+) -> CheckpointOptions | None:
+    """The options for these arguments of a run; ``None`` without checkpoints."""
     if checkpoint is None and resume is None:
         return None
-    return Keep(
+    return CheckpointOptions(
         directory=None if checkpoint is None else Path(checkpoint),
         every=EVERY if every is None else every,
         resume=None if resume is None else Path(resume),
     )
 
 
-class Stopped(KeyboardInterrupt):
-    """The run was asked to stop, and is held."""
+class RunSuspended(KeyboardInterrupt):
+    """The run was asked to stop, and its checkpoint is written."""
 
 
 class SuspendedRun(Protocol):
-    """What is held of a machine."""
+    """The parts of a machine that a snapshot reads and restores."""
 
     program: Program
     bounds: dict[str, int]
     layouts: tuple[Layout, ...]
     keyed: Any
     lengths: Any
-    rooms: Any
+    capacities: Any
     done: list[int]
     ledger: Ledger
-    moving: Transfers
+    transfers: Transfers
 
     def check(self) -> None:
-        """Look at all checks so far."""
+        """Evaluate all pending checks."""
 
 
-class Keeper:
-    """One run that may be held: the effects that it leaves out are those that happened before."""
+class Suspender:
+    """Snapshots of one run; in a resumed run, skips the effects that happened before."""
 
-    def __init__(self, keep: Keep, identity: Identity, show: Show) -> None:
-        self.keep = keep
+    def __init__(self, keep: CheckpointOptions, identity: Identity, show: Show) -> None:
+        self.options = keep
         self.identity = identity
-        self.outside = show
-        self.held: RestoredCheckpoint | None = None
+        self.perform = show
+        self.restored: RestoredCheckpoint | None = None
         self.printed = self.shown = 0
         self.saved: list[str] = []
         self.counter: Counter | None = None
-        self.last = time.monotonic()
+        self.written_at = time.monotonic()
         if keep.resume is not None:
-            self.held = read_state(keep.resume, identity)
-            self.printed, self.shown = self.held.state.printed, self.held.printed
-            self.saved = [*self.held.state.saved]
+            self.restored = read_state(keep.resume, identity)
+            self.printed, self.shown = self.restored.state.printed, self.restored.printed
+            self.saved = [*self.restored.state.saved]
         if keep.directory is not None:
             check_writable(keep.directory, create=True)
             if keep.resume is None or keep.resume.resolve() != keep.directory.resolve():
@@ -131,74 +132,76 @@ class Keeper:
     # -------------------------------------------------------------- the outside
 
     def show(self, shown: Shown, values: Many[HostArray]) -> None:
-        """Perform an effect, unless it is a line that was printed before the run went on."""
+        """Perform an effect, unless it is a line that was printed before the resumption."""
         if shown.path:
             path = os.path.normpath(shown.path)
             if path in self.saved:
                 raise RunError(errors.saved_twice(path))
-            self.outside(shown, values)
+            self.perform(shown, values)
             self.saved.append(path)
             return
         self.printed += 1
         if self.printed <= self.shown:
             return
-        self.outside(shown, values)
+        self.perform(shown, values)
         self.shown = self.printed
         if self.counter is not None:
             self.counter.put(self.shown)
 
     def close(self) -> None:
-        """The run is over."""
+        """Close the counter of lines."""
         if self.counter is not None:
             self.counter.close()
 
     # -------------------------------------------------------------- the walk
 
     def names(self, machine: SuspendedRun, given: Mapping[str, CellArrays]) -> dict[str, Any]:
-        """The names in a walk that may be held."""
+        """The names that a walk with suspend points uses."""
         self.machine = machine
-        self.given = {name: {_bare(k): c for k, c in cs.items()} for name, cs in given.items()}
+        self.given = {name: {_walk_key(k): c for k, c in cs.items()} for name, cs in given.items()}
         self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
-        again = 0 if self.held is None else self.held.state.position
-        return {"again": again, "due": self.due, "hold": self.hold, "back": self.back}
+        position = 0 if self.restored is None else self.restored.state.position
+        return {"again": position, "due": self.due, "hold": self.suspend, "back": self.restore}
 
     def due(self) -> bool:
-        """Whether it is time for a checkpoint."""
-        if self.keep.directory is None:
+        """Whether a checkpoint is due."""
+        if self.options.directory is None:
             return False
-        return self.keep.stop.is_set() or time.monotonic() - self.last >= self.keep.every
+        return (
+            self.options.stop.is_set() or time.monotonic() - self.written_at >= self.options.every
+        )
 
-    def hold(self, position: int, found: dict[str, Any]) -> None:
-        """Write a checkpoint; ``found`` are the variables of the walk."""
+    def suspend(self, position: int, frame_locals: dict[str, Any]) -> None:
+        """Write a checkpoint; ``frame_locals`` are the variables of the walk."""
         machine, arrays = self.machine, dict[str, HostArray]()
         machine.check()
-        assert self.keep.directory is not None
+        assert self.options.directory is not None
         state = State(
             identity=self.identity,
             position=position,
-            variables=_variables(found),
-            cells=[*self._local(found, arrays), *self._keyed(arrays)],
+            variables=_variables(frame_locals),
+            cells=[*self._local(frame_locals, arrays), *self._keyed(arrays)],
             bounds=dict(machine.bounds),
             lengths={
                 bound: [([*map(int, point)], int(n)) for point, n in table.found.items()]
                 for bound, table in machine.lengths.items()
             },
-            rooms=[*machine.rooms.now],
+            rooms=[*machine.capacities.now],
             done=machine.done[0],
             printed=self.printed,
             saved=self.saved,
-            tops=machine.ledger.tops(),
+            tops=machine.ledger.peaks(),
             copied=[machine.ledger.loaded, machine.ledger.evicted],
         )
-        # Python may keep this dict with the frame, and with it arrays that are given back.
-        found.clear()
-        write_state(self.keep.directory, state, arrays)
-        self.last = time.monotonic()
-        if self.keep.stop.is_set():
-            raise Stopped
+        # Python may keep this dict with the frame, which would keep freed arrays alive.
+        frame_locals.clear()
+        write_state(self.options.directory, state, arrays)
+        self.written_at = time.monotonic()
+        if self.options.stop.is_set():
+            raise RunSuspended
 
-    def _local(self, found: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
-        for name, cell in found.items():
+    def _local(self, frame_locals: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
+        for name, cell in frame_locals.items():
             if match := _CELL.fullmatch(name):
                 store = self.machine.layouts[int(match[1])].name
                 yield store, None, *self._put(store, (), cell, arrays)
@@ -212,10 +215,10 @@ class Keeper:
     def _put(
         self, store: str, key: Any, cell: Any, arrays: dict[str, HostArray]
     ) -> tuple[str, str]:
-        """Where the value of a cell is, and the cell; an array is put with the others."""
-        if cell is None or backend.is_gone(cell):
+        """The entry of a cell in `State.cells`: source and place; adds its array to ``arrays``."""
+        if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
-        copy = self.machine.moving.aside.get((self.numbers[store], key))
+        copy = self.machine.transfers.aside.get((self.numbers[store], key))
         where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
         cell = cell if copy is None else copy
         if self.given.get(store, {}).get(key) is cell:
@@ -226,37 +229,37 @@ class Keeper:
 
     # -------------------------------------------------------------- going on
 
-    def back(self, *names: str) -> list[Any]:
-        """Put everything back as it was, and say what the variables of the walk held."""
-        assert self.held is not None
-        machine, state = self.machine, self.held.state
+    def restore(self, *names: str) -> list[Any]:
+        """Restore the machine from the checkpoint; returns the values of the walk's variables."""
+        assert self.restored is not None
+        machine, state = self.machine, self.restored.state
         ledger = machine.ledger
         ledger.restart(state.tops)
-        machine.rooms.now[:] = state.rooms
+        machine.capacities.now[:] = state.rooms
         machine.bounds.update(state.bounds)
         machine.done[0] = state.done
-        for bound, found in state.lengths.items():
-            for point, length in found:
+        for bound, lengths in state.lengths.items():
+            for point, length in lengths:
                 machine.lengths[bound].put(tuple(point), length)
         for cells in machine.keyed.values():
             cells.clear()
         local: dict[str, Any] = {}
-        for store, at, place, where in state.cells:
-            key = () if at is None else _bare(tuple(at))
+        for store, coordinates, place, where in state.cells:
+            key = () if coordinates is None else _walk_key(tuple(coordinates))
             cell = self._get(store, key, place, where)
-            if at is None:
+            if coordinates is None:
                 local[f"s{self.numbers[store]}"] = cell
             else:
                 machine.keyed[store][key] = cell
         ledger.loaded, ledger.evicted = state.copied
         for name, value in state.variables.items():
             local[name] = range(*value) if isinstance(value, list) else value
-        self.held = None
+        self.restored = None
         return [local.get(name) for name in names]
 
     def _get(self, store: str, key: Any, place: str, where: str) -> Any:
-        """A cell, where it was."""
-        assert self.held is not None
+        """Restore a cell to the place where it was."""
+        assert self.restored is not None
         if place == "none":
             return None
         machine, number = self.machine, self.numbers[store]
@@ -264,60 +267,64 @@ class Keeper:
         if place == "given":
             cell = self.given[store][key]
         else:
-            cell = put(self.held.arrays[place](), machine.layouts[number].dtype)
+            cell = put(self.restored.arrays[place](), machine.layouts[number].dtype)
         if where == ON_DEVICE:
             machine.ledger.wrote(number, key)
             return cell
         machine.ledger.put_away(number, key)
-        return machine.moving.loaded(number, cell, key) if where == BOTH else cell
+        return machine.transfers.loaded(number, cell, key) if where == BOTH else cell
 
 
-def _bare(key: tuple[int, ...]) -> Any:
-    """A key as the walk has it."""
+def _walk_key(key: tuple[int, ...]) -> Any:
+    """A key in the form of the walk: an integer for one dimension, otherwise a tuple."""
     return key[0] if len(key) == 1 else key
 
 
-def _variables(found: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """The loops' variables and the steps that they have left."""
-    kept: dict[str, int | list[int]] = {}
-    for name, value in found.items():
-        steps = value.left if isinstance(value, Turns) else value
+def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
+    """The loop variables and the remaining steps of loops, out of the walk's local variables."""
+    variables: dict[str, int | list[int]] = {}
+    for name, value in frame_locals.items():
+        steps = value.remaining if isinstance(value, RegionCalls) else value
         if isinstance(steps, range):
-            kept[name] = [steps.start, steps.stop, steps.step]
+            variables[name] = [steps.start, steps.stop, steps.step]
         elif name.startswith("v_") and isinstance(value, int):
-            kept[name] = value
-    return kept
+            variables[name] = value
+    return variables
 
 
 # ------------------------------------------------------------------ which run it is
 
 
-def keeper_of(
-    keep: Keep, program: Program, same: Identity, given: frozenset[str], show: Show
-) -> Keeper:
-    """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
+def suspender_of(
+    keep: CheckpointOptions,
+    program: Program,
+    run_identity: Identity,
+    given: frozenset[str],
+    show: Show,
+) -> Suspender:
+    """The suspender of a run. Raises ``RunError`` if it cannot be suspended, or not resumed."""
     refuse_hosts(program, given)
-    return Keeper(keep, same, show)
+    return Suspender(keep, run_identity, show)
 
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:
-    """Nobody knows the state of functions that the host calls. Raises ``RunError``."""
+    """Refuse runs that call host functions: their state is unknown. Raises ``RunError``."""
     if names := called_hosts(program, given):
         raise RunError(host_functions(names))
 
 
 def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
-    """The functions that the host calls in a run for which these stores are filled."""
-    found = {
+    """The host functions that a run calls, given the stores that are filled before it."""
+    aliases = {
         s.extern: None
         for s in every(program.tree)
         if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
     }
-    return [e.name for e in program.externs if e.alias in found]
+    return [e.name for e in program.externs if e.alias in aliases]
 
 
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
-    """What must be the same for a run to go on."""
+    """The identity of a run, which its resumption must share."""
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {

@@ -1,4 +1,4 @@
-"""Data that goes in and comes out: bounds, arrays, dtypes, files, comparisons.
+"""The data of runs: bounds, arrays, dtypes, files, comparisons.
 
 May import, of its package: messages
 """

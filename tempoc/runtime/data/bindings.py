@@ -1,6 +1,6 @@
-"""What a run is given, checked against what the program wants: every mistake at once.
+"""Binds the arguments of a run to the interface of the program, and reports all mistakes at once.
 
-Nothing is cast, except that params are widened where no value changes (or with ``cast_params``).
+Nothing is cast, except params: to a wider type without loss, or to any with ``cast_params``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
-from tempoc.runtime.data.bounds import BoundValues, Claim, resolve, straight
+from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class Bindings(NamedTuple):
-    """Values for everything. Params that are to be computed are absent.
+    """The checked arguments of a run. Params that the program computes are absent.
 
     ``params[name]`` has a source for each point of the dimensions in the param's template.
     """
@@ -37,9 +37,10 @@ class Bindings(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the user gives; ``params_origin`` is the file the params come from, for messages.
+    """The arguments of a run; ``params_origin`` is the file of the params, for messages.
 
-    Inputs named in ``extra`` are only ignored if the program has none of that name (whole files).
+    Inputs named in ``extra`` come from files of several tensors: those that the program does not
+    have are ignored.
     """
 
     bounds: Mapping[str, object]
@@ -59,8 +60,8 @@ def template_dims(param: ProgramParam) -> tuple[str, ...]:
 
 def leading_dims(param: ProgramParam) -> tuple[str, ...]:
     """The other dimensions: leading axes of each tensor in the file."""
-    inside = template_dims(param)
-    return tuple(d for d in param.dims if d not in inside)
+    keyed = template_dims(param)
+    return tuple(d for d in param.dims if d not in keyed)
 
 
 def tensor_name(param: ProgramParam, point: PointIndex) -> str:
@@ -86,28 +87,28 @@ class _Binder:
         self.program = program
         self.given = given
         self.dims = dict(program.dims)
-        self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
-        self.found = BoundValues()
-        self.awaited: dict[str, None] = {}
+        self.derived = {b.name: b.value for b in program.bounds if b.value is not None}
+        self.resolved = BoundValues()
+        self.inferable: dict[str, None] = {}
 
     def bind(self) -> Bindings:
         claims = [claim for item in self.sized() for claim in self.claims(*item)]
-        self.found = resolve(self.program, self.given.bounds, claims, self.hints())
+        self.resolved = resolve(self.program, self.given.bounds, claims, self.hints())
         inputs = {i.name: s for i in self.program.inputs if (s := self.input(i)) is not None}
-        known = [i.name for i in self.program.inputs]
+        names = [i.name for i in self.program.inputs]
         for name in self.given.inputs:
-            if name not in known and name not in self.given.extra:
-                self.found.problems.append(errors.unknown_input(name, known))
+            if name not in names and name not in self.given.extra:
+                self.resolved.problems.append(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if self.given.seed not in SEEDS:
-            self.found.problems.append(errors.bad_seed(self.given.seed))
-        # A bound that follows from data which must be given (again) anyway is no second mistake.
+            self.resolved.problems.append(errors.bad_seed(self.given.seed))
+        # A bound that follows from an input that is missing anyway is not reported as well.
         hints = self.hints()
-        follow = [errors.missing_bound(b, hints[b]) for b in self.awaited]
-        if problems := [p for p in self.found.problems if p not in follow]:
+        follow = [errors.missing_bound(b, hints[b]) for b in self.inferable]
+        if problems := [p for p in self.resolved.problems if p not in follow]:
             raise RunError(*problems)
         return Bindings(
-            bounds=self.found.values, inputs=inputs, params=params, seed=self.given.seed
+            bounds=self.resolved.values, inputs=inputs, params=params, seed=self.given.seed
         )
 
     # -------------------------------------------------------------- sizes
@@ -117,7 +118,7 @@ class _Binder:
         return (*(self.dims[d] for d in dims), *shape)
 
     def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], TensorSource]]:
-        """All given arrays that bounds can be read off."""
+        """The given arrays with their extents, from which bounds can be inferred."""
         for i in self.program.inputs:
             if i.name in self.given.inputs:
                 yield i.name, self.sizes(i.dims, i.shape), self.given.inputs[i.name]
@@ -129,22 +130,22 @@ class _Binder:
     def claims(self, name: str, sizes: tuple[Arith, ...], source: TensorSource) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-                line = straight(e, self.settled)
+                line = affine_bound(e, self.derived)
                 if line is not None and (size - line.start) % line.slope == 0:
                     value = (size - line.start) // line.slope
                     yield Claim(line.name, value, f"axis {axis} of {name}")
 
     def hints(self) -> dict[str, list[str]]:
-        """For each bound, the axes it could be read off."""
-        found: dict[str, list[str]] = {}
+        """For each bound, the axes from which it could be inferred."""
+        axes: dict[str, list[str]] = {}
         items = [(i.name, self.sizes(i.dims, i.shape)) for i in self.program.inputs]
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
         for name, sizes in items:
             for axis, e in enumerate(sizes):
-                line = straight(e, self.settled)
+                line = affine_bound(e, self.derived)
                 if line is not None:
-                    found.setdefault(line.name, []).append(f"axis {axis} of {name}")
-        return found
+                    axes.setdefault(line.name, []).append(f"axis {axis} of {name}")
+        return axes
 
     # -------------------------------------------------------------- arrays
 
@@ -152,21 +153,21 @@ class _Binder:
         source = self.given.inputs.get(i.name)
         sizes = self.sizes(i.dims, i.shape)
         if source is None or len(source.shape) != len(sizes):
-            lines = [straight(e, self.settled) for e in sizes]
-            self.awaited |= {line.name: None for line in lines if line is not None}
+            lines = [affine_bound(e, self.derived) for e in sizes]
+            self.inferable |= {line.name: None for line in lines if line is not None}
         if source is None:
-            wanted = f"[{', '.join(i.dims)}]" if i.dims else ""
+            dims = f"[{', '.join(i.dims)}]" if i.dims else ""
             shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
             offered = [n for n in self.given.inputs if n in self.given.extra]
-            title = f"{i.name}{wanted}"
+            title = f"{i.name}{dims}"
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
             return None
         if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
-            wanted = described(NUMPY[i.dtype])
-            self.found.problems.append(
+            dims = described(NUMPY[i.dtype])
+            self.resolved.problems.append(
                 errors.wrong_dtype(
-                    f"the input {i.name}", described(source.dtype), wanted, source.origin, False
+                    f"the input {i.name}", described(source.dtype), dims, source.origin, False
                 )
             )
         self.shape(f"the input {i.name}", sizes, source)
@@ -174,54 +175,54 @@ class _Binder:
 
     def param(self, p: ProgramParam) -> dict[PointIndex, TensorSource] | None:
         names = {
-            point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
+            point: tensor_name(p, point) for point in points(p, self.program, self.resolved.values)
         }
-        found = {
+        sources = {
             point: self.given.params[n] for point, n in names.items() if n in self.given.params
         }
-        if not found and p.has_default:
+        if not sources and p.has_default:
             return None
-        missing = [n for point, n in names.items() if point not in found]
+        missing = [n for point, n in names.items() if point not in sources]
         if missing:
             offered = [n for n in self.given.params if n not in names.values()]
             origin = self.given.params_origin
             problem = errors.missing_param(p.name, missing, offered, origin)
-            self.found.problems.append(problem)
+            self.resolved.problems.append(problem)
         # One complaint is enough for tensors that are wrong in the same way.
-        before = len(self.found.problems)
-        for point, source in found.items():
+        problem_count = len(self.resolved.problems)
+        for point, source in sources.items():
             self.param_tensor(p, names[point], source)
-            if len(self.found.problems) > before:
+            if len(self.resolved.problems) > problem_count:
                 break
-        return found
+        return sources
 
     def param_tensor(self, p: ProgramParam, name: str, source: TensorSource) -> None:
-        what = f"the param {name}"
-        wanted, found = NUMPY[p.dtype], source.dtype.newbyteorder("=")
-        castable = found.kind != "c"
+        subject = f"the param {name}"
+        expected, actual = NUMPY[p.dtype], source.dtype.newbyteorder("=")
+        castable = actual.kind != "c"
         cast = self.given.cast_params and castable
-        if found != wanted and not cast and not widens(found, wanted):
-            texts = described(source.dtype), described(wanted)
-            problem = errors.wrong_dtype(what, *texts, source.origin, castable)
-            self.found.problems.append(problem)
-        self.shape(what, self.sizes(leading_dims(p), p.shape), source)
+        if actual != expected and not cast and not widens(actual, expected):
+            texts = described(source.dtype), described(expected)
+            problem = errors.wrong_dtype(subject, *texts, source.origin, castable)
+            self.resolved.problems.append(problem)
+        self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
-    def shape(self, what: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
+    def shape(self, subject: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
-            wanted = [self.extent(e) for e in sizes]
-            problem = errors.wrong_rank(what, source.shape, wanted, source.origin)
-            self.found.problems.append(problem)
+            expected = [self.extent(e) for e in sizes]
+            problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
+            self.resolved.problems.append(problem)
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-            value = self.found.value(e)
+            value = self.resolved.value(e)
             if value is not None and value != size:
                 problem = errors.wrong_size(
-                    what, axis, size, self.extent(e), source.shape, source.origin
+                    subject, axis, size, self.extent(e), source.shape, source.origin
                 )
-                self.found.problems.append(problem)
+                self.resolved.problems.append(problem)
 
     def extent(self, e: Arith) -> str:
         """``23``, ``T = 4`` or ``T``."""
-        value = self.found.value(e)
+        value = self.resolved.value(e)
         return text(e) if value is None or isinstance(e, int) else f"{text(e)} = {value}"

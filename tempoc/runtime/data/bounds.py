@@ -1,4 +1,5 @@
-"""The values of all bounds: given, read off shapes, fixed, derived; and the assumptions on them."""
+"""Resolves the values of all bounds: given, inferred from shapes, fixed or derived; then checks the
+assumptions on them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LIMIT = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody says how large a bound is: ``axis 0 of x``."""
+    """A value of a bound and its source, such as ``axis 0 of x``."""
 
     bound: str
     value: int
@@ -34,9 +35,9 @@ class AffineBound:
     start: int
 
 
-def straight(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
-    """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
-    full = _unfolded(e, settled)
+def affine_bound(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
+    """An extent as a linear function of one free bound; ``settled`` are the derived bounds."""
+    full = _expanded(e, settled)
     free = names(full)
     if len(free) != 1 or not _is_linear(full):
         return None
@@ -45,17 +46,17 @@ def straight(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
     return AffineBound(free[0], slope, start) if slope > 0 and last - next == slope else None
 
 
-def _unfolded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
-    """The expression in terms of run-time bounds."""
+def _expanded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
+    """The expression with derived bounds substituted, so that it names free bounds only."""
     if isinstance(e, str) and e in settled:
-        return _unfolded(settled[e], settled)
+        return _expanded(settled[e], settled)
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(_unfolded(a, settled) for a in e.args))
+        return Operation(e.op, tuple(_expanded(a, settled) for a in e.args))
     return e
 
 
 def _is_linear(e: Arith) -> bool:
-    """Whether only sums, differences and products occur; products may still be of one name."""
+    """Whether only sums, differences and products occur; the degree is checked by evaluation."""
     return not isinstance(e, Operation) or (
         e.op in ("+", "-", "*") and all(_is_linear(a) for a in e.args)
     )
@@ -63,7 +64,7 @@ def _is_linear(e: Arith) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class BoundValues:
-    """Values of bounds; those in dispute or unknown have none. ``problems`` says what is wrong."""
+    """The values of bounds and the ``problems``; conflicting or unknown bounds have no value."""
 
     values: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -79,46 +80,48 @@ def resolve(
     claims: Sequence[Claim],
     hints: Mapping[str, Sequence[str]],
 ) -> BoundValues:
-    """All bounds of a program.
+    """Resolve all bounds of a program.
 
-    ``given`` by the user, ``claims`` read off shapes, ``hints``: for each bound, descriptions of
-    what it could have been read off.
+    ``given``: the values of the user; ``claims``: inferred from shapes; ``hints``: for each bound,
+    the axes from which it could be inferred, for messages.
     """
-    found = BoundValues()
+    result = BoundValues()
     by_name = {b.name: b for b in program.bounds}
     free = [b.name for b in program.bounds if b.value is None]
-    wanted = _given(by_name, free, given, found)
+    user_claims = _user_claims(by_name, free, given, result)
     for name in free:
-        said = ([wanted[name]] if name in wanted else []) + [c for c in claims if c.bound == name]
-        _settle(name, said, name in given, hints.get(name, ()), found)
+        own = ([user_claims[name]] if name in user_claims else []) + [
+            c for c in claims if c.bound == name
+        ]
+        _merge_claims(name, own, name in given, hints.get(name, ()), result)
     for name in bound_order(program):
-        _derive(by_name[name], found)
+        _derive(by_name[name], result)
     for a in program.assumptions:
-        if found.value(a.condition) == 0:
-            values = ", ".join(f"{n} = {found.values[n]}" for n in names(a.condition))
-            found.problems.append(errors.violated(a.text, values, a.where))
-    return found
+        if result.value(a.condition) == 0:
+            values = ", ".join(f"{n} = {result.values[n]}" for n in names(a.condition))
+            result.problems.append(errors.violated(a.text, values, a.where))
+    return result
 
 
-def _given(
+def _user_claims(
     by_name: Mapping[str, ProgramBound],
     free: list[str],
     given: Mapping[str, object],
-    found: BoundValues,
+    result: BoundValues,
 ) -> dict[str, Claim]:
-    """What the user says, as claims."""
+    """The user's values as claims."""
     claims = {}
     for name, value in given.items():
         bound = by_name.get(name)
         if bound is None:
-            found.problems.append(errors.unknown_bound(name, free))
+            result.problems.append(errors.unknown_bound(name, free))
         elif bound.value is not None:
             fixed = isinstance(bound.value, int)
-            found.problems.append(errors.settled_bound(name, text(bound.value), fixed))
+            result.problems.append(errors.settled_bound(name, text(bound.value), fixed))
         else:
             number = _integer(value)
             if number is None or not 1 <= number < LIMIT:
-                found.problems.append(errors.bad_bound(name, value))
+                result.problems.append(errors.bad_bound(name, value))
             else:
                 claims[name] = Claim(name, number, f"--bounds {name}={number}")
     return claims
@@ -134,33 +137,33 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def _settle(
-    name: str, said: list[Claim], given: bool, hints: Sequence[str], found: BoundValues
+def _merge_claims(
+    name: str, claims: list[Claim], is_given: bool, hints: Sequence[str], result: BoundValues
 ) -> None:
-    """One value from all claims about a run-time bound."""
+    """Merge all claims about a free bound into one value, or report the conflict."""
     first: dict[int, str] = {}
-    for claim in said:
+    for claim in claims:
         first.setdefault(claim.value, claim.source)
     if len(first) > 1:
-        found.problems.append(errors.bound_clash(name, list(first.items())))
+        result.problems.append(errors.bound_clash(name, list(first.items())))
     elif not first:
-        if not given:
-            found.problems.append(errors.missing_bound(name, hints))
+        if not is_given:
+            result.problems.append(errors.missing_bound(name, hints))
     else:
         value, source = next(iter(first.items()))
         if not 1 <= value < LIMIT:
-            found.problems.append(errors.bad_bound(name, f"{value} ({source})"))
+            result.problems.append(errors.bad_bound(name, f"{value} ({source})"))
         else:
-            found.values[name] = value
+            result.values[name] = value
 
 
-def _derive(bound: ProgramBound, found: BoundValues) -> None:
+def _derive(bound: ProgramBound, result: BoundValues) -> None:
     if bound.value is None:
         return
-    value = found.value(bound.value)
+    value = result.value(bound.value)
     if value is None:
         return
     if value < 1:
-        found.problems.append(errors.small_bound(bound.name, text(bound.value), value))
+        result.problems.append(errors.small_bound(bound.name, text(bound.value), value))
     else:
-        found.values[bound.name] = value
+        result.values[bound.name] = value

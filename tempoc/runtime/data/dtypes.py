@@ -53,7 +53,7 @@ def safetensors_tag(dtype: np.dtype[Any]) -> str | None:
     return _TAGS.get(dtype)
 
 
-def widens(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether every value of ``found`` is exactly a value of ``wanted``."""
+def widens(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether every value of ``source`` is exactly a value of ``target``."""
     # numpy calls this one safe, but a float64 holds 53 bits.
-    return bool(np.can_cast(found, wanted, "safe")) and (found.name, wanted.name) not in _ROUNDED
+    return bool(np.can_cast(source, target, "safe")) and (source.name, target.name) not in _ROUNDED

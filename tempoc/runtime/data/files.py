@@ -45,14 +45,14 @@ def open_bundle(path: str | Path) -> dict[str, TensorSource]:
 
 def open_tensor(name: str, path: str | Path) -> TensorSource:
     """The tensor ``name`` of a file, or the file's only tensor. Raises ``RunError``."""
-    found = _opened(
+    tensors = _opened(
         Path(path), {".npy": _open_npy, ".npz": _open_npz, ".safetensors": open_safetensors}
     )
-    if name in found:
-        return found[name]
-    if len(found) != 1:
-        raise RunError(errors.not_in_file(name, str(path), list(found)))
-    return next(iter(found.values()))
+    if name in tensors:
+        return tensors[name]
+    if len(tensors) != 1:
+        raise RunError(errors.not_in_file(name, str(path), list(tensors)))
+    return next(iter(tensors.values()))
 
 
 def _opened(
@@ -80,7 +80,7 @@ def _reason(error: Exception) -> str:
 
 
 def _guarded(path: Path, read: Callable[[], HostArray]) -> Callable[[], HostArray]:
-    """Data that turns out to be damaged when it is read."""
+    """A reader that reports damaged data as ``RunError``."""
 
     def guarded() -> HostArray:
         try:
@@ -99,9 +99,9 @@ def _as_bfloat(array: HostArray) -> HostArray:
 def _open_npy(path: Path) -> dict[str, TensorSource]:
     with path.open("rb") as file:
         shape, dtype = _npy_header(file)
-        needed = file.tell() + math.prod(shape) * dtype.itemsize
-    if path.stat().st_size < needed:
-        raise ValueError(f"it is truncated: {needed} bytes are announced")
+        size = file.tell() + math.prod(shape) * dtype.itemsize
+    if path.stat().st_size < size:
+        raise ValueError(f"it is truncated: {size} bytes are announced")
     array: HostArray = np.load(path, mmap_mode="r", allow_pickle=False)
     read = _guarded(path, lambda: array)
     source = TensorSource(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
@@ -126,7 +126,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _open_npz(path: Path) -> dict[str, TensorSource]:
-    found: dict[str, TensorSource] = {}
+    tensors: dict[str, TensorSource] = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
             if member.endswith(".npy"):
@@ -134,10 +134,10 @@ def _open_npz(path: Path) -> dict[str, TensorSource]:
                     shape, dtype = _npy_header(file)
                 name = member.removesuffix(".npy")
                 read = _guarded(path, lambda member=member: _npz_member(path, member))  # type: ignore[misc]
-                found[name] = TensorSource(
+                tensors[name] = TensorSource(
                     name=name, dtype=dtype, shape=shape, origin=str(path), read=read
                 )
-    return found
+    return tensors
 
 
 def _npz_member(path: Path, member: str) -> HostArray:
@@ -209,7 +209,7 @@ def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
 
 
 def _atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write beside the file, then rename: nobody ever sees half of it."""
+    """Write a temporary file beside the target, then rename it."""
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")

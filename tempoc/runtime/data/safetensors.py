@@ -36,24 +36,24 @@ def open_safetensors(path: Path) -> dict[str, TensorSource]:
         raise ValueError(f"its header needs {_LENGTH + length} bytes, the file has {size}")
     header = _header(data[_LENGTH : _LENGTH + length].tobytes())
     body = data[_LENGTH + length :]
-    found = {name: _source(name, entry, body, path) for name, entry in header.items()}
-    _check_cover(sorted((*header[name]["data_offsets"], name) for name in found), body.size)
-    return found
+    tensors = {name: _source(name, entry, body, path) for name, entry in header.items()}
+    _check_cover(sorted((*header[name]["data_offsets"], name) for name in tensors), body.size)
+    return tensors
 
 
 def _check_cover(spans: Sequence[tuple[int, int, str]], size: int) -> None:
     """Every byte belongs to one tensor, as the format demands. Raises ``ValueError``."""
-    last, done = "", 0
+    last, covered = "", 0
     for start, end, name in spans:
         if start == end:
             continue
-        if start < done:
+        if start < covered:
             raise ValueError(f"{last} and {name} share bytes, from {start} on")
-        if start > done:
-            raise ValueError(f"its bytes from {done} to {start} belong to no tensor")
-        last, done = name, end
-    if done < size:
-        raise ValueError(f"its bytes from {done} to {size} belong to no tensor")
+        if start > covered:
+            raise ValueError(f"its bytes from {covered} to {start} belong to no tensor")
+        last, covered = name, end
+    if covered < size:
+        raise ValueError(f"its bytes from {covered} to {size} belong to no tensor")
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -62,10 +62,10 @@ def read_metadata(path: Path) -> dict[str, str]:
         length = int.from_bytes(file.read(_LENGTH), "little")
         if length > min(_HEADER_LIMIT, path.stat().st_size):
             raise ValueError("it is not a safetensors file")
-        found = _parsed(file.read(length)).get("__metadata__", {})
-    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        metadata = _parsed(file.read(length)).get("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise ValueError("its metadata are not texts")
-    return found
+    return metadata
 
 
 def _header(raw: bytes) -> dict[str, Any]:
@@ -79,12 +79,12 @@ class _Twice(Exception):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in result:
             raise _Twice(name)
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
@@ -110,11 +110,11 @@ def _source(name: str, entry: Any, body: HostArray, path: Path) -> TensorSource:
     if not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"{name} has the impossible shape {shape}")
     dtype = SAFETENSORS[tag]
-    needed = math.prod(shape) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     if start < 0:
         raise ValueError(f"{name} begins at the impossible offset {start}")
-    if end - start != needed:
-        raise ValueError(f"{name} needs {needed} bytes, the header gives it {end - start}")
+    if end - start != size:
+        raise ValueError(f"{name} needs {size} bytes, the header gives it {end - start}")
     if end > body.size:
         raise ValueError(f"it is truncated: {name} ends at byte {end} of {body.size}")
 

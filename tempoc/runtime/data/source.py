@@ -1,4 +1,4 @@
-"""Tensors that are given: known by name, dtype and shape; their data is read when it is needed."""
+"""Lazy tensors: name, dtype and shape are known, the data is read on demand."""
 
 from __future__ import annotations
 

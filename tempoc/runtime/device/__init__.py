@@ -1,4 +1,4 @@
-"""The device: backend, stores, capacity of what grows, transfers, accounting of bytes.
+"""The device: JAX backend, stores, capacity of growing stores, transfers, memory accounting.
 
 May import, of its package: data, messages
 """

@@ -1,4 +1,4 @@
-"""Memory of the host as XLA for CPUs takes it over, or does not: it uses what is aligned."""
+"""Host arrays by alignment: XLA for CPUs shares the memory of aligned arrays and copies others."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ALIGNMENT = 64
 
 
 def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
-    """A copy of an array such that a CPU device uses its memory."""
-    wanted = dtype or array.dtype
-    nbytes = array.size * wanted.itemsize
+    """An aligned copy of an array, whose memory a CPU device shares."""
+    target = dtype or array.dtype
+    nbytes = array.size * target.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
+    copy = room[start : start + nbytes].view(target).reshape(array.shape)
     copy[...] = array
     return copy
 
@@ -27,9 +27,9 @@ def aligned(array: HostArray, dtype: np.dtype[Any] | None = None) -> HostArray:
 def unaligned(
     shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., HostArray] = np.empty
 ) -> HostArray:
-    """An array with the host that the device copies, however it likes to take over memory.
+    """An unaligned array, which the device has to copy.
 
-    Only what XLA has itself can be updated in place; it takes over what is aligned.
+    Only arrays that XLA owns can be updated in place; aligned host memory it would merely share.
     """
     nbytes = math.prod(shape) * dtype.itemsize
     room = make(nbytes + 2 * _ALIGNMENT, np.uint8)

@@ -1,4 +1,4 @@
-"""The only door to jax: compiling kernels, moving arrays, waiting."""
+"""The only module of the runner that uses jax: compiling kernels, moving arrays, waiting."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ VERSION: str = jax.__version__
 
 @functools.cache
 def device_text() -> str:
-    """What kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
+    """The device as far as timings depend on it: ``cpu x86_64, 2 cores``."""
     device = jax.devices()[0]
     if device.platform != "cpu":
         return str(device.device_kind)
     return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
 
 
-def fits(x64: bool) -> bool:
-    """Whether JAX computes with 64 bits now, or does not, as it should."""
+def has_x64(x64: bool) -> bool:
+    """Whether JAX is in the wanted mode: with 64-bit types or without."""
     return bool(jax.config.jax_enable_x64 == x64)
 
 
 def settings(x64: bool) -> AbstractContextManager[object]:
-    """The settings under which kernels run that are compiled already, as far as anybody knows."""
-    return nullcontext() if fits(x64) else jax.enable_x64(x64)
+    """The JAX settings for running kernels that are compiled already."""
+    return nullcontext() if has_x64(x64) else jax.enable_x64(x64)
 
 
 @contextmanager
 def session(x64: bool) -> Iterator[None]:
-    """The settings under which kernels are compiled and run; they end with the block."""
+    """The JAX settings for compiling and running kernels, within the block."""
     _use_cache()
     with settings(x64), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
@@ -63,10 +63,10 @@ def session(x64: bool) -> Iterator[None]:
 
 
 def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[..., Any]:
-    """A function whose products have this precision, whenever JAX traces or runs it.
+    """The function with this precision of matrix products, whenever JAX traces or runs it.
 
-    Unless somebody wants less, float32 products are exact to float32: the results should not depend
-    on the device's shortcuts.
+    By default products of float32 are exact to float32, so that results do not depend on reduced
+    precision of the device.
     """
 
     def call(*arrays: Any, **named: Any) -> Any:
@@ -95,9 +95,9 @@ def _use_cache() -> None:
 
 @contextmanager
 def compilations(tell: Callable[[float], None]) -> Iterator[None]:
-    """``tell`` hears how many seconds something took that JAX compiled, as soon as it has.
+    """Within the block, call ``tell`` with the seconds of each compilation by JAX when it ends.
 
-    What was compiled for something else is told on its own, too, and before that.
+    Nested compilations are reported separately, before the one around them.
     """
 
     def heard(event: str, seconds: float, **_: object) -> None:
@@ -112,7 +112,7 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
 
 
 def has_commands() -> bool:
-    """Whether the device knows command buffers."""
+    """Whether the device has command buffers (GPUs)."""
     return str(jax.default_backend()) == "gpu"
 
 
@@ -123,7 +123,7 @@ def compile_kernel(
     precision: str = HIGHEST,
     commands: str = COMMON,
 ) -> CompiledKernel:
-    """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
+    """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``."""
     return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
 
 
@@ -136,8 +136,8 @@ def _jitted(
     **named: Any,
 ) -> Any:
     bound = functools.update_wrapper(functools.partial(function, **static), function)
-    given = {"donate_argnums": tuple(i + 1 for i in donated), **named}
-    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **given)
+    options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
+    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **options)
 
 
 def compile_region(
@@ -147,10 +147,10 @@ def compile_region(
     precision: str = HIGHEST,
     commands: str = COMMON,
 ) -> CompiledKernel:
-    """A kernel that runs as many steps of a loop as its first argument says.
+    """Compile the kernel of a device loop, whose first argument holds the number of steps.
 
-    A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
-    whether there is another one, unless it is.
+    A CPU is as fast with a traced number of steps. A GPU would evaluate the loop condition between
+    steps, so there the number is static.
     """
     how = donated, precision, commands
     if jax.default_backend() == "cpu":
@@ -161,7 +161,7 @@ def compile_region(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """A compiled function: its operations as text, bytes updated in place, bytes beside arrays."""
+    """A compiled function: HLO text, bytes of donated arguments, bytes of temporary buffers."""
 
     text: str
     updated: int
@@ -175,18 +175,18 @@ def inspected(
     arguments: Sequence[Any],
     precision: str = HIGHEST,
 ) -> Inspected:
-    """What XLA makes of a function for arguments that are only described: no array is made."""
-    found = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
-    memory = found.memory_analysis()
+    """Compile a function for abstract arguments (shapes and dtypes) and inspect the result."""
+    compiled = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
+    memory = compiled.memory_analysis()
     return Inspected(
-        text=found.as_text() or "",
+        text=compiled.as_text() or "",
         updated=memory.alias_size_in_bytes,
         temporary=memory.temp_size_in_bytes,
     )
 
 
 def described(shape: tuple[int, ...], dtype: str) -> Any:
-    """What stands for an array where only its type counts."""
+    """An abstract array: a shape and a dtype."""
     return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
 
 
@@ -197,12 +197,12 @@ def compiles_late() -> bool:
 
 
 def whole_steps(count: int) -> int:
-    """A number of steps for which it is worth to compile: not every one, where each counts."""
+    """The number of steps rounded to one worth compiling: a power of 4 where it is static."""
     return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
 
 
 def steps_within(count: int) -> int:
-    """The same, no more than so many."""
+    """Like `whole_steps`, but at most ``count``."""
     return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
 
 
@@ -225,10 +225,11 @@ def as_array(value: object) -> DeviceArray:
     return jnp.asarray(value)
 
 
-def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The cotangents of float arguments as a function.
+def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The vector-Jacobian product of a function with ``count`` arguments.
 
-    It takes the ``count`` arguments, then the cotangents of the float results.
+    It takes these, then the cotangents of the float results, and gives the cotangents of the float
+    arguments.
     """
 
     def back(*given: DeviceArray) -> tuple[DeviceArray, ...]:
@@ -236,9 +237,9 @@ def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
         floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
 
         def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
-            chosen = dict(zip(floats, some, strict=True))
-            found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
-            several = found if isinstance(found, tuple) else (found,)
+            replaced = dict(zip(floats, some, strict=True))
+            result = function(*(replaced.get(k, a) for k, a in enumerate(args)))
+            several = result if isinstance(result, tuple) else (result,)
             return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
 
         pull = jax.vjp(kept, *(args[k] for k in floats))[1]
@@ -254,49 +255,49 @@ def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
 
 @functools.cache
 def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
-    """What makes such arrays."""
+    """The cached allocator for a shape and dtype."""
     return _Zeros(shape, NUMPY[dtype])
 
 
 @dataclass(slots=True)
 class _Zeros:
-    """Makes arrays of zeros: with the host if its memory is the device's, in the end compiled.
+    """Allocates arrays of zeros: on a CPU with numpy at first, later by a compiled function.
 
-    What is compiled makes them ten times as fast, once it is: that takes as long as hundreds of
-    small ones, and a store that grows has each of its sizes just once. So it is compiled when the
-    others have taken as long together, about `_COMPILED` microseconds.
+    The compiled function is ten times as fast, but compiling it takes as long as hundreds of small
+    arrays, and a growing store needs each size only once. So it is compiled when the allocations by
+    numpy have taken about as long, `_COMPILED` microseconds.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    spent: int = 0
-    made: Callable[[], DeviceArray] | None = None
+    microseconds: int = 0
+    compiled: Callable[[], DeviceArray] | None = None
 
     def __call__(self) -> DeviceArray:
-        if self.made is None:
-            self.spent += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
-            if self.spent <= _COMPILED and jax.default_backend() == "cpu":
+        if self.compiled is None:
+            self.microseconds += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
+            if self.microseconds <= _COMPILED and jax.default_backend() == "cpu":
                 return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
-            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
-        return self.made()
+            self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.compiled()
 
 
-def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
-    """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
+def lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """Reallocate an array with ``size`` slots along an axis, zeros at the end; deletes the old one.
 
-    Waits, so that never more than one array is there twice. Nothing is compiled for it where the
-    host can do it as well.
+    Waits for the result, so that at most one array exists twice. On a CPU numpy does it, without
+    compiling anything.
     """
     if jax.default_backend() == "cpu":
-        return _longer_by_host(array, axis, size)
-    found = _longer(array, axis, size)
-    jax.block_until_ready(found)
+        return _lengthened_by_host(array, axis, size)
+    larger = _lengthened(array, axis, size)
+    jax.block_until_ready(larger)
     array.delete()
-    return found
+    return larger
 
 
-def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
-    """The same where the memory of the device is that of the host."""
+def _lengthened_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """`lengthened` on a CPU, whose memory is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
     new = unaligned(shape, old.dtype)
@@ -309,7 +310,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
-def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+def _lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
     return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
 
@@ -320,7 +321,7 @@ def host(array: DeviceArray) -> HostArray:
 
 
 def hosts(arrays: Sequence[DeviceArray]) -> list[HostArray]:
-    """The same for several arrays; copies from another device are under way all at once."""
+    """`host` of several arrays; copies from a device overlap."""
     late = len(arrays) > 1 and jax.default_backend() != "cpu"
     for array in (a for a in arrays if late and isinstance(a, jax.Array)):
         array.copy_to_host_async()
@@ -329,22 +330,22 @@ def hosts(arrays: Sequence[DeviceArray]) -> list[HostArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnHost:
-    """An array that is with the host: in pinned memory if the device has that, else NumPy's.
+    """An offloaded array: in pinned host memory if the device has it, else a NumPy array.
 
-    No kernel takes one.
+    It cannot be passed to a kernel.
     """
 
     array: Any
 
     def block_until_ready(self) -> OnHost:
-        """It is there."""
+        """It is always ready."""
         return self
 
 
 def put_on_host(array: HostArray, dtype: str, *, as_it_is: bool = False) -> OnHost:
-    """A NumPy array (also read-only or mapped) as one that stays with the host.
+    """A NumPy array (also read-only or mapped) as an offloaded array.
 
-    ``as_it_is``: nobody changes it, so it need not be copied where NumPy's memory will do.
+    ``as_it_is``: it is never modified, so it is not copied unless it must be pinned.
     """
     kind = _pinned()
     if kind is None and as_it_is:
@@ -354,7 +355,7 @@ def put_on_host(array: HostArray, dtype: str, *, as_it_is: bool = False) -> OnHo
 
 
 def to_host(array: DeviceArray) -> OnHost:
-    """A copy of an array with the host; it is complete."""
+    """Copy an array to the host, and wait for the copy."""
     kind = _pinned()
     if kind is None:
         return OnHost(np.array(array))
@@ -364,7 +365,7 @@ def to_host(array: DeviceArray) -> OnHost:
 
 
 def to_device(copy: OnHost, dtype: str) -> DeviceArray:
-    """A copy of an array on the device, which may still be under way."""
+    """Copy an offloaded array to the device, asynchronously."""
     kind = _pinned()
     if kind is None:
         return put(copy.array, dtype)
@@ -372,7 +373,7 @@ def to_device(copy: OnHost, dtype: str) -> DeviceArray:
 
 
 def _pinned() -> Any:
-    """Where the device reads memory of the host by itself; ``None`` if NumPy's does as well."""
+    """The sharding for pinned host memory; ``None`` on a CPU or without such memory."""
     device = jax.devices()[0]
     return _pinned_of(device) if device.platform != "cpu" else None
 
@@ -385,8 +386,8 @@ def _pinned_of(device: Any) -> Any:
     return jax.sharding.SingleDeviceSharding(device, memory_kind=_PINNED)
 
 
-def is_gone(array: DeviceArray) -> bool:
-    """Whether an array was given away to a kernel: nobody can read it any more."""
+def is_donated(array: DeviceArray) -> bool:
+    """Whether an array was donated to a kernel and so is deleted."""
     return isinstance(array, jax.Array) and array.is_deleted()
 
 

@@ -1,8 +1,8 @@
-"""Stores that grow: how many slots they have by now, and how many they will have next.
+"""The capacity of growing stores: current slots, and the sizes still to come.
 
-All stores that grow along one dimension to one size have as many slots at any time, so that kernels
-are traced again only a few times: `BUCKETS` where the last size is sure to be reached, else once
-for each doubling.
+Stores that grow along the same dimension to the same final size form a group and always have the
+same capacity, so that kernels are retraced only a few times: at most `BUCKETS` sizes where the
+final size is certain to be reached, otherwise one for each doubling.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tempoc.program.nodes.arithmetic import Arith, evaluate, names
 from tempoc.program.nodes.nodes import CapacityNeed, Program
 
 BUCKETS = 5
-"""How many sizes stores have at most, where the run is sure to get to its end.
+"""The most sizes of a store, where the run is certain to reach the final one.
 
 With 5 steps read 0.6 of the last size on average, with 8 of them 0.56, with any number half of it;
 each size is another compilation of the loop.
@@ -22,24 +22,24 @@ each size is another compilation of the loop.
 _GRAIN = 64
 
 CapacityGroup = tuple[str, Arith]
-"""A dimension and the last size: what tells growing stores apart."""
+"""The dimension and the final size of growing stores."""
 MANY = 1 << 62
-"""More steps than any loop has."""
+"""No limit: more steps than any loop has."""
 
 
 def groups(program: Program) -> tuple[CapacityGroup, ...]:
-    """The groups of stores of a program, in order."""
-    found = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
-    return tuple(dict.fromkeys(found))
+    """The groups of growing stores of a program, in order."""
+    axes = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
+    return tuple(dict.fromkeys(axes))
 
 
 def group_of(need: CapacityNeed) -> CapacityGroup:
-    """The stores that a need is about."""
+    """The group of stores that a need concerns."""
     return need.dim, need.size
 
 
 def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
-    """The sizes, one after the other; the last is `full`. `sure`: the run will need that."""
+    """The sizes in increasing order, up to `full`. `sure`: the run is certain to need `full`."""
     if not sure:
         sizes = [least]
         while sizes[-1] < full:
@@ -52,8 +52,8 @@ def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
 
 
 def may_stay_small(program: Program, bounds: Mapping[str, int]) -> frozenset[str]:
-    """The stores that grow, if the run turns out to be long enough, but may never have to."""
-    sizes = dict(zip(groups(program), Rooms.of(program, bounds).sizes, strict=True))
+    """The growing stores whose growth depends on lengths that only the run determines."""
+    sizes = dict(zip(groups(program), Capacities.of(program, bounds).sizes, strict=True))
     largest = _largest(program)
     return frozenset(
         s.name
@@ -69,14 +69,14 @@ def _largest(program: Program) -> set[str]:
 
 
 @dataclass(slots=True)
-class Rooms:
-    """The sizes by now, by number of the group: `now` is looked at by the walk, too."""
+class Capacities:
+    """All sizes and the current size by number of the group; the walk reads `now` as well."""
 
     sizes: tuple[tuple[int, ...], ...]
     now: list[int]
 
     @classmethod
-    def of(cls, program: Program, bounds: Mapping[str, int]) -> Rooms:
+    def of(cls, program: Program, bounds: Mapping[str, int]) -> Capacities:
         """The first sizes."""
         largest = _largest(program)
         least = {(a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least}
@@ -91,11 +91,11 @@ class Rooms:
         return cls(sizes, [some[0] for some in sizes])
 
     def enough(self, group: int, rows: int) -> int:
-        """The size that has so many rows; never less than there are by now."""
+        """The first size with so many rows, at least the current one."""
         sizes = self.sizes[group]
         return max(self.now[group], next((size for size in sizes if size >= rows), sizes[-1]))
 
-    def left(self, group: int, rows: int) -> int:
-        """How many steps may follow each other from one on that needs so many rows."""
+    def steps_left(self, group: int, rows: int) -> int:
+        """The consecutive steps before the next growth, if the first one needs so many rows."""
         size = self.enough(group, rows)
         return MANY if size == self.sizes[group][-1] else size - rows + 1

@@ -1,8 +1,8 @@
-"""What a kernel's check found, as one number: which check failed, and the value that was wrong.
+"""Decodes the fault of a kernel: one number for the check that failed and the offending value.
 
-A kernel with ``n`` checks gives 0 or ``k + (n + 1) * w``: its ``k``-th check failed, and ``w`` is 1
-if there is no value to tell, else ``2 * v + 1`` for a value ``v`` and ``2 * v`` for ``-v``, cut off
-where the sum would not fit an ``i32``.
+A kernel with ``n`` checks returns 0, or ``k + (n + 1) * w`` if its ``k``-th check failed, where
+``w`` is 1 without a value, else ``2 * v + 1`` for a value ``v`` and ``2 * v`` for ``-v``, clipped
+so that the sum fits into an ``i32``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 
 def message(checks: Sequence[str], fault: int, bounds: Mapping[str, int]) -> str:
-    """What is wrong, with the value, and with the sizes of the bounds that it names."""
+    """The message of a fault, with the value, and with the bounds that the text names."""
     turns = len(checks) + 1
     text, wrong = checks[fault % turns - 1], fault // turns
     value = str(wrong // 2 if wrong % 2 else -(wrong // 2))

@@ -1,4 +1,4 @@
-"""Stores at run time: sizes of cells, arrays of zeros, and what is given."""
+"""Stores at run time: layouts with known sizes, cells of zeros, cells of inputs and params."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ CellArrays = dict[PointIndex, DeviceArray]
 class Layout:
     """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
 
-    ``order`` says how ``[*axes, *spatial]`` follow each other in ``shape``. A store that grows has
-    the number of its group, and in the end that shape.
+    ``order`` is the permutation of ``[*axes, *spatial]`` in ``shape``. A growing store has the
+    number of its ``group`` and the position ``growing`` of its growing axis; ``shape`` is the final
+    one.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Layout:
     away: bool = False
 
     def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
-        """The shape of a cell when groups have so many slots."""
+        """The shape of a cell for these capacities of the groups."""
         if self.group < 0:
             return self.shape
         shape = list(self.shape)
@@ -60,7 +61,7 @@ class Layout:
         return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
     def slot(self, key: PointIndex) -> PointIndex:
-        """The cell in which a key lives."""
+        """The key reduced to the slot of its cell."""
         return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
 
 
@@ -69,7 +70,7 @@ def layout(
 ) -> Layout:
     """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
-    every = (*sizes, *(evaluate(e, bounds) for e in store.shape))
+    extents = (*sizes, *(evaluate(e, bounds) for e in store.shape))
     place = next((k for k, a in enumerate(store.axes) if a.least), -1)
     grows = store.axes[place] if place >= 0 else None
     return Layout(
@@ -79,7 +80,7 @@ def layout(
         moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
-        shape=tuple(every[k] for k in store.order),
+        shape=tuple(extents[k] for k in store.order),
         order=store.order,
         group=growing.index((grows.dim, grows.size)) if grows else -1,
         growing=store.order.index(place) if grows else -1,
@@ -88,15 +89,15 @@ def layout(
 
 
 def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
-    """A fresh cell full of zeros; groups of stores that grow have so many slots by ``now``."""
+    """A new cell of zeros; ``now`` are the capacities of the groups."""
     return backend.zeros(store.shaped(now), store.dtype)
 
 
 class KeyedCells(dict[PointIndex | int, DeviceArray]):
     """Cells of a store by key (a bare integer where there is one key dimension).
 
-    With ``filled``, cells start as zeros when first touched, which ``wrote`` is told; else a
-    missing one is a bug.
+    With ``filled``, a cell is allocated as zeros at its first use, and ``wrote`` is called;
+    otherwise a missing cell is a bug of the compiler.
     """
 
     def __init__(
@@ -114,14 +115,14 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
         self.wrote = wrote
 
     def __missing__(self, key: PointIndex | int) -> DeviceArray:
-        """The first touch of a cell."""
+        """The first use of a cell."""
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
         return self.touch(key)
 
     def touch(self, key: PointIndex | int) -> DeviceArray:
-        """Let a cell start as zeros."""
+        """Allocate a cell as zeros."""
         self[key] = allocate(self.store, self.now)
         if self.wrote is not None:
             self.wrote(key)
@@ -133,16 +134,16 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
 
 def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
     """The stores that are filled before the run."""
-    found = [i.store for i in program.inputs]
-    found += [p.store for p in program.params if p.name in bindings.params]
-    return frozenset(found + ([program.seed] if program.seed else []))
+    stores = [i.store for i in program.inputs]
+    stores += [p.store for p in program.params if p.name in bindings.params]
+    return frozenset(stores + ([program.seed] if program.seed else []))
 
 
 @dataclass(slots=True, kw_only=True)
 class SharedCells:
-    """Cells that runs with the same params and the same seed have in common, on the device.
+    """Device cells of params and the seed, shared by consecutive runs with the same ones.
 
-    Those of ``stores``, for the bounds of the last run.
+    ``cells`` holds those of ``stores``, for the bounds of the last run.
     """
 
     stores: frozenset[str]
@@ -151,17 +152,17 @@ class SharedCells:
 
     @classmethod
     def of(cls, program: Program) -> SharedCells:
-        """Params and the seed; no call of a kernel is given them for good."""
+        """The stores of params and the seed that no kernel call overwrites."""
         tree = program.tree
-        gone = {cells.store for region in regions(tree) for cells in region.carried}
-        gone |= {cells.store for block in blocks(tree) for cells in block.carried}
-        gone |= {store.name for store in program.stores if store.away}
-        return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - gone)
+        excluded = {cells.store for region in regions(tree) for cells in region.carried}
+        excluded |= {cells.store for block in blocks(tree) for cells in block.carried}
+        excluded |= {store.name for store in program.stores if store.away}
+        return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - excluded)
 
     def cells_of(
         self, store: str, bounds: Mapping[str, int], make: Callable[[], CellArrays]
     ) -> CellArrays:
-        """The cells of a store; made if there are none for these bounds."""
+        """The cells of a store, made with ``make`` if there are none for these bounds."""
         if self.bounds != bounds:
             self.bounds, self.cells = dict(bounds), {}
         if store not in self.cells:
@@ -174,15 +175,16 @@ def place_given(
     bindings: Bindings,
     layouts: Mapping[str, Layout],
     straight: Collection[str] = (),
-    held: SharedCells | None = None,
+    shared: SharedCells | None = None,
 ) -> dict[str, CellArrays]:
     """Inputs, params and the seed on the device, by store.
 
-    Those that go ``straight`` to one call stay with the host: the call brings them over. A param
-    that is put together from several tensors does not go straight. Those that are away stay with
-    the host, too; they are copied only if functions of the user might change the arrays.
+    Stores in ``straight``, which are passed directly to a single call, stay host arrays: the call
+    transfers them. A param that is assembled from several tensors is placed on the device anyway.
+    Offloaded stores stay on the host, too; they are copied only if user functions might change the
+    arrays.
     """
-    still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
+    is_constant = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:
@@ -190,20 +192,20 @@ def place_given(
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
             placed[i.store] = {(): array}
         else:
-            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, is_constant)
 
     def param(p: ProgramParam) -> CellArrays:
         sources = bindings.params[p.name]
-        passed = p.store in straight and (held is None or p.store not in held.stores)
+        passed = p.store in straight and (shared is None or p.store not in shared.stores)
         if passed and (array := _as_it_is(sources.get(()), p)) is not None:
             return {(): array}
         reads = {point: source.read for point, source in sources.items()}
-        return _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
+        return _cells(p, template_dims(p), reads, layouts[p.store], sizes, is_constant)
 
     def seed() -> CellArrays:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
-        own = program.seed in straight and held is None
-        return {(): words if own else backend.put(words, "key")}
+        is_direct = program.seed in straight and shared is None
+        return {(): words if is_direct else backend.put(words, "key")}
 
     makers: dict[str, Callable[[], CellArrays]] = {
         p.store: partial(param, p) for p in program.params if p.name in bindings.params
@@ -211,23 +213,23 @@ def place_given(
     if program.seed:
         makers[program.seed] = seed
     for store, make in makers.items():
-        if held is not None and store in held.stores:
-            placed[store] = held.cells_of(store, bindings.bounds, make)
+        if shared is not None and store in shared.stores:
+            placed[store] = shared.cells_of(store, bindings.bounds, make)
         else:
             placed[store] = make()
     return placed
 
 
 def _as_it_is(source: TensorSource | None, item: ProgramInput | ProgramParam) -> HostArray | None:
-    """The array of a source, if the device can take it without any change."""
+    """The array of a source, if it can be passed to a kernel without conversion."""
     if source is None:
         return None
     array = source.read()
     return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 
 
-_TOGETHER = 256
-"""So many arrays are put on the device with one call."""
+_BATCH = 256
+"""The number of arrays transferred to the device with one call."""
 
 
 def _cells(
@@ -236,11 +238,11 @@ def _cells(
     reads: Mapping[PointIndex, Callable[[], HostArray]],
     store: Layout,
     sizes: Mapping[str, int],
-    still: bool,
+    is_constant: bool,
 ) -> CellArrays:
-    """One array for each key, cut and stacked from one array for each ``outer`` point.
+    """One array for each key, sliced and stacked from one array for each ``outer`` point.
 
-    ``still``: nobody changes these while the program runs.
+    ``is_constant``: these arrays do not change while the program runs.
     """
     latest: dict[PointIndex, HostArray] = {}
 
@@ -253,7 +255,7 @@ def _cells(
     inner = leading_dims(item) if isinstance(item, ProgramParam) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
     cells: CellArrays = {}
-    waiting: dict[PointIndex, HostArray] = {}
+    pending: dict[PointIndex, HostArray] = {}
     for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
         where = dict(zip(store.keys, key, strict=True))
         cut = tuple(where.get(d, slice(None)) for d in inner)
@@ -262,20 +264,20 @@ def _cells(
         else:
             array = np.empty(store.shape, NUMPY[store.dtype])
             for point in itertools.product(*(range(sizes[d]) for d in stacked)):
-                here = where | dict(zip(stacked, point, strict=True))
-                part = read(tuple(here[d] for d in outer))[cut]
-                array[tuple(here[d] if d in stacked else slice(None) for d in store.axes)] = part
+                at = where | dict(zip(stacked, point, strict=True))
+                part = read(tuple(at[d] for d in outer))[cut]
+                array[tuple(at[d] if d in stacked else slice(None) for d in store.axes)] = part
         if store.away:
-            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=still)
+            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=is_constant)
         else:
-            waiting[key] = array
-        if len(waiting) == _TOGETHER:
-            cells |= _put(waiting, store.dtype)
-    return cells | _put(waiting, store.dtype)
+            pending[key] = array
+        if len(pending) == _BATCH:
+            cells |= _put(pending, store.dtype)
+    return cells | _put(pending, store.dtype)
 
 
-def _put(waiting: dict[PointIndex, HostArray], dtype: str) -> CellArrays:
-    """Arrays on the device, none of which wait any more."""
-    found = dict(zip(waiting, backend.put_all(waiting.values(), dtype), strict=True))
-    waiting.clear()
-    return found
+def _put(pending: dict[PointIndex, HostArray], dtype: str) -> CellArrays:
+    """Transfer the pending arrays to the device, and clear them."""
+    placed = dict(zip(pending, backend.put_all(pending.values(), dtype), strict=True))
+    pending.clear()
+    return placed

@@ -1,8 +1,7 @@
-"""Moves cells between the device and the host, for a walk.
+"""Moves cells of offloaded stores between the device and the host, for a walk.
 
-Cells of stores that live with the host are `OnHost` where the walk keeps them, unless they are on
-the device. Then the copy from which they were loaded stays ``aside``, as long as it is true: who
-takes such a cell off the device again need not copy it.
+The walk holds an offloaded cell as `OnHost`. While it is on the device, the copy that it was loaded
+from stays ``aside`` as long as it is valid, so that an eviction need not copy it back.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MovedCell = DeviceArray | OnHost | None
 
 @dataclass(slots=True)
 class Transfers:
-    """The cells of a run that move. ``filled`` are the stores whose cells start as zeros."""
+    """Loads and evictions of a run. ``filled`` are the stores whose cells start as zeros."""
 
     layouts: tuple[Layout, ...]
     keyed: Mapping[str, KeyedCells]
@@ -30,14 +29,14 @@ class Transfers:
     aside: dict[LedgerEntry, OnHost] = field(default_factory=dict)
 
     def names(self) -> dict[str, Callable[..., Any]]:
-        """The names in a walk."""
+        """The functions by their names in a walk."""
         return {
             "load": self.load, "evict": self.evict, "loaded": self.loaded,
             "evicted": self.evicted, "stale": self.stale,
         }  # fmt: skip
 
     def load(self, number: int, key: Any) -> None:
-        """Bring a cell of a store with keys to the device, if there is one."""
+        """Load a cell of a keyed store to the device, if it exists."""
         store = self.layouts[number]
         cells = self.keyed[store.name]
         if key in cells:
@@ -46,13 +45,13 @@ class Transfers:
             cells.touch(key)
 
     def evict(self, number: int, key: Any) -> None:
-        """Take a cell of a store with keys off the device, if it is there."""
+        """Evict a cell of a keyed store, if it exists."""
         cells = self.keyed[self.layouts[number].name]
         if key in cells:
             cells[key] = self.evicted(number, cells[key], key)
 
     def loaded(self, number: int, cell: MovedCell, key: Any = ()) -> MovedCell:
-        """A cell on the device."""
+        """The cell, copied to the device if necessary."""
         store = self.layouts[number]
         if isinstance(cell, OnHost):
             self.aside[number, key] = cell
@@ -64,7 +63,7 @@ class Transfers:
         return cell
 
     def evicted(self, number: int, cell: MovedCell, key: Any = ()) -> MovedCell:
-        """A cell with the host."""
+        """The cell on the host, copied unless the copy there is valid."""
         if cell is None or isinstance(cell, OnHost):
             return cell
         copy = self.aside.pop((number, key), None)
@@ -72,5 +71,5 @@ class Transfers:
         return backend.to_host(cell) if copy is None else copy
 
     def stale(self, number: int, key: Any) -> None:
-        """Somebody has written a cell, or it is gone."""
+        """A cell was written or freed: forget the copy on the host."""
         self.aside.pop((number, key), None)

@@ -1,4 +1,4 @@
-"""What one run is made of: the machine, outputs, variants, what is prepared for several runs.
+"""The execution of a run: machine, outputs, choice of a variant, specialization for bounds.
 
 May import, of its package: checkpoint, data, device, forecast, host, load, messages, report, walk
 """

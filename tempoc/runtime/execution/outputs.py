@@ -1,4 +1,4 @@
-"""Collects results: cells of stores become one numpy array for each output."""
+"""Collects outputs: assembles one numpy array for each output from the cells of its store."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tempoc.runtime.walk.walk import is_local
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taking:
-    """How the array of an output is taken from a store, for some bounds.
+class OutputSlice:
+    """How an output is read from its store, for given bounds.
 
-    ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
-    that are axes of the output, ``shape`` its spatial extents. ``cuts`` say what it takes of a
-    cell, ``dropped`` which axes of the cell it does not have; ``whole``: it is the cell.
+    ``points`` are the points read along each dimension of the store, ``spans`` the dimensions that
+    are axes of the output, ``shape`` its spatial extents. ``slices`` are taken of each axis of a
+    cell, then the ``dropped`` axes are squeezed. ``is_cell``: the output is the whole cell.
     """
 
     layout: Layout
@@ -31,17 +31,17 @@ class Taking:
     points: Mapping[str, range]
     spans: tuple[str, ...]
     shape: tuple[int, ...]
-    cuts: tuple[slice | tuple[int, ...], ...]
+    slices: tuple[slice | tuple[int, ...], ...]
     dropped: tuple[int, ...]
-    whole: bool
+    is_cell: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> HostArray:
         """The output's array: an axis for each span among its entries, then the spatial axes."""
-        if self.whole:
+        if self.is_cell:
             return backend.host(cells)
         outer = tuple(len(self.points[d]) for d in self.spans)
         if is_local(self.layout):
-            # Either there are no keys, or their only slot holds the only point that can be read.
+            # Without keys, or with a single slot, which holds the only point that can be read.
             part = self.part(backend.host(cells))
             if part.shape == (*outer, *self.shape):
                 return part
@@ -60,11 +60,11 @@ class Taking:
         return result
 
     def part(self, array: HostArray) -> HostArray:
-        """What one array contributes: its axes cut to the entries, padding dropped."""
+        """The part of one cell that the output reads, without padding."""
         order = self.layout.order
         if order != (*range(len(order)),):
             array = array.transpose([order.index(k) for k in range(len(order))])
-        for axis, cut in enumerate(self.cuts):
+        for axis, cut in enumerate(self.slices):
             if isinstance(cut, tuple):
                 array = array.take(cut, axis=axis)
             elif cut != slice(0, array.shape[axis], 1):
@@ -72,31 +72,31 @@ class Taking:
         return array.squeeze(self.dropped) if self.dropped else array
 
 
-def taking(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> Taking:
-    """How to take an output."""
+def output_slice(output: ProgramOutput, layout: Layout, bounds: Mapping[str, int]) -> OutputSlice:
+    """How to read an output from a store with this layout."""
     entries = dict(zip(output.dims, output.entries, strict=True))
     points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
-    cuts: list[slice | tuple[int, ...]] = []
+    slices: list[slice | tuple[int, ...]] = []
     for dim, ring in zip(layout.axes, layout.rings, strict=True):
-        found = points[dim]
+        indices = points[dim]
         if ring:
-            cuts.append(tuple(p % ring for p in found))
+            slices.append(tuple(p % ring for p in indices))
         else:
-            cuts.append(slice(found.start, found.stop, found.step))
-    cuts += [slice(0, n, 1) for n in shape]
+            slices.append(slice(indices.start, indices.stop, indices.step))
+    slices += [slice(0, n, 1) for n in shape]
     dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], OutputSpan))
     plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
-    every = [slice(0, n, 1) for n in layout.shape]
-    return Taking(
+    full = [slice(0, n, 1) for n in layout.shape]
+    return OutputSlice(
         layout=layout,
         dtype=output.dtype,
         points=points,
         spans=tuple(d for d, e in entries.items() if isinstance(e, OutputSpan)),
         shape=shape,
-        cuts=tuple(cuts),
+        slices=tuple(slices),
         dropped=dropped,
-        whole=plain and not layout.keys and not dropped and cuts == every,
+        is_cell=plain and not layout.keys and not dropped and slices == full,
     )
 
 

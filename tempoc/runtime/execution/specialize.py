@@ -1,7 +1,7 @@
-"""What runs of a program have in common, made once: sizes, kernels and walks for the same bounds.
+"""Specializations of a loaded program, cached for later runs.
 
-Also what was made of given data of the same names, types and shapes: that these are right, and the
-bounds that follow from them.
+`Prepared` depends on the bounds and the precision: layouts, jitted kernels, walks. `Specialization`
+depends on names, types and shapes of the arguments: that they are valid, and the bounds they imply.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.device.stores import CellArrays, Layout, allocate, given_stores, layout
-from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk.region_calls import Pace
-from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
 from tempoc.runtime.walk.write_walk import write_walk
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A program for some bounds.
+    """A program specialized for bounds and a precision of products.
 
     ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
-    are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
-    ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
-    ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
-    program was compiled for a budget, ``precision``: that of products.
+    are ``keyed``, by number; ``filled`` are the names that inputs and params of the others have in
+    walks. Cells of stores in ``zeroed`` start as zeros; ``capacities`` are the sizes of growing
+    groups. ``scope`` has the functions that walks call: kernels, allocators of zeros.
+    ``is_limited``: the program was compiled for a budget.
     """
 
     program: Program
@@ -59,35 +59,35 @@ class Prepared:
     kernels: Sequence[Callable[..., Any]]
     regions: Mapping[str, Region]
     stores: tuple[Layout, ...]
-    several: tuple[tuple[int, Layout], ...]
+    keyed: tuple[tuple[int, Layout], ...]
     filled: Mapping[str, str]
-    wanted: frozenset[str]
-    rooms: tuple[tuple[int, ...], ...]
+    zeroed: frozenset[str]
+    capacities: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
     is_limited: bool
     precision: str
-    walks: dict[tuple[frozenset[str], Wishes], WalkText] = field(default_factory=dict)
+    walks: dict[tuple[frozenset[str], WalkOptions], WalkText] = field(default_factory=dict)
     scopes: dict[WalkText, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[PointIndex, DeviceArray] = field(default_factory=dict)
     sizes: dict[WalkText, int] = field(default_factory=dict)
-    takings: dict[str, Taking] = field(default_factory=dict)
+    slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     def check_budget(self, given: frozenset[str], budget: int | None) -> None:
-        """Raises ``RunError`` if the stores of a run take more than that; it is found out once."""
+        """Raises ``RunError`` if the stores of a run exceed the budget; the result is cached."""
         if (given, budget) not in self.fits:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
 
     def constant(self, point: PointIndex) -> DeviceArray:
-        """A point that is the same in every run, on the device."""
+        """A constant point on the device, cached."""
         if point not in self.constants:
             self.constants[point] = backend.put(np.array(point, np.int32), "i32")
         return self.constants[point]
 
     def names(self, walk: WalkText) -> Mapping[str, Any]:
-        """The names in a walk that mean the same in every run."""
+        """The names of a walk that have the same value in every run."""
         if walk not in self.scopes:
             points = {name: self.constant(p) for name, p in walk.constants.items()}
             used = frozenset((*walk.code.co_names, "__builtins__"))
@@ -96,15 +96,15 @@ class Prepared:
         return self.scopes[walk]
 
     def is_plain(self, walk: WalkText) -> bool:
-        """Whether runs that were checked need nothing of their own for a walk but what is given."""
-        if self.several or self.is_limited or backend.compiles_late():
+        """Whether a walk needs no names from a machine, only its inputs and constants."""
+        if self.keyed or self.is_limited or backend.compiles_late():
             return False
-        known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
-        return known.issuperset(walk.code.co_names)
+        defined = {*self.names(walk), *self.filled.values(), *vars(builtins)}
+        return defined.issuperset(walk.code.co_names)
 
     @cached_property
-    def takes(self) -> tuple[tuple[str, int, Taking], ...]:
-        """For each output its name, the number of its store, and how to take it from there."""
+    def takes(self) -> tuple[tuple[str, int, OutputSlice], ...]:
+        """For each output its name, the number of its store, and how to read it."""
         numbers = {store.name: i for i, store in enumerate(self.stores)}
         outputs = self.program.outputs
         return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
@@ -112,42 +112,42 @@ class Prepared:
     def given_bytes(
         self, walk: WalkText, placed: Mapping[str, CellArrays], now: Sequence[int] = ()
     ) -> int:
-        """How much room what is given takes; the same in every run."""
+        """The bytes of inputs, params and the seed; the same in every run."""
         if walk not in self.sizes:
             sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
             self.sizes[walk] = sum(sizes)
         return self.sizes[walk]
 
-    def take(self, output: ProgramOutput) -> Taking:
-        """How to take an output where all bounds are known before the run."""
-        if output.name not in self.takings:
+    def take(self, output: ProgramOutput) -> OutputSlice:
+        """How to read an output if all bounds are known before the run."""
+        if output.name not in self.slices:
             layout = self.layouts[output.store]
-            self.takings[output.name] = taking(output, layout, self.bounds)
-        return self.takings[output.name]
+            self.slices[output.name] = output_slice(output, layout, self.bounds)
+        return self.slices[output.name]
 
-    def has_run(self, given: frozenset[str], wishes: Wishes) -> bool:
-        """Whether all kernels are compiled that a run calls."""
-        return (given, wishes) in self.walks and not backend.compiles_late()
+    def has_run(self, given: frozenset[str], options: WalkOptions) -> bool:
+        """Whether all kernels of such a run are compiled already."""
+        return (given, options) in self.walks and not backend.compiles_late()
 
-    def walk(self, given: frozenset[str], wishes: Wishes) -> WalkText:
-        """The walk where these stores are given."""
-        key = given, wishes
+    def walk(self, given: frozenset[str], options: WalkOptions) -> WalkText:
+        """The walk for a set of given stores, cached."""
+        key = given, options
         if key not in self.walks:
-            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, wishes)
+            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, options)
         return self.walks[key]
 
 
 def prepare(
     loaded: LoadedProgram, bounds: Mapping[str, int], precision: str | None = None
 ) -> Prepared:
-    """All that runs with these bounds need; tracing kernels again would take long.
+    """The program specialized for bounds, cached, so that kernels are not traced again.
 
-    ``precision``: of products, in place of what the program was compiled for.
+    ``precision`` of products overrides that of the program.
     """
     precision = precision or precision_of(loaded.program)
     key = "prepared", precision, *bounds.items()
-    found = loaded.known.get(key)
-    if not isinstance(found, Prepared):
+    prepared = loaded.known.get(key)
+    if not isinstance(prepared, Prepared):
         program = loaded.program
         growing = groups(program)
         loops = {region.kernel: region for region in regions(program.tree)}
@@ -161,26 +161,26 @@ def prepare(
         makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
         # Libraries in C import with the builtins of the function in Python that called them.
         scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
-        found = Prepared(
+        prepared = Prepared(
             program=program,
             bounds=bounds,
             layouts=layouts,
             kernels=kernels,
             regions=loops,
             stores=stores,
-            several=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
+            keyed=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
             filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
-            wanted=wanted_stores(program),
-            rooms=Rooms.of(program, bounds).sizes,
-            scope={**scope, **makers, **called(kernels)},
+            zeroed=stores_read_as_zeros(program),
+            capacities=Capacities.of(program, bounds).sizes,
+            scope={**scope, **makers, **kernels_by_name(kernels)},
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
-        loaded.known[key] = found
-    return found
+        loaded.known[key] = prepared
+    return prepared
 
 
-def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def kernels_by_name(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Kernels by their names in walks."""
     return {f"k{i}": kernel for i, kernel in enumerate(kernels)}
 
@@ -198,11 +198,11 @@ def _compiled(
     return compiled(function, static, kernel.donated, precision, commands)
 
 
-class Plain(NamedTuple):
-    """All else that a run takes of which nothing is seen but its outputs.
+class PlainRun(NamedTuple):
+    """What a plain run needs: one without statistics, checkpoints or other observers.
 
-    ``is_straight``: all that is given goes straight to one call each. ``inputs`` are their names
-    with those in the walk, ``params`` the names of tensors.
+    ``is_straight``: every input and param is passed directly to a single call. ``inputs`` are pairs
+    of the name and its name in the walk, ``params`` those of tensors.
     """
 
     prepared: Prepared
@@ -215,19 +215,19 @@ class Plain(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Specialization:
-    """What follows from names, types and shapes of what is given; no data is kept alive here.
+    """What follows from names, types and shapes of the arguments; holds no data.
 
-    ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
-    are filled before the run. ``plain`` is there once there was a run, if the walk needs no more.
+    ``params`` are the given ones with the names of their tensors, ``stores`` all stores filled
+    before the run. ``plain`` is set after the first run if the walk needs no machine.
     """
 
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[PointIndex, str]]
     stores: frozenset[str]
-    plain: Plain | None = None
+    plain: PlainRun | None = None
 
-    def repeat(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
-        """From now on runs are plain if nothing is seen of them but their outputs."""
+    def remember_plain(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
+        """Let later runs with the same kind of arguments be plain."""
         program = prepared.program
         items: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
             i.name: (i, given.inputs[i.name]) for i in program.inputs
@@ -237,56 +237,56 @@ class Specialization:
             for p in program.params
             if p.name in given.params
         }
-        both = [*items.values(), *tensors.values()]
-        alone = self.stores == walk.straight == {item.store for item, _ in both}
-        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in both)
+        sources = [*items.values(), *tensors.values()]
+        are_direct = self.stores == walk.straight == {item.store for item, _ in sources}
+        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in sources)
         inputs, params = (
             tuple((name, prepared.filled[item.store]) for name, (item, _) in some.items())
             for some in (items, tensors)
         )
         names = prepared.names(walk)
-        self.plain = Plain(prepared, walk, names, alone and fits, inputs, params)
+        self.plain = PlainRun(prepared, walk, names, are_direct and fits, inputs, params)
 
 
-def known_by(loaded: LoadedProgram, given: Given) -> Specialization | None:
-    """What is known already of what is given."""
-    found = loaded.known.get(signature(given))
-    return found if isinstance(found, Specialization) else None
+def cached_specialization(loaded: LoadedProgram, given: Given) -> Specialization | None:
+    """The specialization of an earlier run with the same kind of arguments."""
+    cached = loaded.known.get(input_signature(given))
+    return cached if isinstance(cached, Specialization) else None
 
 
-def bound(
-    loaded: LoadedProgram, given: Given, found: Specialization | None = None
+def specialize(
+    loaded: LoadedProgram, given: Given, cached: Specialization | None = None
 ) -> tuple[Bindings, Specialization]:
-    """What is given, checked unless it is ``found``, and what follows from its kind.
+    """Bind the arguments; with a ``cached`` specialization, without checking them again.
 
-    All checks are about names, types and shapes: what has passed them once passes them again.
-    Raises ``RunError``.
+    The checks depend on names, types and shapes only, so their result is the same. Raises
+    ``RunError``.
     """
     program = loaded.program
-    if found is None:
-        made = bind(program, given)
+    if cached is None:
+        checked = bind(program, given)
         names = {
-            p.name: {point: tensor_name(p, point) for point in made.params[p.name]}
+            p.name: {point: tensor_name(p, point) for point in checked.params[p.name]}
             for p in program.params
-            if p.name in made.params
+            if p.name in checked.params
         }
-        stores = given_stores(program, made)
-        known = Specialization(bounds=made.bounds, params=names, stores=stores)
-        loaded.known[signature(given)] = known
-        return made, known
+        stores = given_stores(program, checked)
+        specialization = Specialization(bounds=checked.bounds, params=names, stores=stores)
+        loaded.known[input_signature(given)] = specialization
+        return checked, specialization
     inputs = given.inputs
     if len(inputs) > len(program.inputs):
         inputs = {i.name: inputs[i.name] for i in program.inputs}
     params = {
         name: {point: given.params[n] for point, n in tensors.items()}
-        for name, tensors in found.params.items()
+        for name, tensors in cached.params.items()
     }
-    bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
-    return bindings, found
+    bindings = Bindings(bounds=cached.bounds, inputs=inputs, params=params, seed=given.seed)
+    return bindings, cached
 
 
-def signature(given: Given) -> tuple[object, ...]:
-    """All of what is given that the checks look at."""
+def input_signature(given: Given) -> tuple[object, ...]:
+    """The properties of the arguments on which the checks depend: the key of the cache."""
     return (
         tuple([(name, repr(value)) for name, value in given.bounds.items()]),
         tuple([(name, s.dtype, s.shape) for name, s in given.inputs.items()]),

@@ -1,9 +1,8 @@
-"""Which program a run takes, where several compute the same.
+"""Chooses the program of a run among equivalent ones.
 
-The first of those that the compiler wrote that keeps to the budget; or another one if that was
-measured to be faster with these bounds on such a device (``program/nodes/variants.py``). What each
-of them takes is known before the run (``forecast/dry_run.py``). A run that goes on from a
-checkpoint takes the one of that.
+A run takes the first variant of the compiler that fits into the budget, or one that tuning found to
+be faster for these bounds on this device (``program/nodes/variants.py``). The dry run predicts
+their peaks (``forecast/dry_run.py``). A resumed run takes the program that wrote the checkpoint.
 """
 
 from __future__ import annotations
@@ -20,71 +19,71 @@ from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import given_stores
-from tempoc.runtime.execution.specialize import bound, signature
-from tempoc.runtime.forecast.budget import Wanted, budget_of, needed, refused
+from tempoc.runtime.execution.specialize import input_signature, specialize
+from tempoc.runtime.forecast.budget import PlannedRun, budget_of, budget_problem, peak_bytes
 from tempoc.runtime.load.directory import load_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import other_interface
 
 
-def picked(
+def choose_program(
     loaded: LoadedProgram,
     given: Given,
     budget: int | None = None,
     precision: str | None = None,
     resume: Path | None = None,
 ) -> LoadedProgram:
-    """The program that is to be run; the others of ``loaded`` are looked at if there are some.
+    """The program to run: ``loaded``, or one of its variants and choices.
 
-    Raises ``RunError`` for what is wrong with what is given, or if none keeps to the budget.
+    Raises ``RunError`` for wrong arguments, or if no variant fits into the budget.
     """
     if not loaded.program.variants and not loaded.choices:
         return loaded
     if resume is not None:
         name = variant_of(resume)
-        return variant(loaded, name) if name in names(loaded) else loaded
-    key = "picked", signature(given), budget, precision
+        return load_variant(loaded, name) if name in variant_names(loaded) else loaded
+    key = "picked", input_signature(given), budget, precision
     if key not in loaded.known:
-        bindings, _ = bound(loaded, given)
-        loaded.known[key] = _pick(loaded, bindings, budget, precision)
-    found = loaded.known[key]
-    assert isinstance(found, str)
-    return variant(loaded, found)
+        bindings, _ = specialize(loaded, given)
+        loaded.known[key] = _chosen_folder(loaded, bindings, budget, precision)
+    folder = loaded.known[key]
+    assert isinstance(folder, str)
+    return load_variant(loaded, folder)
 
 
-def names(loaded: LoadedProgram) -> list[str]:
-    """The folders of all programs that compute the same; this one's is empty."""
-    found = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
-    return [*found, *(c.name for c in loaded.choices)]
+def variant_names(loaded: LoadedProgram) -> list[str]:
+    """The folders of all equivalent programs; that of ``loaded`` itself is empty."""
+    folders = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
+    return [*folders, *(c.name for c in loaded.choices)]
 
 
-def variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
-    """One of them, ready to run. Raises ``RunError``."""
+def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
+    """Load an equivalent program from its folder, cached. Raises ``RunError``."""
     if not name or loaded.place is None:
         return loaded
     key = "variant", name
-    found = loaded.known.get(key)
-    if not isinstance(found, LoadedProgram):
-        other = load(loaded.place / name, loaded.extern_path)
-        _check(loaded.program, other.program, name)
-        found = replace(other, variant=name, about=about(loaded, name))
-        loaded.known[key] = found
-    return found
+    member = loaded.known.get(key)
+    if not isinstance(member, LoadedProgram):
+        loaded_variant = load(loaded.place / name, loaded.extern_path)
+        _check(loaded.program, loaded_variant.program, name)
+        member = replace(loaded_variant, variant=name, about=variant_description(loaded, name))
+        loaded.known[key] = member
+    return member
 
 
-def about(loaded: LoadedProgram, name: str) -> str:
-    """What is different about one of them, in words."""
-    said = {v.name: v.about for v in loaded.program.variants}
-    return (said | {c.name: c.about for c in loaded.choices}).get(name, "")
+def variant_description(loaded: LoadedProgram, name: str) -> str:
+    """How a program differs, in words."""
+    descriptions = {v.name: v.about for v in loaded.program.variants}
+    return (descriptions | {c.name: c.about for c in loaded.choices}).get(name, "")
 
 
 def condition(
     program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
 ) -> TunedChoice:
-    """A choice as it would apply to a run here: only its conditions count.
+    """The conditions of a run on this device, in the form of a choice.
 
-    ``instead`` is the folder of the program that is run if there is no choice.
+    ``instead`` is the folder of the program that runs without a choice.
     """
     free = tuple((b.name, bounds[b.name]) for b in program.bounds if b.value is None)
     return TunedChoice(
@@ -101,59 +100,61 @@ def condition(
     )
 
 
-def _pick(
+def _chosen_folder(
     loaded: LoadedProgram, bindings: Bindings, budget: int | None, precision: str | None
 ) -> str:
-    """The folder of the program for a run."""
+    """The folder of the program to run."""
     limit = budget_of(loaded.program, budget)
-    name = "" if limit is None else _first(loaded, bindings, limit)
+    name = "" if limit is None else _first_within_budget(loaded, bindings, limit)
     if loaded.choices:
-        here = condition(loaded.program, bindings.bounds, name, precision)
-        for choice in (c for c in loaded.choices if c.applies(here)):
-            if limit is None or needed(*_wanted(loaded, bindings, choice.name)) <= limit:
+        conditions = condition(loaded.program, bindings.bounds, name, precision)
+        for choice in (c for c in loaded.choices if c.applies(conditions)):
+            if limit is None or peak_bytes(*_planned_run(loaded, bindings, choice.name)) <= limit:
                 return choice.name
     return name
 
 
-def _first(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
-    """The folder of the first variant that keeps to a budget."""
-    others: list[Wanted] = []
+def _first_within_budget(loaded: LoadedProgram, bindings: Bindings, limit: int) -> str:
+    """The folder of the first variant that fits into a budget."""
+    runs: list[PlannedRun] = []
     for name in (v.name for v in loaded.program.variants):
-        others.append(_wanted(loaded, bindings, name))
-        if needed(*others[-1]) <= limit:
+        runs.append(_planned_run(loaded, bindings, name))
+        if peak_bytes(*runs[-1]) <= limit:
             return name
-    if others:
-        raise RunError(refused(others, limit))
+    if runs:
+        raise RunError(budget_problem(runs, limit))
     return ""
 
 
-def _wanted(loaded: LoadedProgram, bindings: Bindings, name: str) -> Wanted:
-    """One of the programs with all bounds, also those that only it has, and what is given."""
+def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> PlannedRun:
+    """One of the programs with all its bounds, and the stores that are given."""
     program = loaded.program
     if name and loaded.place is not None:
         key = "program", name
-        found = loaded.known.get(key)
-        if not isinstance(found, Program):
-            found = load_program(loaded.place / name)
-            _check(program, found, name)
-            loaded.known[key] = found
-        program = found
+        variant_program = loaded.known.get(key)
+        if not isinstance(variant_program, Program):
+            variant_program = load_program(loaded.place / name)
+            _check(program, variant_program, name)
+            loaded.known[key] = variant_program
+        program = variant_program
     free = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     bounds = resolve(program, free, (), {})
     if bounds.problems:
         raise RunError(*bounds.problems)
-    return Wanted(program, bounds.values, given_stores(program, bindings))
+    return PlannedRun(program, bounds.values, given_stores(program, bindings))
 
 
 def _check(program: Program, other: Program, name: str) -> None:
-    """What can be given to one can be given to the other. Raises ``RunError``."""
-    for (what, mine), others in zip(_faces(program).items(), _faces(other).values(), strict=True):
-        if mine != others:
+    """Both programs must have the same interface. Raises ``RunError``."""
+    for (what, own), others in zip(
+        _interface(program).items(), _interface(other).values(), strict=True
+    ):
+        if own != others:
             raise RunError(other_interface(name, what))
 
 
-def _faces(program: Program) -> dict[str, object]:
-    """What is given to a program, and what it gives."""
+def _interface(program: Program) -> dict[str, object]:
+    """The interface of a program: free bounds, inputs, params, outputs."""
     return {
         "bounds": [b.name for b in program.bounds if b.value is None],
         "inputs": [(i.name, i.dims, i.dtype, i.shape) for i in program.inputs],

@@ -1,4 +1,4 @@
-"""What a run will take before it starts: budgets, and the dry run.
+"""Predictions before a run: the dry run for the peak of memory, and memory budgets.
 
 May import, of its package: data, device, messages, report, walk
 """

@@ -1,4 +1,4 @@
-"""Budgets: what a run would take, whether that fits, and the largest bound that does."""
+"""Memory budgets: whether the predicted peak fits, and the largest bound with which it does."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tempoc.runtime.messages.problem import Problem, RunError
 from tempoc.runtime.report.progress import count_calls
 
 PATIENCE = 20_000
-"""With more calls of kernels nobody looks for the largest bounds of a program that moves cells."""
+"""With more kernel calls the largest bounds of a program with offloading are not searched for."""
 
 
 def usual_given(program: Program) -> frozenset[str]:
-    """The stores that are filled before a run which computes all params that it can."""
-    found = [i.store for i in program.inputs]
-    found += [p.store for p in program.params if not p.has_default]
-    return frozenset(found + ([program.seed] if program.seed else []))
+    """The stores that are filled before a run in which all params with a default are computed."""
+    stores = [i.store for i in program.inputs]
+    stores += [p.store for p in program.params if not p.has_default]
+    return frozenset(stores + ([program.seed] if program.seed else []))
 
 
-class Wanted(NamedTuple):
+class PlannedRun(NamedTuple):
     """A program with the bounds of a run, and the stores that are filled before it."""
 
     program: Program
@@ -33,54 +33,54 @@ class Wanted(NamedTuple):
 
 
 def budget_of(program: Program, budget: int | None = None) -> int | None:
-    """The budget of a run: this one, or the one that the program was compiled for."""
-    kept = dict(program.provenance).get(BUDGET, "")
-    return int(kept) if budget is None and kept.isdigit() else budget
+    """The budget of a run: the given one, or that of the compilation."""
+    recorded = dict(program.provenance).get(BUDGET, "")
+    return int(recorded) if budget is None and recorded.isdigit() else budget
 
 
-def needed(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
-    """The most bytes that the stores of a run take."""
+def peak_bytes(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+    """The predicted peak of the stores of a run, in bytes."""
     return forecast(program, bounds, given).peak
 
 
 def check_budget(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
-    """Raises ``RunError`` if the stores of a run take more than that, or than compiled for."""
+    """Raises ``RunError`` if the stores of a run exceed the budget, or that of the compilation."""
     limit = budget_of(program, budget)
-    if limit is not None and needed(program, bounds, given) > limit:
-        raise RunError(refused([Wanted(program, bounds, given)], limit))
+    if limit is not None and peak_bytes(program, bounds, given) > limit:
+        raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
 
 
-def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> Problem:
-    """None of these programs keeps to a budget: the smallest that would do, the largest bounds.
+def budget_problem(runs: Sequence[PlannedRun], budget: int, *, searched: bool = False) -> Problem:
+    """The problem that no program fits, with the smallest sufficient budget and largest bounds.
 
-    ``searched``: they are what takes least of all that could be compiled.
+    ``searched``: the runs are the smallest that the search for variants could compile.
     """
     largest: dict[str, int] = {}
-    for run in runs if all(map(_can_wait, runs)) else ():
+    for run in runs if all(map(_is_quick, runs)) else ():
         for name in [b.name for b in run.program.bounds if b.value is None]:
-            others = run.program, run.bounds, name, run.given
+            arguments = run.program, run.bounds, name, run.given
             try:
-                fitting = largest_bound(*others, budget, run.bounds[name])
+                fitting = largest_bound(*arguments, budget, run.bounds[name])
             except RunError:
                 continue
             largest[name] = max(fitting, largest.get(name, 0))
-    return over_budget(min(needed(*run) for run in runs), budget, largest, searched=searched)
+    return over_budget(min(peak_bytes(*run) for run in runs), budget, largest, searched=searched)
 
 
-def _can_wait(run: Wanted) -> bool:
-    """Whether a forecast takes no time to speak of; where cells move, it looks at all steps."""
+def _is_quick(run: PlannedRun) -> bool:
+    """Whether a dry run is fast; with offloading it takes all steps."""
     moves = any(store.away for store in run.program.stores)
     return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
 
 
 def check_least(program: Program, budget: int) -> None:
-    """Raises ``RunError`` if not even a run with the smallest bounds keeps to a budget."""
+    """Raises ``RunError`` if not even a run with the smallest bounds fits into a budget."""
     free = [b.name for b in program.bounds if b.value is None]
-    found = resolve(program, dict.fromkeys(free, 1), (), {})
-    if not found.problems:
-        check_budget(program, found.values, usual_given(program), budget)
+    resolved = resolve(program, dict.fromkeys(free, 1), (), {})
+    if not resolved.problems:
+        check_budget(program, resolved.values, usual_given(program), budget)
 
 
 def largest_bound(
@@ -93,8 +93,8 @@ def largest_bound(
 ) -> int:
     """The largest value of a bound with which a run fits, all others as they are.
 
-    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound. Only values
-    ``below`` one are looked at.
+    Raises ``RunError`` if none does. Assumes that the peak rises with the bound. Only values
+    ``below`` that one are tried.
     """
     search = _BoundSearch(program, bounds, name, given)
     least = search.least()
@@ -104,8 +104,8 @@ def largest_bound(
     if smallest > budget:
         raise RunError(nothing_fits(name, least, smallest, budget))
     fits, step = least, 1
-    while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
-        fits, step = following, 2 * step
+    while (candidate := min(fits + step, below - 1)) > fits and search.fits(candidate, budget):
+        fits, step = candidate, 2 * step
     over = min(fits + step, below)
     while over - fits > 1:
         middle = (fits + over) // 2
@@ -117,7 +117,7 @@ def largest_bound(
 
 
 class _BoundSearch:
-    """What runs take, by the value of one bound."""
+    """Predicted peaks by the value of one bound."""
 
     def __init__(
         self, program: Program, bounds: Mapping[str, int], name: str, given: frozenset[str]
@@ -129,30 +129,30 @@ class _BoundSearch:
         self.bounds = {n: bounds[n] for n in free if n != name}
 
     def allowed(self, value: int) -> dict[str, int] | None:
-        """All bounds, if that value keeps to the assumptions."""
-        found = resolve(self.program, self.bounds | {self.name: value}, (), {})
-        return None if found.problems else found.values
+        """The values of all bounds, if the value satisfies the assumptions."""
+        resolved = resolve(self.program, self.bounds | {self.name: value}, (), {})
+        return None if resolved.problems else resolved.values
 
     def needed(self, value: int) -> int | None:
-        """The bytes of a run; ``None`` if that value is not allowed."""
+        """The peak of a run; ``None`` if the value is not allowed."""
         bounds = self.allowed(value)
-        return None if bounds is None else needed(self.program, bounds, self.given)
+        return None if bounds is None else peak_bytes(self.program, bounds, self.given)
 
     def fits(self, value: int, budget: int) -> bool:
-        """Whether a run takes no more."""
-        needed = self.needed(value)
-        return needed is not None and needed <= budget
+        """Whether a run with that value fits into the budget."""
+        peak = self.needed(value)
+        return peak is not None and peak <= budget
 
     def least(self) -> int | None:
-        """The smallest value that is allowed."""
-        found = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
-        if found is None:
+        """The smallest allowed value."""
+        high = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
+        if high is None:
             return None
-        low = found // 2
-        while found - low > 1:
-            middle = (low + found) // 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
             if self.allowed(middle) is None:
                 low = middle
             else:
-                found = middle
-        return found
+                high = middle
+        return high

@@ -1,10 +1,10 @@
-"""What a run would take, found out without one: its walk, with nothing in the cells.
+"""The dry run: predicts the peak of memory by running the walk with cells that hold nothing.
 
-The ledger of a run counts what the walk writes, frees and lets grow. The same walk with kernels
-that do nothing gives the same counts before the run, and without a device. Of long loops only the
-steps are taken that tell about all of them (``telling``). A loop with an end that the run finds out
-goes as far as it may; as what its last step gives back may stay where it ends earlier, it is walked
-with short lengths, too.
+The ledger counts the bytes of cells that the walk writes, frees and grows. The same walk with
+kernels that do nothing gives the same counts before the run, without a device. Long loops are
+sampled (``walk/sample_steps.py``). A loop that ends early at run time is taken to its largest
+length; since cells that its last step frees may stay if it ends earlier, short lengths are tried as
+well.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 from tempoc.program.analysis.traversal import every
 from tempoc.program.nodes.nodes import Call, Program, Region
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.device.stores import Layout, layout
-from tempoc.runtime.walk.sample_steps import some
-from tempoc.runtime.walk.walk import WalkText, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.sample_steps import sampled
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
 from tempoc.runtime.walk.write_walk import write_walk
 
 
 class _Cell:
-    """What stands for an array, and for several of them by their places."""
+    """A placeholder for an array, and for a dict of arrays."""
 
     def __getitem__(self, place: object) -> _Cell:
         """One of them."""
@@ -36,18 +36,17 @@ class _Cell:
 
 
 SHORT = (1, 2, 3)
-"""Lengths that a run might find out for which its walk is looked at."""
+"""Short lengths to try for bounds that end during the run."""
 CELL = _Cell()
-"""An array that nobody looks into."""
+"""The placeholder of all cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Bytes in stores: when there are most on the device, then by store, and of what is given.
+    """Predicted bytes: the ``peak`` on the device, then by store; bytes of ``given`` stores.
 
-    ``away`` are the most that the host has of stores that live there, then by store. ``loaded`` and
-    ``evicted`` are bytes that are copied to the device and from there, in all steps that were
-    looked at.
+    ``away`` is the peak of offloaded stores on the host, then by store. ``loaded`` and ``evicted``
+    are the bytes copied to the device and back, in the steps that were sampled.
     """
 
     peak: int
@@ -62,16 +61,19 @@ class Forecast:
 def forecast(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], *, every_step: bool = False
 ) -> Forecast:
-    """The most bytes that stores of a run will have; ``given`` are those filled before it."""
-    rehearsals = (
-        _Rehearsal(program, bounds, given, not every_step, lengths)
-        for lengths in _choices(program, bounds)
+    """Predict the memory of a run; ``given`` are the stores filled before it.
+
+    ``every_step``: do not sample loops.
+    """
+    dry_runs = (
+        _DryRun(program, bounds, given, not every_step, lengths)
+        for lengths in _length_patterns(program, bounds)
     )
-    return max((rehearsal.run() for rehearsal in rehearsals), key=lambda found: found.peak)
+    return max((dry_run.run() for dry_run in dry_runs), key=lambda f: f.peak)
 
 
-def _choices(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
-    """Lengths that points have in turn: all the same, and of two neighbours one the most."""
+def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """Patterns of lengths over points (0: the largest): all equal, or alternating."""
     yield (0,)
     most = max((bounds[n.bound] for n in program.lengths), default=0)
     differ = any(n.outer for n in program.lengths)
@@ -82,7 +84,7 @@ def _choices(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int,
 
 
 class _Cells(dict[Any, object]):
-    """The cells of a store with keys; whoever wants one gets it."""
+    """The cells of a keyed store; a missing one is added."""
 
     def __init__(self, wrote: Callable[[object], None]) -> None:
         super().__init__()
@@ -95,30 +97,30 @@ class _Cells(dict[Any, object]):
         return CELL
 
 
-class _Rehearsal:
-    """The machine's part of a walk, without arrays."""
+class _DryRun:
+    """A stand-in for the machine, without arrays."""
 
     def __init__(
         self,
         program: Program,
         bounds: Mapping[str, int],
         given: frozenset[str],
-        some: bool,
+        sample: bool,
         lengths: tuple[int, ...],
     ) -> None:
-        """``lengths`` are what the run finds out at points, in turn; 0: the most."""
+        """``lengths`` is the pattern of lengths over points; 0: the largest."""
         self.lengths = lengths
         self.outer: tuple[int, ...] = ()
         self.tables = {n.bound: _Lengths(bounds[n.bound]) for n in program.lengths}
         self.steps = range(0)
-        grown = groups(program)
-        layouts = {s.name: layout(s, bounds, grown) for s in program.stores}
+        growing = groups(program)
+        layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
         self.program = program
         self.bounds = bounds
         self.layouts = tuple(layouts.values())
-        self.rooms = Rooms.of(program, bounds)
-        self.ledger = Ledger(self.layouts, self.rooms.now)
-        wishes = Wishes(account=True, rehearse=some)
+        self.capacities = Capacities.of(program, bounds)
+        self.ledger = Ledger(self.layouts, self.capacities.now)
+        wishes = WalkOptions(account=True, sample=sample)
         self.walk = write_walk(program, layouts, bounds, given, wishes)
         self.keyed = {
             i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
@@ -130,7 +132,7 @@ class _Rehearsal:
                 for key in self._keys(store):
                     (self.ledger.put_away if store.away else self.ledger.wrote)(i, key)
         self.given = self.ledger.now + self.ledger.away.now
-        self.filled = wanted_stores(program)
+        self.filled = stores_read_as_zeros(program)
 
     def _keys(self, store: Layout) -> Iterator[Any]:
         sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
@@ -138,7 +140,7 @@ class _Rehearsal:
             yield key[0] if len(key) == 1 else key
 
     def run(self) -> Forecast:
-        """Walk; the ledger knows the rest."""
+        """Run the walk, and read the ledger."""
         scope = self._scope(self.walk)
         FunctionType(self.walk.code, scope)()
         scope.clear()
@@ -160,18 +162,21 @@ class _Rehearsal:
         scope: dict[str, Any] = {
             "array": _nothing, "i32": None, "faults": deque[Any](maxlen=0), "check": _nothing,
             "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": _nothing, "ended": self.ended, "turns": self.turns,
-            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
-            "grown": self.grown, "some": self.some, "load": self.load, "evict": self.evict,
+            "perform": _nothing, "ended": self.length_ended, "turns": self.region_calls,
+            "rooms": self.capacities.now, "left": self.capacities.steps_left, "more": self.grow,
+            "grown": self.grown, "some": self.sample, "load": self.load, "evict": self.evict,
             "loaded": self.loaded, "evicted": self.evicted, "stale": _nothing,
         }  # fmt: skip
         scope |= {f"n{k}": table for k, table in enumerate(self.tables.values())}
         scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
         kernels = self.kernels()
         scope |= {
-            f"k{i}": kernels.get(k.name, _giving(())) for i, k in enumerate(self.program.kernels)
+            f"k{i}": kernels.get(k.name, _constant_kernel(()))
+            for i, k in enumerate(self.program.kernels)
         }
-        scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
+        scope |= {
+            f"host{i}": _constant_kernel((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)
+        }
         for i in range(len(self.layouts)):
             scope[f"s{i}"] = self.keyed.get(i)
             scope[f"given{i}"] = CELL
@@ -179,74 +184,75 @@ class _Rehearsal:
         return scope
 
     def kernels(self) -> Mapping[str, Callable[..., tuple[object, ...]]]:
-        """Kernels that do nothing, by name: they give cells, endings, and no fault."""
+        """Kernels that do nothing, by name: they return placeholders, endings, and no fault."""
         faults = {k.name: (None,) * bool(k.checks) for k in self.program.kernels}
-        found: dict[str, Callable[..., tuple[object, ...]]] = {}
+        by_name: dict[str, Callable[..., tuple[object, ...]]] = {}
         for part in every(self.program.tree):
             match part:
-                case Call(kernel=name) if name not in found:
+                case Call(kernel=name) if name not in by_name:
                     cells = (CELL,) * len(part.results)
                     ends = (any(self.lengths),) * len(part.endings)
-                    found[name] = _giving(cells + ends + faults[name])
-                case Region(kernel=name) if name not in found:
+                    by_name[name] = _constant_kernel(cells + ends + faults[name])
+                case Region(kernel=name) if name not in by_name:
                     counts = len(part.carried), len(part.endings)
-                    found[name] = partial(self.region, *counts, faults[name])
+                    by_name[name] = partial(self.region, *counts, faults[name])
                 case _:
                     pass
-        return found
+        return by_name
 
     def region(
         self, cells: int, endings: int, fault: tuple[None, ...], *given: object
     ) -> tuple[object, ...]:
-        """What the steps at hand of a region give: cells, and lengths if they are found by then."""
+        """The results of a call of a region: cells, and lengths that end in its steps."""
         length = self.length(self.outer)
         length = length if length - 1 in self.steps else 0
         return (CELL,) * cells + ((length,) * endings,) * bool(endings) + fault
 
     def length(self, outer: tuple[int, ...]) -> int:
-        """What the run finds out at a point."""
+        """The length at a point, by the pattern."""
         return self.lengths[sum(outer) % len(self.lengths)]
 
-    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
-        """A loop may end here; it does if that is its length."""
+    def length_ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+        """A bound may end here; it does if this is its length in the pattern."""
         if length == self.length(outer):
             self.tables[bound][outer[0] if len(outer) == 1 else outer] = length
 
-    def some(
+    def sample(
         self,
         steps: range,
         first: int,
         marks: Callable[[int], tuple[int, ...]],
         rows: Callable[[int], tuple[tuple[int, int], ...]],
     ) -> Sequence[int]:
-        """The steps of a loop that count."""
+        """The steps of a loop to take."""
         if len(steps) < 2:
             return steps
         a, b = steps[:2]
         lines = [
-            (x, y, self.rooms.sizes[n]) for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
+            (x, y, self.capacities.sizes[n])
+            for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
         ]
-        return some(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
+        return sampled(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
 
-    def more(self, group: int, rows: int) -> None:
-        """Let the stores of a group grow; the walk does the same for those that it has itself."""
-        now = self.rooms.enough(group, rows)
-        if now == self.rooms.now[group]:
+    def grow(self, group: int, rows: int) -> None:
+        """Grow the keyed stores of a group; the walk grows those in its local variables."""
+        size = self.capacities.enough(group, rows)
+        if size == self.capacities.now[group]:
             return
-        self.rooms.now[group] = now
+        self.capacities.now[group] = size
         for i, cells in self.keyed.items():
             if self.layouts[i].group == group:
                 for key in cells:
                     self.ledger.grew(i, key)
 
     def grown(self, number: int, cell: object) -> object:
-        """A cell that the walk has itself."""
+        """Grow a cell in a local variable of the walk."""
         if cell is not None:
             self.ledger.grew(number, ())
         return cell
 
     def load(self, number: int, key: object) -> None:
-        """Bring a cell of a store with keys to the device."""
+        """Load a cell of a keyed store."""
         cells = self.keyed[number]
         if key in cells:
             self.loaded(number, CELL, key)
@@ -254,14 +260,14 @@ class _Rehearsal:
             cells[key] = self.loaded(number, None, key)
 
     def evict(self, number: int, key: object) -> None:
-        """Take a cell of a store with keys off the device."""
+        """Evict a cell of a keyed store."""
         if key in self.keyed[number]:
             self.evicted(number, CELL, key)
 
     def loaded(self, number: int, cell: object, key: object = ()) -> object:
-        """A cell on the device."""
+        """The cell, loaded if it is on the host."""
         place = number, key
-        if place in self.ledger.away.cells and place not in self.ledger.here.cells:
+        if place in self.ledger.away.cells and place not in self.ledger.device.cells:
             self.ledger.load(number, key)
         elif cell is None and self.layouts[number].name in self.filled:
             self.ledger.wrote(number, key)
@@ -270,19 +276,19 @@ class _Rehearsal:
         return CELL
 
     def evicted(self, number: int, cell: object, key: object = ()) -> object:
-        """A cell with the host."""
-        if cell is not None and (number, key) in self.ledger.here.cells:
+        """The cell, evicted if it is on the device."""
+        if cell is not None and (number, key) in self.ledger.device.cells:
             self.ledger.evict(number, key)
         return cell
 
-    def turns(
+    def region_calls(
         self,
         number: int,
         steps: range,
         outer: tuple[int, ...],
         left: Callable[[int], int] | None = None,
     ) -> Iterator[tuple[tuple[int, ...], Callable[[object], None]]]:
-        """The calls of a region: one for each size of what grows in it."""
+        """The calls of a region: one for each capacity of its growing stores."""
         while steps:
             count = len(steps) if left is None else min(len(steps), left(steps[0]))
             self.steps, self.outer = steps[:count], outer
@@ -291,21 +297,21 @@ class _Rehearsal:
 
 
 class _Lengths(dict[object, int]):
-    """A length at any point: as long as it may be, until its end is seen."""
+    """Lengths by point: the largest possible one until the bound ends there."""
 
     def __init__(self, largest: int) -> None:
         super().__init__()
         self.largest = largest
 
     def __missing__(self, point: object) -> int:
-        """The end has not been seen."""
+        """The bound has not ended at this point."""
         return self.largest
 
 
 def _nothing(*given: object) -> None:
-    """What is done to arrays, where there are none."""
+    """Does nothing."""
 
 
-def _giving(found: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
-    """A kernel that does nothing but give this."""
-    return lambda *given: found
+def _constant_kernel(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+    """A kernel that returns the given results."""
+    return lambda *given: results

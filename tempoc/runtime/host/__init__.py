@@ -1,4 +1,4 @@
-"""The host's side: Python functions, effects, imports, results that are replayed.
+"""User code and the outside: Python functions, their modules, effects, recorded calls.
 
 May import, of its package: data, device, messages, report
 """

@@ -33,7 +33,7 @@ _HOLE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An effect at a point: tensors by the names they go by there, and the file they go to.
+    """An effect at a point: the names of its tensors, and the file that they are saved to.
 
     Without a ``path`` they are printed, under ``labels`` (``loss[i=10]``).
     """
@@ -46,20 +46,20 @@ class Shown:
 Show = Callable[[Shown, Many[HostArray]], None]
 
 
-def perform(effect: Effect, at: Mapping[str, int], values: Many[HostArray], show: Show) -> None:
-    """Show the tensors of an effect at a point; ``at`` holds bounds and coordinates."""
+def perform(effect: Effect, env: Mapping[str, int], values: Many[HostArray], show: Show) -> None:
+    """Show the tensors of an effect at a point; ``env`` holds bounds and coordinates."""
     pairs = [(place, v) for place, v in zip(effect.places, values, strict=True)]
     if not effect.path:
-        labels = tuple(_label(place, at) for place in effect.places)
+        labels = tuple(_label(place, env) for place in effect.places)
         names = tuple(place.name for place in effect.places)
         show(Shown(names, labels), values)
         return
-    named = dict(part for place, value in pairs for part in _tensors(place, at, value))
-    show(Shown(tuple(named), (), filled(effect.path, at)), tuple(named.values()))
+    named = dict(part for place, value in pairs for part in _tensors(place, env, value))
+    show(Shown(tuple(named), (), filled(effect.path, env)), tuple(named.values()))
 
 
 def saves(s: ProgramStatement) -> bool:
-    """Whether a file is written somewhere in a statement."""
+    """Whether a statement saves files."""
     match s:
         case Sequence(items=items):
             return any(map(saves, items))
@@ -71,50 +71,50 @@ def saves(s: ProgramStatement) -> bool:
             return False
 
 
-def _label(place: EffectTensor, at: Mapping[str, int]) -> str:
-    inside = ", ".join(f"{dim}={_entry(e, at)}" for dim, e in place.entries)
-    return place.name + (f"[{inside}]" if inside else "") + place.part
+def _label(place: EffectTensor, values: Mapping[str, int]) -> str:
+    indices = ", ".join(f"{dim}={_entry(e, values)}" for dim, e in place.entries)
+    return place.name + (f"[{indices}]" if indices else "") + place.part
 
 
 def _tensors(
-    place: EffectTensor, at: Mapping[str, int], value: HostArray
+    place: EffectTensor, values: Mapping[str, int], value: HostArray
 ) -> Iterator[tuple[str, HostArray]]:
     """A tensor under its name in the file, or one for each index that a slice fills in there."""
     holes = _HOLE.findall(place.name)
     spans = [dim for dim, e in place.entries if isinstance(e, OutputSpan)]
-    indices = {dim: _indices(e, at) for dim, e in place.entries if dim in holes}
-    for chosen in product(*(enumerate(indices[dim]) for dim in indices)):
-        point = {dim: k for dim, (_, k) in zip(indices, chosen, strict=True)}
-        rows = {dim: row for dim, (row, _) in zip(indices, chosen, strict=True)}
+    indices = {dim: _indices(e, values) for dim, e in place.entries if dim in holes}
+    for combination in product(*(enumerate(indices[dim]) for dim in indices)):
+        point = {dim: k for dim, (_, k) in zip(indices, combination, strict=True)}
+        rows = {dim: row for dim, (row, _) in zip(indices, combination, strict=True)}
         cut = tuple(rows.get(dim, slice(None)) for dim in spans)
         yield filled(place.name, point), value[cut]
 
 
-def _indices(entry: Arith | OutputSpan, at: Mapping[str, int]) -> Many[int]:
+def _indices(entry: Arith | OutputSpan, values: Mapping[str, int]) -> Many[int]:
     if isinstance(entry, OutputSpan):
-        return range(evaluate(entry.lower, at), evaluate(entry.upper, at), entry.step)
-    return (evaluate(entry, at),)
+        return range(evaluate(entry.lower, values), evaluate(entry.upper, values), entry.step)
+    return (evaluate(entry, values),)
 
 
-def filled(path: str, at: Mapping[str, int]) -> str:
+def filled(path: str, values: Mapping[str, int]) -> str:
     """A path with the indices of a point."""
-    return _HOLE.sub(lambda hole: str(at[hole[1]]), path)
+    return _HOLE.sub(lambda hole: str(values[hole[1]]), path)
 
 
-def _entry(entry: Arith | OutputSpan, at: Mapping[str, int]) -> str:
+def _entry(entry: Arith | OutputSpan, values: Mapping[str, int]) -> str:
     if not isinstance(entry, OutputSpan):
-        return str(evaluate(entry, at))
+        return str(evaluate(entry, values))
     step = f":{entry.step}" if entry.step != 1 else ""
-    return f"{evaluate(entry.lower, at)}:{evaluate(entry.upper, at)}{step}"
+    return f"{evaluate(entry.lower, values)}:{evaluate(entry.upper, values)}{step}"
 
 
 class EffectSink:
     """Prints to standard error and writes below a directory. Raises ``RunError``."""
 
-    def __init__(self, directory: str | Path = ".", taken: Many[str | Path] = ()) -> None:
-        """Files are written when something is saved, each once, but not those ``taken``."""
+    def __init__(self, directory: str | Path = ".", reserved: Many[str | Path] = ()) -> None:
+        """Save below ``directory``; each file once, and none that is ``reserved``."""
         self.directory = Path(directory)
-        self.taken = [Path(path).resolve() for path in taken]
+        self.taken = [Path(path).resolve() for path in reserved]
         self.written: dict[str, None] = {}
 
     def __call__(self, shown: Shown, values: Many[HostArray]) -> None:

@@ -1,6 +1,6 @@
-"""The user's Python functions: called, their results checked.
+"""Calls user functions in Python and checks their results.
 
-An exception inside becomes `Failed`, which the machine turns into a diagnostic with the point.
+An exception inside becomes `ExternFailure`; the machine adds the point and reports it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
 from tempoc.runtime.device import backend
-from tempoc.runtime.host.imports import HostFunction, report, told
+from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
@@ -26,23 +26,22 @@ FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
 
 
-class Failed(Exception):
-    """A Python function raised, or gave back something else than it promised.
+class ExternFailure(Exception):
+    """A user function raised, or its result does not have the declared type.
 
-    ``trace`` is Python's own report of an exception, empty for a promise that was broken; ``help``
-    says what to do about that.
+    ``trace`` is the traceback of an exception, empty for a wrong result; ``help`` is a hint.
     """
 
-    def __init__(self, extern: str, what: str, trace: str = "", help: str | None = None) -> None:
-        super().__init__(what)
+    def __init__(self, extern: str, reason: str, trace: str = "", help: str | None = None) -> None:
+        super().__init__(reason)
         self.extern = extern
-        self.what = what
+        self.what = reason
         self.trace = trace
         self.help = help
 
 
 @dataclass(slots=True, eq=False)
-class Traced:
+class TracedExtern:
     """A function of JAX arrays as kernels call it: its results are checked when JAX traces.
 
     ``bounds`` must be set before the first call.
@@ -53,34 +52,34 @@ class Traced:
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, *args: Any) -> Any:
-        """The result, or the tuple of results. Raises `Failed`."""
-        found = invoke(self.extern, self.function, args)
-        wanted = expected(self.extern, [a.shape for a in args], self.bounds)
+        """The result, or the tuple of results. Raises `ExternFailure`."""
+        results = invoke(self.extern, self.function, args)
+        types = expected(self.extern, [a.shape for a in args], self.bounds)
         arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
             array = _array(self.extern, type_, value)
             check(self.extern, type_, array, dtype, shape)
             arrays.append(array)
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def evaluated(function: Traced, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
-    """The results for host arrays, as host arrays. Raises `Failed`."""
+def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
+    """The results for host arrays, as host arrays. Raises `ExternFailure`."""
     types = (*function.extern.arguments, *function.extern.results)
     with backend.session(any(t.dtype in WIDE for t in types)):
         pairs = zip(function.extern.arguments, args, strict=True)
-        found = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
-        several = found if isinstance(found, tuple) else (found,)
-        return tuple(np.array(backend.host(array)) for array in several)
+        result = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
+        results = result if isinstance(result, tuple) else (result,)
+        return tuple(np.array(backend.host(array)) for array in results)
 
 
-def evaluated_back(
-    function: Traced, counts: Sequence[int], args: Sequence[HostArray]
+def evaluated_vjp(
+    function: TracedExtern, counts: Sequence[int], args: Sequence[HostArray]
 ) -> tuple[HostArray, ...]:
     """The cotangents of float operands, for all operands and the cotangents of float results.
 
     ``counts`` says how many operands the function has, then its derivatives before this one.
-    Raises `Failed`.
+    Raises `ExternFailure`.
     """
     extern = function.extern
     operands = [t.dtype for t in extern.arguments]
@@ -91,25 +90,25 @@ def evaluated_back(
         arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
         derived: HostFunction = function
         for count in counts:
-            derived = backend.pulled_back(derived, count)
+            derived = backend.vjp_function(derived, count)
         try:
-            found = backend.precise(derived)(*arrays)
-        except Failed:
+            cotangents = backend.precise(derived)(*arrays)
+        except ExternFailure:
             raise
         except Exception as error:
             raise underivable(extern, error) from error
-        return tuple(np.array(backend.host(array)) for array in found)
+        return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
-def underivable(extern: Extern, error: Exception) -> Failed:
-    """JAX finds no derivative of a function."""
-    what = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
+def underivable(extern: Extern, error: Exception) -> ExternFailure:
+    """The failure for a function that JAX cannot differentiate."""
+    reason = f"{extern.name} cannot be differentiated: {exception_text(error).rstrip('.')}"
     help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
-    return Failed(extern.name, what, help=help)
+    return ExternFailure(extern.name, reason, help=help)
 
 
-def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
-    """What an exception of JAX says about the function that a kernel differentiates, if it does."""
+def derivative_failure(error: Exception, externs: Sequence[Extern]) -> ExternFailure | None:
+    """The failure for an exception of JAX raised while a kernel differentiates a user function."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         line = frame.line or ""
         if Path(frame.filename).name == "kernels.py" and "jax.vjp(" in line:
@@ -119,14 +118,14 @@ def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
 
 
 def failure(
-    error: Failed, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
+    error: ExternFailure, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
 ) -> RunError:
     """The diagnostic for a function that failed in the call at a point."""
-    at = place(dims, point)
+    point_text = place(dims, point)
     if error.trace:
-        raised = errors.extern_raised(error.extern, error.what, error.trace, at, equations)
+        raised = errors.extern_raised(error.extern, error.what, error.trace, point_text, equations)
         return RunError(raised)
-    return RunError(errors.extern_broke(error.what, at, equations, error.help))
+    return RunError(errors.extern_broke(error.what, point_text, equations, error.help))
 
 
 def place(dims: Sequence[str], point: Sequence[int]) -> str:
@@ -140,49 +139,51 @@ def _array(extern: Extern, type_: ArrayType, value: Any) -> Any:
     try:
         return backend.as_array(value)
     except (TypeError, ValueError, OverflowError):
-        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
 
 
 def not_an_array(extern: Extern, type_: ArrayType, value: Any) -> str:
-    """What is wrong with a result that is something else."""
-    return f"{which(extern, type_)} is {type(value).__name__}, not an array"
+    """The text for a result that is not an array."""
+    return f"{result_text(extern, type_)} is {type(value).__name__}, not an array"
 
 
-def which(extern: Extern, type_: ArrayType) -> str:
-    """How a message calls a result."""
+def result_text(extern: Extern, type_: ArrayType) -> str:
+    """The words for a result in messages."""
     return f"result {type_.name} of {extern.name}"
 
 
 def invoke(extern: Extern, function: HostFunction, args: Sequence[Any]) -> list[Any]:
-    """Call the user's function; the leaves of as many results as it promises. Raises `Failed`."""
-    given = packed(extern.arguments, args)
+    """Call a user function and flatten its results. Raises `ExternFailure` for a wrong number."""
+    packed_args = packed(extern.arguments, args)
     try:
-        found = function(*given)
+        result = function(*packed_args)
     except (Exception, SystemExit) as error:
-        raise Failed(extern.name, told(error), report(error)) from error
+        raise ExternFailure(extern.name, exception_text(error), user_traceback(error)) from error
     count = len(heads(extern.results))
     if count == 0:
         return []
     if count == 1:
-        found = (found,)
-    elif not isinstance(found, tuple | list):
-        one = "one array" if hasattr(found, "shape") else type(found).__name__
-        what = f"{extern.name} gives {one}, expected a tuple of {count} results"
-        raise Failed(extern.name, what)
-    if len(found) != count:
-        raise Failed(extern.name, f"{extern.name} gives {len(found)} results, expected {count}")
+        result = (result,)
+    elif not isinstance(result, tuple | list):
+        kind = "one array" if hasattr(result, "shape") else type(result).__name__
+        reason = f"{extern.name} gives {kind}, expected a tuple of {count} results"
+        raise ExternFailure(extern.name, reason)
+    if len(result) != count:
+        raise ExternFailure(
+            extern.name, f"{extern.name} gives {len(result)} results, expected {count}"
+        )
     try:
-        return unpacked(extern.results, found)
+        return unpacked(extern.results, result)
     except TreeMismatch as error:
-        what = f"result {error.name} of {extern.name} {error.why}"
-        raise Failed(extern.name, what) from None
+        reason = f"result {error.name} of {extern.name} {error.why}"
+        raise ExternFailure(extern.name, reason) from None
 
 
 def expected(
-    extern: Extern, shapes: Sequence[tuple[int, ...]], known: Mapping[str, int]
+    extern: Extern, shapes: Sequence[tuple[int, ...]], names: Mapping[str, int]
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Dtype and shape of each result for arguments of these shapes; ``known`` are other names."""
-    values = dict(known)
+    """Dtype and shape of each result for arguments of these shapes; ``names`` are other names."""
+    values = dict(names)
     for type_, shape in zip(extern.arguments, shapes, strict=True):
         for e, extent in zip(type_.shape, shape, strict=True):
             if isinstance(e, str) and e in extern.free:
@@ -191,12 +192,14 @@ def expected(
 
 
 def check(extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]) -> None:
-    """Whether a result is of the type promised. Raises `Failed`."""
-    one = which(extern, type_)
+    """Whether a result is of the type promised. Raises `ExternFailure`."""
+    result = result_text(extern, type_)
     if tuple(array.shape) != shape:
-        what = f"{one} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
-        raise Failed(extern.name, what)
+        reason = f"{result} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
+        raise ExternFailure(extern.name, reason)
     if np.dtype(array.dtype) != NUMPY[dtype]:
-        what = f"{one} has dtype {described(array.dtype)}, expected {dtype}"
-        wanted = NUMPY[dtype].name
-        raise Failed(extern.name, what, help=f"nothing is cast: make it {wanted} in the function")
+        reason = f"{result} has dtype {described(array.dtype)}, expected {dtype}"
+        dtype_name = NUMPY[dtype].name
+        raise ExternFailure(
+            extern.name, reason, help=f"nothing is cast: make it {dtype_name} in the function"
+        )

@@ -20,13 +20,13 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.externs import (
     FLOATS,
-    Failed,
+    ExternFailure,
     check,
     expected,
     failure,
     invoke,
     not_an_array,
-    which,
+    result_text,
 )
 from tempoc.runtime.host.imports import HostFunction
 from tempoc.runtime.report.profile import Trace
@@ -36,8 +36,8 @@ _NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A call that was made, by the name of the function in the source."""
+class RecordedCall:
+    """A recorded call, with the name of the function in the source."""
 
     extern: str
     point: tuple[int, ...]
@@ -45,29 +45,31 @@ class Made:
     results: tuple[HostArray, ...]
 
 
-RecordedCalls = dict[str, list[Made]]
+RecordedCalls = dict[str, list[RecordedCall]]
 """The calls into each module, in order."""
 
 
 @dataclass(slots=True, eq=False)
-class Hosted:
-    """A host function that was found."""
+class HostCallable:
+    """A host function with its signature."""
 
     extern: Extern
     function: HostFunction
 
-    def given(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
-        """Call with arrays of other precision, or that others have too. Raises `Failed`."""
+    def call_copied(
+        self, args: Sequence[HostArray], values: Mapping[str, int]
+    ) -> tuple[HostArray, ...]:
+        """Call with copies of the arrays, in the declared dtypes. Raises `ExternFailure`."""
         pairs = zip(self.extern.arguments, args, strict=True)
-        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], known)
+        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
 
-    def call(self, args: Sequence[HostArray], known: Mapping[str, int]) -> tuple[HostArray, ...]:
-        """The results for arguments that the function may keep; ``known`` are the values of bounds
-        and dimensions. Raises `Failed`."""
-        wanted = expected(self.extern, [a.shape for a in args], known)
-        found = invoke(self.extern, self.function, args)
+    def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
+        """The results for arguments that the function may keep; ``values`` are the values of bounds
+        and dimensions. Raises `ExternFailure`."""
+        types = expected(self.extern, [a.shape for a in args], values)
+        results = invoke(self.extern, self.function, args)
         arrays = []
-        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+        for type_, value, (dtype, shape) in zip(self.extern.results, results, types, strict=True):
             array = _array(self.extern, type_, value)
             check(self.extern, type_, array, dtype, shape)
             arrays.append(array)
@@ -75,16 +77,16 @@ class Hosted:
 
 
 @dataclass(slots=True, eq=False)
-class Caller:
-    """The calls of one statement, counted. ``rooms`` are the shapes of the cells for results.
+class HostCaller:
+    """The calls of one statement, counted. ``shapes`` are the shapes of the cells for results.
 
-    ``unwanted``: there are no calls, and nobody looks at the zeros that come instead.
+    ``unwanted``: the results are never read; zeros are returned without a call.
     """
 
-    hosted: Hosted
+    hosted: HostCallable
     host: Host
     bounds: Mapping[str, int]
-    rooms: Sequence[tuple[int, ...]]
+    shapes: Sequence[tuple[int, ...]]
     trace: Trace | None = None
     record: RecordedCalls | None = None
     unwanted: bool = False
@@ -96,18 +98,18 @@ class Caller:
     ) -> list[backend.DeviceArray]:
         """Call at a point with arrays of the device. Raises `RunError`."""
         if self.unwanted:
-            types = zip(self.hosted.extern.results, self.rooms, strict=True)
-            return [backend.zeros(room, t.dtype) for t, room in types]
-        known = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
+            types = zip(self.hosted.extern.results, self.shapes, strict=True)
+            return [backend.zeros(cell_shape, t.dtype) for t, cell_shape in types]
+        values = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
-            np.array(a[tuple(slice(evaluate(e, known)) for e in shape)])
+            np.array(a[tuple(slice(evaluate(e, values)) for e in shape)])
             for a, shape in zip(backend.hosts(args), self.host.shapes, strict=True)
         ]
-        kept = () if self.record is None else tuple(a.copy() for a in arrays)
+        recorded_args = () if self.record is None else tuple(a.copy() for a in arrays)
         started = time.perf_counter()
         try:
-            found = self.hosted.call(arrays, known)
-        except Failed as error:
+            results = self.hosted.call(arrays, values)
+        except ExternFailure as error:
             raise failure(error, self.host.dims, point, self.host.equations) from error
         self.count += 1
         self.seconds += time.perf_counter() - started
@@ -115,49 +117,51 @@ class Caller:
         if self.trace is not None:
             self.trace.note(f"host {self.host.extern}", list(point), started)
         if self.record is not None:
-            made = Made(extern.name, point, kept, found)
-            self.record.setdefault(extern.module, []).append(made)
+            recorded = RecordedCall(extern.name, point, recorded_args, results)
+            self.record.setdefault(extern.module, []).append(recorded)
         # One kernel takes each, once; passed as they are, they cost a fraction of what `put` does.
-        cells = zip(found, extern.results, self.rooms, strict=True)
-        return [np.asarray(_roomy(a, room), NUMPY[t.dtype]) for a, t, room in cells]
+        cells = zip(results, extern.results, self.shapes, strict=True)
+        return [
+            np.asarray(_zero_padded(a, cell_shape), NUMPY[t.dtype]) for a, t, cell_shape in cells
+        ]
 
 
-def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
+def totals(callers: Iterable[HostCaller]) -> dict[str, tuple[int, float]]:
     """Calls and seconds of each host function, in the order of the program."""
-    found: dict[str, tuple[int, float]] = {}
+    result: dict[str, tuple[int, float]] = {}
     for caller in callers:
-        count, seconds = found.get(caller.host.extern, (0, 0.0))
-        found[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
-    return found
+        count, seconds = result.get(caller.host.extern, (0, 0.0))
+        result[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
+    return result
 
 
-def _roomy(array: HostArray, room: tuple[int, ...]) -> HostArray:
+def _zero_padded(array: HostArray, cell_shape: tuple[int, ...]) -> HostArray:
     """The array with zeros behind it, where its cell is larger."""
-    if array.shape == room:
+    if array.shape == cell_shape:
         return array
-    larger = np.zeros(room, array.dtype)
+    larger = np.zeros(cell_shape, array.dtype)
     larger[tuple(map(slice, array.shape))] = array
     return larger
 
 
 def _array(extern: Extern, type_: ArrayType, value: Any) -> HostArray:
-    """A copy of a result, in the byte order of this machine. Raises `Failed`.
+    """A copy of a result, in the byte order of this machine. Raises `ExternFailure`.
 
     Python's own numbers, and lists of them, take the dtype that is wanted.
     """
-    wanted = NUMPY[type_.dtype]
-    kind = "f" if type_.dtype in FLOATS else wanted.kind
+    dtype = NUMPY[type_.dtype]
+    kind = "f" if type_.dtype in FLOATS else dtype.kind
     try:
         if _fits(value, kind):
-            return np.array(value, wanted)
+            return np.array(value, dtype)
         array = np.array(value)
     except OverflowError:
-        what = f"{which(extern, type_)} is {value}, which {type_.dtype} cannot hold"
-        raise Failed(extern.name, what) from None
+        reason = f"{result_text(extern, type_)} is {value}, which {type_.dtype} cannot hold"
+        raise ExternFailure(extern.name, reason) from None
     except (TypeError, ValueError):
-        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value)) from None
     if array.dtype.kind in "OUSMm":
-        raise Failed(extern.name, not_an_array(extern, type_, value))
+        raise ExternFailure(extern.name, not_an_array(extern, type_, value))
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -1,6 +1,6 @@
-"""Calls of host functions that a run made, given once more to whoever computes the same again.
+"""Replays the host calls of a run for a second evaluation of the same program.
 
-What is outside has changed since: to call an environment again would give something else.
+The outside has changed since: calling an environment again would give other results.
 """
 
 from __future__ import annotations
@@ -15,41 +15,43 @@ from tempoc.runtime.host.host_calls import RecordedCalls
 
 
 class Diverged(Exception):
-    """The run made another call than the one that comes now; the text says which."""
+    """The next recorded call is not the one that is made; the text names both."""
 
 
 class Replayed:
     """The calls of a run, each module's in order; ``found`` collects arguments that differ."""
 
     def __init__(self, record: RecordedCalls) -> None:
-        self.left = {module: list(reversed(calls)) for module, calls in record.items()}
+        self.pending = {module: list(reversed(calls)) for module, calls in record.items()}
         self.found: list[str] = []
 
     def call(
         self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[HostArray]
     ) -> tuple[HostArray, ...]:
         """The results of the next call into the module. Raises `Diverged`."""
-        calls = self.left.get(extern.module, [])
+        calls = self.pending.get(extern.module, [])
         shown = _shown(extern.name, place(dims, point))
         if not calls:
             raise Diverged(f"the run did not make the call of {shown}")
-        made = calls.pop()
-        if (made.extern, made.point) != (extern.name, point):
-            other = _shown(made.extern, place(dims, made.point))
-            raise Diverged(f"the run called {other} before {shown}")
-        for type_, got, want in zip(extern.arguments, made.args, args, strict=True):
-            what = f"argument {type_.name} of {shown}"
-            self.found += differences({what: got}, {what: want.astype(got.dtype, copy=False)})
-        return made.results
+        recorded = calls.pop()
+        if (recorded.extern, recorded.point) != (extern.name, point):
+            recorded_text = _shown(recorded.extern, place(dims, recorded.point))
+            raise Diverged(f"the run called {recorded_text} before {shown}")
+        for type_, actual, expected in zip(extern.arguments, recorded.args, args, strict=True):
+            name = f"argument {type_.name} of {shown}"
+            self.found += differences(
+                {name: actual}, {name: expected.astype(actual.dtype, copy=False)}
+            )
+        return recorded.results
 
     def unmade(self) -> list[str]:
-        """A line for each module that the run called too often."""
+        """A line for each module with recorded calls that were not replayed."""
         return [
             f"the run called {_shown(calls[-1].extern, place((), calls[-1].point))} once too often"
-            for calls in self.left.values()
+            for calls in self.pending.values()
             if calls
         ]
 
 
-def _shown(name: str, at: str) -> str:
-    return f"{name} at {at}" if at else name
+def _shown(name: str, point: str) -> str:
+    return f"{name} at {point}" if point else name

@@ -1,4 +1,4 @@
-"""Records of arguments and results: dictionaries for the user's functions, flat everywhere else."""
+"""Records of arguments and results: nested dicts for user functions, flat lists elsewhere."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def packed(types: Sequence[ArrayType], values: Sequence[Any]) -> list[Any]:
     root: dict[str, Any] = {}
     for type_, value in zip(types, values, strict=True):
         *outer, last = type_.name.split(".")
-        inside = root
+        record = root
         for name in outer:
-            inside = inside.setdefault(name, {})
-        inside[last] = value
+            record = record.setdefault(name, {})
+        record[last] = value
     return list(root.values())
 
 
@@ -43,22 +43,22 @@ def unpacked(types: Sequence[ArrayType], values: Sequence[Any]) -> list[Any]:
         path = type_.name.split(".")
         for k in range(1, len(path)):
             fields.setdefault(".".join(path[:k]), {})[path[k]] = None
-    found = []
+    leaves = []
     for type_ in types:
         path = type_.name.split(".")
         value: Any = root[path[0]]
         for k in range(1, len(path)):
             above = ".".join(path[:k])
             value = _fields(above, value, list(fields[above]))[path[k]]
-        found.append(value)
-    return found
+        leaves.append(value)
+    return leaves
 
 
-def _fields(name: str, value: Any, wanted: Sequence[str]) -> Mapping[str, Any]:
+def _fields(name: str, value: Any, expected: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         kind = type(value).__name__
-        raise TreeMismatch(name, f"is {kind}, expected a dict with {errors.listed(wanted)}")
-    if sorted(map(str, value)) != sorted(wanted):
+        raise TreeMismatch(name, f"is {kind}, expected a dict with {errors.listed(expected)}")
+    if sorted(map(str, value)) != sorted(expected):
         has = errors.listed([str(k) for k in value]) or "nothing"
-        raise TreeMismatch(name, f"is a dict with {has}, expected {errors.listed(wanted)}")
+        raise TreeMismatch(name, f"is a dict with {has}, expected {errors.listed(expected)}")
     return value

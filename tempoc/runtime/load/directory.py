@@ -1,4 +1,4 @@
-"""The directory of a compiled program, in which nothing is trusted: schema, version, hashes."""
+"""Reads the directory of a compiled program, and checks schema, version and hashes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BESIDE = "externs"
 """Entries of the provenance tell the folders of the program's source: this, ``externs.1``, ..."""
 
 
-def beside(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def source_folders(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The folders of the program's source, the main file's first, if it calls functions."""
     return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
 
@@ -43,24 +43,24 @@ def load_program(directory: str | Path) -> Program:
 
 
 def load_choices(directory: str | Path) -> tuple[TunedChoice, ...]:
-    """The choices beside a program that were measured. Raises ``RunError`` if they are damaged."""
+    """The choices of tuning beside a program. Raises ``RunError`` if they are damaged."""
     directory = Path(directory)
     path = directory / FOLDER / FILE
     if not path.is_file():
         return ()
     try:
-        found = decode_choices(path.read_text(encoding="utf-8"))
-        _verify(found, directory)
+        choices = decode_choices(path.read_text(encoding="utf-8"))
+        _verify(choices, directory)
     except (OSError, UnicodeDecodeError, ProgramError) as error:
         raise RunError(damaged_choices(str(path), str(error))) from None
-    return found.choices
+    return choices.choices
 
 
-def _verify(found: Choices, directory: Path) -> None:
+def _verify(choices: Choices, directory: Path) -> None:
     """Raises ``ProgramError`` if they are not about this program."""
-    if found.program != digest_of(directory / PROGRAM):
+    if choices.program != digest_of(directory / PROGRAM):
         raise ProgramError("it is about another program")
-    for choice in found.choices:
+    for choice in choices.choices:
         if not is_folder(choice.name):
             raise ProgramError(f"{choice.name} is no folder's name")
         file = directory / choice.name / PROGRAM

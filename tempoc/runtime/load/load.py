@@ -1,4 +1,4 @@
-"""Loads a compiled program to run it: its kernels and the functions of the user's they call."""
+"""Loads a compiled program: its kernels, and the user functions that they call."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import TunedChoice
-from tempoc.runtime.host.externs import Traced
-from tempoc.runtime.host.host_calls import Hosted
-from tempoc.runtime.host.imports import find
-from tempoc.runtime.load.directory import beside, load_choices, load_program
+from tempoc.runtime.host.externs import TracedExtern
+from tempoc.runtime.host.host_calls import HostCallable
+from tempoc.runtime.host.imports import find_functions
+from tempoc.runtime.load.directory import load_choices, load_program, source_folders
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
@@ -25,7 +25,7 @@ class LoadedProgram:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
-    their names in the program. ``known`` is what earlier runs leave to later ones (``prepared``).
+    their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
 
     ``place`` is where it was loaded from. Where it is one of several programs that compute the
     same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
@@ -34,8 +34,8 @@ class LoadedProgram:
 
     program: Program
     functions: tuple[Callable[..., Any], ...]
-    traced: tuple[Traced, ...] = ()
-    hosts: Mapping[str, Hosted] = field(default_factory=dict)
+    traced: tuple[TracedExtern, ...] = ()
+    hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
     place: Path | None = None
     extern_path: tuple[str | Path, ...] = ()
@@ -53,12 +53,14 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    own = find(program.externs, extern_path, beside(program.provenance))
+    user_functions = find_functions(
+        program.externs, extern_path, source_folders(program.provenance)
+    )
     scope = _scope(program, source)
-    traced = tuple(Traced(e, own[e]) for e in program.externs if not e.host)
+    traced = tuple(TracedExtern(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
-    hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
+    hosts = {e.alias: HostCallable(e, user_functions[e]) for e in program.externs if e.host}
     return LoadedProgram(
         program=program,
         functions=functions,

@@ -1,4 +1,4 @@
-"""Everything that a run can report as wrong, a function for each code; units of bytes.
+"""The errors of runs, a function for each code; units of bytes and times.
 
 May import, of its package: nothing
 """

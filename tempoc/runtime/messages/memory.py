@@ -95,6 +95,6 @@ def other_run(directory: str, differing: Sequence[str]) -> Problem:
     return Problem(
         code="RT587",
         message=f"the checkpoint in {directory} is of another run",
-        notes=tuple(f"different: {what}" for what in differing),
+        notes=tuple(f"different: {difference}" for difference in differing),
         help="go on with the same program, bounds, seed and data",
     )

@@ -1,6 +1,6 @@
-"""What can be wrong with a run, as data and as text.
+"""The diagnostics of the runner, as data and as text.
 
-The shipped runner cannot use the compiler's diagnostics, so it has its own, which look alike.
+The shipped runner cannot import the compiler's diagnostics, so it has its own, which look alike.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from tempoc.runtime.messages.problem import Problem
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A help text naming the closest known name, if one is close."""
-    names = list(known)
-    found = [n for n in names if n.lower() == name.lower()] or get_close_matches(name, names, n=1)
-    return f"did you mean {found[0]}?" if found else None
+    names = list(candidates)
+    matches = [n for n in names if n.lower() == name.lower()] or get_close_matches(name, names, n=1)
+    return f"did you mean {matches[0]}?" if matches else None
 
 
 def listed(items: Sequence[str], limit: int = 8) -> str:
@@ -102,8 +102,8 @@ def bad_bound(name: str, value: object) -> Problem:
 
 def bound_clash(name: str, claims: Sequence[tuple[int, str]]) -> Problem:
     """Two sources disagree about a bound."""
-    said = " but ".join(f"{value} by {source}" for value, source in claims)
-    return Problem(code="RT514", message=f"the bound {name} is {said}")
+    values = " but ".join(f"{value} by {source}" for value, source in claims)
+    return Problem(code="RT514", message=f"the bound {name} is {values}")
 
 
 def small_bound(name: str, formula: str, value: int, *notes: str) -> Problem:
@@ -155,23 +155,25 @@ def unknown_input(name: str, known: Sequence[str]) -> Problem:
     )
 
 
-def wrong_dtype(what: str, found: str, wanted: str, origin: str, castable: bool) -> Problem:
+def wrong_dtype(subject: str, actual: str, expected: str, origin: str, castable: bool) -> Problem:
     """The element types differ and nothing is cast."""
     return Problem(
         code="RT522",
-        message=f"{what} is {found}, the program wants {wanted}",
+        message=f"{subject} is {actual}, the program wants {expected}",
         notes=(f"read from {origin}",) if origin else (),
         help="--cast-params converts it, and may change values" if castable else
         "this is not cast; convert the data",
     )  # fmt: skip
 
 
-def wrong_rank(what: str, found: Sequence[int], wanted: Sequence[str], origin: str) -> Problem:
+def wrong_rank(
+    subject: str, actual: Sequence[int], expected: Sequence[str], origin: str
+) -> Problem:
     """The numbers of axes differ."""
     return Problem(
         code="RT523",
-        message=f"{what} has shape {axes(found)} ({_count(len(found))}), "
-        f"the program wants [{', '.join(wanted)}] ({_count(len(wanted))})",
+        message=f"{subject} has shape {axes(actual)} ({_count(len(actual))}), "
+        f"the program wants [{', '.join(expected)}] ({_count(len(expected))})",
         notes=(f"read from {origin}",) if origin else (),
     )
 
@@ -181,13 +183,13 @@ def _count(n: int) -> str:
 
 
 def wrong_size(
-    what: str, axis: int, found: int, wanted: str, shape: Sequence[int], origin: str
+    subject: str, axis: int, actual: int, expected: str, shape: Sequence[int], origin: str
 ) -> Problem:
-    """An axis has another size; ``wanted`` is a number with its formula if it has one."""
+    """An axis has another size; ``expected`` is a number with its formula if it has one."""
     notes = (f"the shape is {axes(shape)}" + (f", read from {origin}" if origin else ""),)
     return Problem(
         code="RT524",
-        message=f"axis {axis} of {what} is {found}, the program wants {wanted}",
+        message=f"axis {axis} of {subject} is {actual}, the program wants {expected}",
         notes=notes,
     )
 
@@ -196,16 +198,16 @@ def missing_param(
     name: str, tensors: Sequence[str], offered: Sequence[str], origin: str
 ) -> Problem:
     """No file holds the weights of a param that has no default."""
-    what = (
+    subject = (
         f"the param {name}" if list(tensors) == [name] else f"{listed(tensors, 3)} (param {name})"
     )
     if not offered and not origin:
         return Problem(
-            code="RT530", message=f"{what} has no value", help="add --params FILE.safetensors"
+            code="RT530", message=f"{subject} has no value", help="add --params FILE.safetensors"
         )
     return Problem(
         code="RT530",
-        message=f"{what} is not in {origin or 'the params given'}",
+        message=f"{subject} is not in {origin or 'the params given'}",
         notes=(f"given are {listed(offered)}",) if offered else (),
         help=did_you_mean(tensors[0], offered),
     )
@@ -334,12 +336,12 @@ def two_modules(extern: str, module: str, files: Sequence[str]) -> Problem:
     )
 
 
-def other_module(extern: str, module: str, wanted: str, loaded: str) -> Problem:
+def other_module(extern: str, module: str, expected: str, loaded: str) -> Problem:
     """Python knows another module of this name already."""
     return Problem(
         code="RT576",
         message=f"another Python module {module} is in use, not the one that {extern} is from",
-        notes=(f"wanted is {wanted}, in use is {loaded}",),
+        notes=(f"wanted is {expected}, in use is {loaded}",),
         help="rename the module",
     )
 

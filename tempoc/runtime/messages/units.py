@@ -14,10 +14,10 @@ def parse_size(text: str) -> int | None:
 
     ``GiB`` and ``G`` are powers of 1024, ``GB`` of 1000.
     """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         return None
-    number, prefix, binary = found.groups()
+    number, prefix, binary = match.groups()
     base = 1000 if not binary and text.strip()[-1] in "bB" else 1024
     size = Fraction(number) * base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
     return int(size) if size >= 1 else None
@@ -25,10 +25,10 @@ def parse_size(text: str) -> int | None:
 
 def parse_seconds(text: str) -> float | None:
     """``60s``, ``5min``, ``1.5h`` or ``90`` in seconds; ``None`` if it is no time."""
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
         return None
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}[found[2].lower()]
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2].lower()]
 
 
 def size_text(n: int) -> str:

@@ -16,11 +16,11 @@ def damaged_choices(path: str, reason: str) -> Problem:
     )
 
 
-def other_interface(name: str, what: str) -> Problem:
+def other_interface(name: str, part: str) -> Problem:
     """A variant is no variant of its program."""
     return Problem(
         code="RT507",
-        message=f"{name} is no variant of this program: it has other {what}",
+        message=f"{name} is no variant of this program: it has other {part}",
         help="compile the program again",
     )
 

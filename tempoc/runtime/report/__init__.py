@@ -1,4 +1,4 @@
-"""What is shown of a run: progress, profile, tables, the plot of memory.
+"""Reports on a run: progress bar, profile, tables, memory plot.
 
 May import, of its package: data, device, messages
 """

@@ -1,7 +1,7 @@
-"""Bytes in stores over the time of a run, drawn as a small SVG file.
+"""The memory plot: bytes of stores over the time of a run, as a small SVG file.
 
-Time stands still while kernels are compiled: that can take longer than all the rest, says nothing
-about the program, and the next run does not do it again.
+The time that JAX compiles is left out: it can exceed the rest of the run, says nothing about the
+program, and does not recur in the next run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tempoc.runtime.messages.units import size_text
 
 MOST = 1000
-"""More points than this are thinned out: of four in a row the least and the greatest stay."""
+"""The most points; more are thinned out, to the least and the greatest of four in a row."""
 _SHORT = 0.01
 """Fewer seconds are not worth a word."""
 _WIDTH, _HEIGHT = 720, 300
@@ -33,21 +33,21 @@ PlotSpan = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Curve:
-    """The bytes by time, as the ledger tells them; when kernels were ``compiling``."""
+class MemoryCurve:
+    """The bytes by time as reported by the ledger, and the spans of compilations."""
 
     start: float = field(default_factory=time.perf_counter)
     points: list[PlotPoint] = field(default_factory=list)
     compiling: list[PlotSpan] = field(default_factory=list)
 
     def note(self, size: int) -> None:
-        """So many bytes from now on."""
+        """Add a point: so many bytes from now on."""
         self.points.append((time.perf_counter() - self.start, size))
         if len(self.points) > MOST:
             self.points = [*thinned(self.points)]
 
     def compiled(self, seconds: float) -> None:
-        """So long something was compiled until now, maybe with what was told before."""
+        """Add a compilation that ends now, merged with those that it contains."""
         last = time.perf_counter() - self.start
         first = last - seconds
         while self.compiling and self.compiling[-1][1] > first:
@@ -58,32 +58,34 @@ class Curve:
         """The file; it begins with the first point and ends now."""
         last = time.perf_counter() - self.start
         end = [(last, self.points[-1][1])] if self.points else []
-        points = [*without([*self.points, *end], self.compiling)]
+        points = [*without_spans([*self.points, *end], self.compiling)]
         begin = points[0][0] if points else 0.0
         points = [(t - begin, size) for t, size in points]
-        return drawn(points, title, predicted, sum(b - a for a, b in self.compiling))
+        return draw_svg(points, title, predicted, sum(b - a for a, b in self.compiling))
 
 
-def without(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
-    """The points on a clock that stands still during some spans, which follow each other."""
-    lost, k = 0.0, 0
+def without_spans(points: Sequence[PlotPoint], spans: Sequence[PlotSpan]) -> Iterator[PlotPoint]:
+    """The points on a clock that stops during the given disjoint, ordered spans."""
+    skipped, k = 0.0, 0
     for t, size in points:
         while k < len(spans) and spans[k][1] <= t:
-            lost += spans[k][1] - spans[k][0]
+            skipped += spans[k][1] - spans[k][0]
             k += 1
-        now = max(0.0, t - spans[k][0]) if k < len(spans) else 0.0
-        yield t - lost - now, size
+        in_span = max(0.0, t - spans[k][0]) if k < len(spans) else 0.0
+        yield t - skipped - in_span, size
 
 
 def thinned(points: Sequence[PlotPoint]) -> Iterator[PlotPoint]:
     """Half of the points, the least and the greatest among them."""
     for k in range(0, len(points), 4):
-        some = points[k : k + 4]
-        low, high = (f(range(len(some)), key=lambda i: some[i][1]) for f in (min, max))
-        yield from (some[i] for i in dict.fromkeys(sorted((low, high))))
+        window = points[k : k + 4]
+        low, high = (f(range(len(window)), key=lambda i: window[i][1]) for f in (min, max))
+        yield from (window[i] for i in dict.fromkeys(sorted((low, high))))
 
 
-def drawn(points: Sequence[PlotPoint], title: str, predicted: int, compiling: float = 0.0) -> str:
+def draw_svg(
+    points: Sequence[PlotPoint], title: str, predicted: int, compiling: float = 0.0
+) -> str:
     """Steps from point to point, and a dashed line at what was predicted for the peak."""
     most = max([size for _, size in points], default=0)
     step, unit = _marks(max(most, predicted, 1))
@@ -104,30 +106,30 @@ def drawn(points: Sequence[PlotPoint], title: str, predicted: int, compiling: fl
         f'<text class="title" x="{_LEFT}" y="20">{_escaped(title)}</text>',
     ]
     for k in range(top // step + 1):
-        at, label = y(k * step), f"{k * step / unit[1]:g} {unit[0]}"
-        lines.append(f'<path class="grid" d="M{_LEFT} {at}H{_WIDTH - _RIGHT}"/>')
-        lines.append(f'<text x="{_LEFT - 8}" y="{at}" dy="4" text-anchor="end">{label}</text>')
-    apart = _nice(last / 8)
-    for k in range(int(last / apart + 1e-9) + 1):
-        at, label = x(apart * k), f"{apart * k:g}"
+        grid, label = y(k * step), f"{k * step / unit[1]:g} {unit[0]}"
+        lines.append(f'<path class="grid" d="M{_LEFT} {grid}H{_WIDTH - _RIGHT}"/>')
+        lines.append(f'<text x="{_LEFT - 8}" y="{grid}" dy="4" text-anchor="end">{label}</text>')
+    spacing = _nice(last / 8)
+    for k in range(int(last / spacing + 1e-9) + 1):
+        grid, label = x(spacing * k), f"{spacing * k:g}"
         below = _HEIGHT - _BOTTOM + 18
-        lines.append(f'<text x="{at}" y="{below}" text-anchor="middle">{label}</text>')
+        lines.append(f'<text x="{grid}" y="{below}" text-anchor="middle">{label}</text>')
     seconds = "seconds"
     if compiling >= _SHORT:
         seconds += f", without {compiling:.3g} in which kernels were compiled"
     lines.append(f'<text x="{x(last / 2)}" y="{_HEIGHT - 8}" text-anchor="middle">{seconds}</text>')
     if points:
-        path, before = "", ""
+        path, previous = "", ""
         for t, size in points:
-            if y(size) != before:
-                path, before = f"{path}H{x(t)}V{y(size)}", y(size)
+            if y(size) != previous:
+                path, previous = f"{path}H{x(t)}V{y(size)}", y(size)
         path += f"H{x(last)}"
         begin = f"M{x(points[0][0])} {y(0)}"
         lines.append(f'<path class="area" d="{begin}{path}V{y(0)}Z"/>')
         lines.append(f'<path class="line" d="{begin}{path}"/>')
-    said = f"predicted peak {size_text(predicted)}"
+    text = f"predicted peak {size_text(predicted)}"
     lines.append(f'<path class="said" d="M{_LEFT} {y(predicted)}H{_WIDTH - _RIGHT}"/>')
-    lines.append(f'<text class="told" x="{_WIDTH - _RIGHT}" y="20" text-anchor="end">{said}</text>')
+    lines.append(f'<text class="told" x="{_WIDTH - _RIGHT}" y="20" text-anchor="end">{text}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 

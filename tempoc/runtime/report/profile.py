@@ -29,20 +29,20 @@ class Trace:
         """The kernel, with every call noted."""
 
         def traced(at: Any, *args: Any) -> Any:
-            before = time.perf_counter()
+            started = time.perf_counter()
             results = kernel(at, *args)
             backend.wait(results)
-            self.note(name, np.asarray(at).tolist(), before)
+            self.note(name, np.asarray(at).tolist(), started)
             return results
 
         return traced
 
-    def note(self, name: str, point: list[int], before: float) -> None:
-        """A call that began at ``before`` and has just ended."""
-        after = time.perf_counter()
-        started = (before - self.start) * 1e6
-        place = {"pid": 1, "tid": 1, "ts": round(started, 1)}
-        duration = round((after - before) * 1e6, 1)
+    def note(self, name: str, point: list[int], started: float) -> None:
+        """A call that began at ``started`` and has just ended."""
+        ended = time.perf_counter()
+        timestamp = (started - self.start) * 1e6
+        place = {"pid": 1, "tid": 1, "ts": round(timestamp, 1)}
+        duration = round((ended - started) * 1e6, 1)
         event = {"name": name, "ph": "X", "dur": duration, "args": {"at": point}, **place}
         self.events.append(event)
         if self.ledger is not None:
@@ -56,10 +56,10 @@ class Trace:
 
     def totals(self) -> dict[str, tuple[int, float]]:
         """Calls and seconds of each kernel, the most expensive first."""
-        found: dict[str, tuple[int, float]] = {}
+        by_kernel: dict[str, tuple[int, float]] = {}
         for event in self.events:
             if event["ph"] == "X":
                 name, micros = str(event["name"]), float(str(event["dur"]))
-                count, total = found.get(name, (0, 0.0))
-                found[name] = (count + 1, total + micros / 1e6)
-        return dict(sorted(found.items(), key=lambda item: -item[1][1]))
+                count, total = by_kernel.get(name, (0, 0.0))
+                by_kernel[name] = (count + 1, total + micros / 1e6)
+        return dict(sorted(by_kernel.items(), key=lambda item: -item[1][1]))

@@ -59,8 +59,10 @@ def bar(done: int, total: int, seconds: float) -> str:
     """One line: a bar, how much is done, how long it will take."""
     part = min(done / total, 1.0)
     filled = int(part * _WIDTH)
-    left = f"{seconds / part - seconds:.0f} s left" if part > 0.01 else ""
-    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {left:<14}"
+    remaining = f"{seconds / part - seconds:.0f} s left" if part > 0.01 else ""
+    return (
+        f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {remaining:<14}"
+    )
 
 
 def count_calls(
@@ -70,8 +72,8 @@ def count_calls(
 
     With `weigh`, what they weigh together.
     """
-    found = _counter(s, weigh)
-    return found if isinstance(found, int) else found(env)
+    count = _counter(s, weigh)
+    return count if isinstance(count, int) else count(env)
 
 
 _Counter = Callable[[Mapping[str, int]], int]
@@ -81,11 +83,11 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
     """What is called in a statement, or how to find that out."""
     match s:
         case Sequence(items=items):
-            return _added([_counter(item, weigh) for item in items])
+            return _sum_counters([_counter(item, weigh) for item in items])
         case Loop(body=body):
-            return _repeated(s, _counter(body, weigh))
+            return _loop_counter(s, _counter(body, weigh))
         case Guard(condition=condition, body=body):
-            return _guarded(condition, _counter(body, weigh))
+            return _guard_counter(condition, _counter(body, weigh))
         case Call():
             return weigh(s)
         case Effect(call=call):
@@ -96,22 +98,22 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
             return 0
 
 
-def _added(parts: list[int | _Counter]) -> int | _Counter:
-    known = sum(p for p in parts if isinstance(p, int))
-    rest = [p for p in parts if not isinstance(p, int)]
-    return (lambda env: known + sum([p(env) for p in rest])) if rest else known
+def _sum_counters(parts: list[int | _Counter]) -> int | _Counter:
+    constant = sum(p for p in parts if isinstance(p, int))
+    counters = [p for p in parts if not isinstance(p, int)]
+    return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
 
 
-def _guarded(condition: Arith, body: int | _Counter) -> int | _Counter:
+def _guard_counter(condition: Arith, body: int | _Counter) -> int | _Counter:
     if isinstance(body, int):
         return (lambda env: body if evaluate(condition, env) else 0) if body else 0
     return lambda env: body(env) if evaluate(condition, env) else 0
 
 
-def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
+def _loop_counter(loop: Loop, body: int | _Counter) -> int | _Counter:
     if body == 0:
         return 0
-    varies, var = loop.var in _needs(loop.body), loop.var
+    varies, var = loop.var in _trip_count_names(loop.body), loop.var
 
     def count(env: Mapping[str, int]) -> int:
         points = range(evaluate(loop.lower, env), evaluate(loop.upper, env), loop.step)
@@ -119,25 +121,25 @@ def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
             return len(points) * body
         if not varies:
             return len(points) * body(env) if points else 0
-        found, inner = 0, dict(env)
+        total, inner = 0, dict(env)
         for i in points:
             inner[var] = i
-            found += body(inner)
-        return found
+            total += body(inner)
+        return total
 
     return count
 
 
-def _needs(s: ProgramStatement) -> frozenset[str]:
+def _trip_count_names(s: ProgramStatement) -> frozenset[str]:
     """Names that decide how often something in the statement happens."""
     match s:
         case Sequence(items=items):
-            return frozenset().union(*(_needs(item) for item in items))
+            return frozenset().union(*(_trip_count_names(item) for item in items))
         case Loop(lower=lower, upper=upper, body=body):
-            return _needs(body).union(names(lower), names(upper))
+            return _trip_count_names(body).union(names(lower), names(upper))
         case Guard(condition=condition, body=body):
-            return _needs(body).union(names(condition))
+            return _trip_count_names(body).union(names(condition))
         case Region(loop=body) | Block(body=body):
-            return _needs(body)
+            return _trip_count_names(body)
         case _:
             return frozenset()

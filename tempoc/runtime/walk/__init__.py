@@ -1,4 +1,4 @@
-"""Walking the tree of a program: statements, loops, growth, the points where a run can suspend.
+"""The host program (walk) of a compiled program: statements, loops, growth, suspend points.
 
 May import, of its package: data, device, report
 """

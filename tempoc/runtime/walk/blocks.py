@@ -1,4 +1,4 @@
-"""Which blocks are one call each, and what must be there before a statement."""
+"""Selects the device blocks to run as one call each; the stores that statements use."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.report.progress import count_calls
 
 LONG = 4096
-"""Most calls of kernels in a block that is one call: nobody can look in between, or interrupt."""
+"""The most kernel calls in a block that runs as one call, which cannot be interrupted."""
 BRIEF = 50_000
-"""More may be in it if they take so many microseconds at most, as far as sizes tell."""
+"""A block with more calls may run as one if its estimated microseconds are at most this."""
 LARGE = 1 << 15
-"""Copies of fewer bytes take no longer than a call."""
+"""Copying fewer bytes takes no longer than a call."""
 OFTEN = 64
-"""What is executed less often is not worth another kernel to compile."""
+"""For blocks that run at most so many times, copies of large stores do not matter."""
 
 
 def whole_blocks(
@@ -44,26 +44,26 @@ def whole_blocks(
     given: Collection[str],
     layouts: Mapping[str, Layout],
 ) -> dict[str, int]:
-    """The kernels of blocks that are one call, with how many kernels each calls in their place.
+    """The kernels of blocks to run as one call, each with the number of kernel calls it replaces.
 
-    The first steps of the loops around tell. None are blocks with long loops, such as compute what
-    is ``given``, or have stores that they would have to make larger than the run may turn out to
-    need; nor, in long loops, those of which XLA would copy a large store.
+    Judged at the first step of enclosing loops. Excluded are blocks with too many calls, blocks
+    that compute what is ``given``, blocks with growing stores whose final size the run may not
+    reach, and, in long loops, blocks in which XLA would copy a large store.
     """
-    found = _WholeBlocks(given, layouts, may_stay_small(program, bounds))
-    found.look(program.tree, bounds)
-    return found.counts
+    search = _SingleCallBlocks(given, layouts, may_stay_small(program, bounds))
+    search.look(program.tree, bounds)
+    return search.counts
 
 
 @dataclass(slots=True)
-class _WholeBlocks:
+class _SingleCallBlocks:
     given: Collection[str]
     layouts: Mapping[str, Layout]
     small: frozenset[str]
     counts: dict[str, int] = field(default_factory=dict)
 
     def look(self, s: ProgramStatement, env: Mapping[str, int], times: int = 1) -> None:
-        """Find blocks in a statement that is executed so many times at most."""
+        """Select blocks in a statement that is executed at most ``times`` times."""
         match s:
             case Sequence(items=items):
                 for item in items:
@@ -89,16 +89,18 @@ class _WholeBlocks:
     def copies(self, body: ProgramStatement) -> bool:
         """Whether a large store with an axis of length 1 is updated, then read outside of loops.
 
-        XLA for CPUs copies such a store, unless the two are functions of their own.
+        XLA for CPUs copies such a store unless update and read are separate functions.
         """
         if any(True for _ in regions(body)):
             return False
         updated: set[str] = set()
         for call in calls(body):
-            given = {cell.store for cell in call.args}
-            if not updated.isdisjoint(given):
+            operands = {cell.store for cell in call.args}
+            if not updated.isdisjoint(operands):
                 return True
-            updated |= {c.store for c in call.results if c.store in given and self.is_thin(c.store)}
+            updated |= {
+                c.store for c in call.results if c.store in operands and self.is_thin(c.store)
+            }
         return False
 
     def is_thin(self, name: str) -> bool:
@@ -110,7 +112,7 @@ class _WholeBlocks:
 def _microseconds(
     s: ProgramStatement, env: Mapping[str, int], layouts: Mapping[str, Layout]
 ) -> int:
-    """What the calls in a statement take on a device that is slow, one byte in a nanosecond."""
+    """The estimated time of the calls in a statement: 1 us each, and one byte in a nanosecond."""
 
     def weigh(call: Call) -> int:
         return 1 + sum(layouts[c.store].nbytes() for c in (*call.args, *call.results)) // 1000
@@ -118,33 +120,33 @@ def _microseconds(
     return count_calls(s, env, weigh)
 
 
-def late(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
-    """The stores of which a block that is one call wants a cell, be it written or not."""
+def block_operands(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
+    """The operands of blocks that run as one call: their cells must exist, written or not."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from late(item, whole)
+                yield from block_operands(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from late(body, whole)
-        case Block(kernel=kernel, carried=carried, read=read) if kernel in whole:
+            yield from block_operands(body, single_calls)
+        case Block(kernel=kernel, carried=carried, read=read) if kernel in single_calls:
             yield from (cells.store for cells in (*carried, *read))
         case _:
             pass
 
 
-def needed(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
+def needed(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores that a statement uses."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from needed(item, whole)
+                yield from needed(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from needed(body, whole)
+            yield from needed(body, single_calls)
         case Block(kernel=kernel, body=body):
-            if kernel in whole:
+            if kernel in single_calls:
                 yield from (cells.store for cells in (*s.carried, *s.made, *s.read))
             else:
-                yield from needed(body, whole)
+                yield from needed(body, single_calls)
         case Region(carried=carried, read=read):
             yield from (cells.store for cells in (*carried, *read))
         case Call(args=args, results=results) | Effect(call=Call(args=args, results=results)):
@@ -155,31 +157,32 @@ def needed(s: ProgramStatement, whole: Collection[str]) -> Iterator[str]:
             assert_never(s)
 
 
-def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
-    """What is given and has no keys, if one call takes it, outside of all loops, and nobody else.
+def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
+    """Unkeyed stores of inputs, params and the seed whose only use is one call outside of loops.
 
-    None where functions of the user run in between, which might change the arrays.
+    Their host arrays can be passed directly to that call. None if the program calls user functions
+    or has effects, which might change the arrays.
     """
     if any(isinstance(s, Host | Effect) for s in every(program.tree)):
         return frozenset()
-    items = [*_in_order(program.tree, whole)]
-    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, whole)))
+    items = [*_flattened(program.tree, single_calls)]
+    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, single_calls)))
     uses += Counter(output.store for output in program.outputs)
-    once = [item for item in items if isinstance(item, Block | Call)]
-    taken = frozenset(store for item in once for store in needed(item, whole))
-    bad = frozenset(store.name for store in program.stores if store.away or store.keys)
-    given = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
-    alone = (name for name in given if uses[name] == 1 and name in taken)
-    return frozenset(alone) - bad
+    calls = [item for item in items if isinstance(item, Block | Call)]
+    operands = frozenset(store for item in calls for store in needed(item, single_calls))
+    excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
+    inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
+    candidates = (name for name in inputs if uses[name] == 1 and name in operands)
+    return frozenset(candidates) - excluded
 
 
-def _in_order(s: ProgramStatement, whole: Collection[str]) -> Iterator[ProgramStatement]:
-    """What is executed one after the other; of blocks that are no single call, their parts."""
+def _flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
+    """The top-level statements in order, with blocks that are not single calls flattened."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from _in_order(item, whole)
-        case Block(kernel=kernel, body=body) if kernel not in whole:
-            yield from _in_order(body, whole)
+                yield from _flattened(item, single_calls)
+        case Block(kernel=kernel, body=body) if kernel not in single_calls:
+            yield from _flattened(body, single_calls)
         case _:
             yield s

@@ -1,7 +1,6 @@
-"""What a walk does about stores that grow: before a call that needs more, all of a group grow.
+"""The lines of a walk that let stores grow: before a call that needs more, a whole group grows.
 
-Once stores have grown they stay so. What was seen to for one call need not be for the next one with
-the same need, as long as no variable has changed since.
+Stores never shrink, so a need is checked once, and again only after a variable in it has changed.
 """
 
 from __future__ import annotations
@@ -31,34 +30,35 @@ ArithText = Callable[[Arith], str]
 
 @dataclass(slots=True)
 class GrowthLines:
-    """Lines that let stores grow. ``local`` are the cells that the walk has itself, by group."""
+    """Writes growth checks. ``emitted`` are the needs checked already, by group and text; ``local``
+    the stores held in local variables of the walk, by group."""
 
     groups: Sequence[CapacityGroup]
-    known: set[tuple[int, str]] = field(default_factory=set)
+    emitted: set[tuple[int, str]] = field(default_factory=set)
     local: dict[int, list[int]] = field(default_factory=dict)
 
     def lines(self, needs: Sequence[CapacityNeed], text: ArithText) -> Iterator[str]:
-        """Let stores grow as far as is needed, if they have not."""
+        """The checks of some needs, without those emitted already."""
         for need in needs:
             number = self.groups.index(group_of(need))
             for rows in map(text, need.rows):
-                if (number, rows) in self.known:
+                if (number, rows) in self.emitted:
                     continue
-                self.known.add((number, rows))
+                self.emitted.add((number, rows))
                 yield f"if {rows} > rooms[{number}]:"
                 yield f"    more({number}, {rows})"
                 for i in self.local.get(number, ()):
                     yield f"    s{i} = grown({i}, s{i})"
 
     @contextmanager
-    def within(self) -> Iterator[None]:
-        """A part that may not run, or whose variable takes other values: forget what it saw to."""
-        before = set(self.known)
+    def scoped(self) -> Iterator[None]:
+        """A body that may not run, or runs for other values: forget its checks afterwards."""
+        outer = set(self.emitted)
         yield
-        self.known = before
+        self.emitted = outer
 
-    def left(self, region: Region, text: ArithText) -> str:
-        """How many steps of a region may follow each other, as arguments of ``turns``."""
+    def step_limit(self, region: Region, text: ArithText) -> str:
+        """The number of consecutive steps without growth, as a further argument of ``turns``."""
         var = region.loop.var
         parts = [
             f"left({self.groups.index(group_of(need))}, {text(rows)})"
@@ -72,18 +72,18 @@ class GrowthLines:
         return f", lambda v_{var}: {least}"
 
 
-def ahead(loop: Loop) -> tuple[CapacityNeed, ...]:
-    """What a loop is sure to need whatever its variable is."""
-    return tuple(_ahead(loop.body, (loop.var,)))
+def invariant_needs(loop: Loop) -> tuple[CapacityNeed, ...]:
+    """The needs of a loop that do not depend on its variable: they can be hoisted."""
+    return tuple(_invariant_needs(loop.body, (loop.var,)))
 
 
-def _ahead(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
+def _invariant_needs(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
     match s:
         case Several(items=items):
             for item in items:
-                yield from _ahead(item, inner)
+                yield from _invariant_needs(item, inner)
         case Loop(var=var, body=body):
-            yield from _ahead(body, (*inner, var))
+            yield from _invariant_needs(body, (*inner, var))
         case Effect(call=Call(needs=needs)) | Call(needs=needs):
             for n in needs:
                 rows = tuple(e for e in n.rows if not any(v in names(e) for v in inner))
@@ -93,35 +93,35 @@ def _ahead(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed
             pass
 
 
-def of_block(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
-    """What the kernel of a block needs, which is not called again for more.
+def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
+    """The needs of the kernel of a block, which runs only once: the most of all its calls.
 
-    Stores that are made in it have all rows, and those that it takes beside them must, too.
+    Stores that the block makes have their final size, so the others of their groups need it, too.
     """
     inner = {*variables(block.body)}
-    found: dict[CapacityGroup, dict[Arith, None]] = {}
+    rows_of: dict[CapacityGroup, dict[Arith, None]] = {}
     for call in calls(block.body):
         for need in call.needs:
             for e in need.rows:
                 rows = e if inner.isdisjoint(names(e)) else need.size
-                found.setdefault(group_of(need), {})[rows] = None
+                rows_of.setdefault(group_of(need), {})[rows] = None
     for name in (*(cells.store for cells in block.made), *block.local):
         if name in grows:
-            found.setdefault(grows[name], {})[grows[name][1]] = None
+            rows_of.setdefault(grows[name], {})[grows[name][1]] = None
     return tuple(
-        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items()
+        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in rows_of.items()
     )
 
 
-def at_the_end(
+def output_needs(
     outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
 ) -> tuple[CapacityNeed, ...]:
-    """What is read when all is done."""
-    found = []
+    """The needs of reading the outputs at the end of the run."""
+    needs = []
     for o in outputs:
         if o.store in grows:
             dim, size = grows[o.store]
             entry = dict(zip(o.dims, o.entries, strict=True))[dim]
             rows = entry.upper if isinstance(entry, OutputSpan) else Operation("+", (entry, 1))
-            found.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
-    return tuple(found)
+            needs.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
+    return tuple(needs)

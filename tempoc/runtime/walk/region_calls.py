@@ -1,8 +1,8 @@
-"""In how many calls a region runs its loop.
+"""Splits the loop of a region into kernel calls of suitable length.
 
-The first calls are short. Then a call takes a good part of a second: long enough that calling costs
-nothing, short enough that progress shows and that an interrupt is heard. What was found out about a
-region is kept: it begins at its pace the next time.
+The first calls are short. Then a call takes about `SECONDS`: long enough to make the overhead of a
+call negligible, short enough for progress and interrupts. The pace of a region is remembered for
+its next execution.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 
 FIRST = 64
-"""Steps of the first call, of whose time nothing is known."""
+"""Steps of the first call, whose time is unknown."""
 MORE = 64
-"""How many times as many steps as the last call the next one may have at most."""
+"""The most by which the number of steps may grow from call to call."""
 SECONDS = 0.25
 """How long a call should take."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """How many steps of a region a call should have, as far as is known."""
+    """The best known number of steps for a call of a region."""
 
     steps: int = FIRST
 
 
-class Turns:
-    """The calls of one execution of a region: for each its ``at``, and what to do afterwards.
+class RegionCalls:
+    """The calls of one execution of a region: iterates over ``at`` and a completion callback.
 
-    ``report`` is told the number of steps done. ``left`` says how many steps may follow each other
-    from one on, before stores must grow. ``pace`` is that of the region, and is kept up to date.
+    ``report`` is called with the number of steps done. ``limit`` gives for a step how many may run
+    in one call before stores must grow. ``pace`` is that of the region, and is updated.
     """
 
     def __init__(
@@ -44,33 +44,35 @@ class Turns:
         steps: range,
         outer: tuple[int, ...],
         report: Callable[[int], None],
-        left: Callable[[int], int] | None = None,
+        limit: Callable[[int], int] | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self.left = steps
+        self.remaining = steps
         self.outer = outer
         self.report = report
-        self.most = left
+        self.step_limit = limit
         self.pace = pace or Pace()
         self.count = 0
         self.started = 0.0
 
     def __iter__(self) -> Iterator[tuple[HostArray, Callable[..., None]]]:
-        while self.left:
-            self.count = min(self.pace.steps, len(self.left))
-            if self.most is not None:
-                self.count = min(self.count, backend.steps_within(self.most(self.left[0])))
+        while self.remaining:
+            self.count = min(self.pace.steps, len(self.remaining))
+            if self.step_limit is not None:
+                self.count = min(
+                    self.count, backend.steps_within(self.step_limit(self.remaining[0]))
+                )
             self.started = time.perf_counter()
-            yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
+            yield np.array((self.remaining[0], self.count, *self.outer), np.int32), self.completed
 
-    def done(self, result: DeviceArray, short: bool = False) -> None:
-        """A call has returned; if more are to come, wait for it, to see how long it took.
+    def completed(self, result: DeviceArray, short: bool = False) -> None:
+        """A call has returned; if more follow, wait for it and adapt the pace to its time.
 
-        Of one that was cut ``short``, that tells nothing.
+        The time of a call that ended early (``short``) is ignored.
         """
         self.report(self.count)
-        self.left = self.left[self.count :]
-        if self.left and not short:
+        self.remaining = self.remaining[self.count :]
+        if self.remaining and not short:
             backend.wait(result)
             seconds = max(time.perf_counter() - self.started, 1e-9)
             fitting = int(self.count * SECONDS / seconds)

@@ -1,9 +1,9 @@
-"""Which steps of a loop tell what all of them do to memory.
+"""Samples the steps of a loop for the dry run: a subset with the same peak of memory.
 
-A loop of a million steps has few that differ: the first ones, until all cells that are used in turn
-are there, the last ones, and those around which a condition changes or stores grow. Where that is
-not plain to see, nobody skips anything: where each step has cells of its own, and where a condition
-is not about a straight line.
+Few of a million steps differ: the first ones, until all cells of a rotation exist, the last ones,
+and those around a step at which a condition changes or stores grow. All steps are taken where this
+cannot be decided: if each step has cells of its own, or a condition is not affine in the loop
+variable.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.runtime.device.stores import Layout
 
 _CASES = 64
-"""More cases of one condition than this are not looked into."""
+"""Conditions with more cases of ``min`` and ``max`` are not analyzed."""
 _AROUND = 3
-"""So many steps before and after one at which something changes."""
+"""Steps to take before and after one at which something changes."""
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """How many steps come first, and where others count.
+class SampleSteps:
+    """The steps to sample: the ``first`` ones, the last ones, and those around changes.
 
-    Something changes where one of the ``marks`` is 0, and where a group of stores (by number) must
-    have more than so many ``rows``.
+    A change is where one of the ``marks`` is 0, and where a group of stores (by number) needs more
+    ``rows`` than one of its sizes.
     """
 
     first: int
@@ -52,14 +52,14 @@ class Telling:
     rows: tuple[tuple[int, Arith], ...]
 
 
-class _Unclear(Exception):
-    """All steps have to be looked at."""
+class _Unpredictable(Exception):
+    """The steps cannot be sampled: all have to be taken."""
 
 
-def telling(
+def sample_steps(
     loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[CapacityGroup]
-) -> Telling | None:
-    """What to know about the loop; ``None`` if each step may differ."""
+) -> SampleSteps | None:
+    """The steps of a loop to sample; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
     marks: dict[Arith, None] = {}
     rows: dict[tuple[int, Arith], None] = {}
@@ -67,57 +67,57 @@ def telling(
     try:
         for part in every(loop.body):
             for cell in _cells(part):
-                first = max(first, _AROUND + _turns(cell, layouts[cell.store], var))
+                first = max(first, _AROUND + _rotation(cell, layouts[cell.store], var))
             for e in _conditions(part):
                 period = _period(e, var)
                 first = max(first, _AROUND + (period or 0))
                 marks |= {} if period else dict.fromkeys(_marks(e, var, inner))
             for need in _needs(part):
                 number = groups.index(group_of(need))
-                rows |= {(number, e): None for e in need.rows if _is_straight(e, var, inner)}
-    except _Unclear:
+                rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
+    except _Unpredictable:
         return None
-    return Telling(first=first, marks=tuple(marks), rows=tuple(rows))
+    return SampleSteps(first=first, marks=tuple(marks), rows=tuple(rows))
 
 
-def chosen(
+def steps_text(
     loop: Loop,
     steps: str,
-    rehearse: bool,
+    sample_only: bool,
     layouts: Mapping[str, Layout],
     groups: Sequence[CapacityGroup],
     text: Callable[[Arith], str],
 ) -> str:
-    """The text of a loop's steps; when rehearsing, of those that tell about all."""
-    found = telling(loop, layouts, groups) if rehearse else None
-    if found is None:
+    """The text of a loop's range, or of the sampled steps if ``sample_only``."""
+    sample = sample_steps(loop, layouts, groups) if sample_only else None
+    if sample is None:
         return steps
-    marks = "".join(f"{text(e)}, " for e in found.marks)
-    rows = "".join(f"({n}, {text(e)}), " for n, e in found.rows)
+    marks = "".join(f"{text(e)}, " for e in sample.marks)
+    rows = "".join(f"({n}, {text(e)}), " for n, e in sample.rows)
     var = f"v_{loop.var}"
-    return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
+    return f"some({steps}, {sample.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
 
-def some(
+def sampled(
     steps: range,
     first: int,
     marks: Sequence[tuple[int, int]],
     rows: Sequence[tuple[int, int, Sequence[int]]],
 ) -> Sequence[int]:
-    """The steps that count.
+    """The sampled steps of a range.
 
-    ``marks`` are values at the first two steps of what changes something where it is 0; so are
-    ``rows``, each with the sizes that a store has one after the other.
+    ``marks`` are the values of affine expressions at the first two steps; their roots are changes.
+    So are ``rows``, each with the sizes of its group, which are changes where they are exceeded.
     """
     if len(steps) <= 2 * (first + _AROUND):
         return steps
-    lines = [*marks, *((a - size, b - size) for a, b, sizes in rows for size in sizes)]
-    wanted = {*range(first), *range(len(steps) - _AROUND, len(steps))}
-    for start, then in lines:
-        if start != then:
-            root = -start // (then - start)
-            wanted |= {*range(root - _AROUND, root + _AROUND + 1)}
-    return [steps[k] for k in sorted(wanted) if 0 <= k < len(steps)]
+    lines = [*marks, *((x - size, y - size) for x, y, sizes in rows for size in sizes)]
+    sampled = {*range(first), *range(len(steps) - _AROUND, len(steps))}
+    for first_value, second_value in lines:
+        if first_value != second_value:
+            root = -first_value // (second_value - first_value)
+            sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
+    return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
 
 
 def _cells(s: ProgramStatement) -> Iterator[Cell]:
@@ -130,13 +130,13 @@ def _cells(s: ProgramStatement) -> Iterator[Cell]:
             pass
 
 
-def _turns(cell: Cell, store: Layout, var: str) -> int:
-    """How many cells of a store a loop has in turn."""
+def _rotation(cell: Cell, store: Layout, var: str) -> int:
+    """The number of cells of a store through which a loop rotates."""
     count = 1
     for e, modulo in zip(cell.key, store.moduli, strict=True):
         if var in names(e):
             if not modulo:
-                raise _Unclear
+                raise _Unpredictable
             count *= modulo
     return count
 
@@ -160,7 +160,7 @@ def _needs(s: ProgramStatement) -> tuple[CapacityNeed, ...]:
 
 
 def _period(e: Arith, var: str) -> int | None:
-    """After how many steps a condition is the same again (``t % 50 == 0``), if that is so."""
+    """The period of a condition (50 for ``t % 50 == 0``); ``None`` if it has none."""
     if var not in names(e):
         return 1
     if not isinstance(e, Operation):
@@ -172,43 +172,43 @@ def _period(e: Arith, var: str) -> int | None:
 
 
 def _marks(e: Arith, var: str, inner: Sequence[str]) -> Iterator[Arith]:
-    """What is 0 where a condition changes along a loop."""
+    """Affine expressions that are 0 where a condition changes along a loop."""
     if var not in names(e):
         return
     if not isinstance(e, Operation):
-        raise _Unclear
+        raise _Unpredictable
     if e.op in COMPARISONS:
         for gap in _cases(Operation("-", e.args)):
-            if _is_straight(gap, var, inner):
+            if _is_affine(gap, var, inner):
                 yield gap
     elif e.op in ("and", "or", "not"):
         for arg in e.args:
             yield from _marks(arg, var, inner)
     else:
-        raise _Unclear
+        raise _Unpredictable
 
 
 def _cases(e: Arith) -> tuple[Arith, ...]:
-    """An expression without ``min`` and ``max``: what it is in each case.
-
-    Where it is 0, so is that of one case.
-    """
+    """The cases of an expression, without ``min`` and ``max``; its roots are among theirs."""
     if not isinstance(e, Operation):
         return (e,)
     parts = [_cases(a) for a in e.args]
     if e.op in ("min", "max"):
         return tuple(case for part in parts for case in part)
     if math.prod(map(len, parts)) > _CASES:
-        raise _Unclear
+        raise _Unpredictable
     return tuple(Operation(e.op, args) for args in itertools.product(*parts))
 
 
-def _is_straight(e: Arith, var: str, inner: Sequence[str]) -> bool:
-    """Whether an expression names the variable, a straight line then, and no loop further in."""
+def _is_affine(e: Arith, var: str, inner: Sequence[str]) -> bool:
+    """Whether an expression depends on the variable, and is affine in it.
+
+    Raises `_Unpredictable` if it is not affine, or depends on an inner loop as well.
+    """
     if var not in names(e):
         return False
     if _degree(e, var) > 1 or any(v in names(e) for v in inner):
-        raise _Unclear
+        raise _Unpredictable
     return True
 
 

@@ -1,4 +1,4 @@
-"""How a walk spells expressions, points, cells and moves: bounds as numbers, variables as `v_t`."""
+"""The text of expressions, points, cells and moves in a walk: bounds as numbers, `v_t` for `t`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tempoc.runtime.walk.walk import is_local
 
 @dataclass(slots=True, kw_only=True)
 class WalkNames:
-    """Names in a walk; ``constants`` are points without variables that it met.
+    """Spells names and collects lines; ``constants`` are the points without variables, by name.
 
-    ``zeros`` are the stores of which a cell of zeros is passed, by its name.
+    ``zeros`` has the stores of shared cells of zeros, by the names of the cells.
     """
 
     layouts: Mapping[str, Layout]
@@ -27,11 +27,11 @@ class WalkNames:
     lines: list[str] = field(default_factory=list)
 
     def line(self, depth: int, content: str) -> None:
-        """One more line."""
+        """Append a line."""
         self.lines.append("    " * depth + content)
 
     def lines_if(self, condition: Arith | None, lines: Sequence[str], depth: int) -> None:
-        """Lines for which a condition must hold."""
+        """Append lines, guarded by a condition if there is one."""
         if condition is not None and lines:
             self.line(depth, f"if {self.expression(condition)}:")
             depth += 1
@@ -39,7 +39,7 @@ class WalkNames:
             self.line(depth, content)
 
     def move(self, s: Load | Evict, depth: int) -> None:
-        """Bring cells to the device, or take them away from there."""
+        """Load or evict cells."""
         verb = "load" if isinstance(s, Load) else "evict"
         past = "loaded" if isinstance(s, Load) else "evicted"
         for cell in s.cells:
@@ -48,7 +48,7 @@ class WalkNames:
             self.lines_if(cell.when, [text], depth)
 
     def stale(self, cell: Cell) -> list[str]:
-        """What is to be said of a cell that was written or given back: the host's copy is old."""
+        """The line that invalidates the host copy of a cell that was written or freed."""
         if not self.layouts[cell.store].away:
             return []
         return [f"stale({self.numbers[cell.store]}, {self.key(cell) or '()'})"]
@@ -58,7 +58,7 @@ class WalkNames:
         return text(e, self.rename)
 
     def steps(self, loop: Loop) -> str:
-        """The steps of a loop that may be there, as far as is known when it begins."""
+        """The range of a loop, limited by what is known of lengths when it begins."""
         lo, hi = self.expression(loop.lower), self.expression(loop.upper)
         limit = None if loop.limit is None else self.expression(loop.limit)
         if limit is not None and loop.step == -1:
@@ -73,9 +73,9 @@ class WalkNames:
         return f"{bound!r}, ({''.join(f'{self.expression(x)}, ' for x in outer).rstrip()})"
 
     def point(self, point: tuple[Arith, ...]) -> str:
-        """The kernel's ``at``: a fresh vector, since the device may read it later.
+        """The kernel's ``at``: a new array each time, since the device may read it later.
 
-        Nothing for a kernel without coordinates: an array takes time to pass.
+        An empty tuple for a kernel without coordinates: passing an array takes time.
         """
         if not point:
             return "()"
@@ -87,16 +87,16 @@ class WalkNames:
         return name
 
     def varies(self, e: Arith) -> bool:
-        """Whether an expression has another value at another time."""
+        """Whether an expression depends on loop variables or lengths."""
         return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
 
     def cell(self, cell: Cell) -> str:
-        """A cell, where the walk keeps it."""
+        """The variable or dictionary entry of a cell."""
         i, key = self.numbers[cell.store], self.key(cell)
         return f"s{i}[{key}]" if key else f"s{i}"
 
     def key(self, cell: Cell) -> str:
-        """The key as text; empty for a store of one cell."""
+        """The key of a cell; empty for a store of one cell."""
         store = self.layouts[cell.store]
         if is_local(store):
             return ""
@@ -107,20 +107,20 @@ class WalkNames:
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def shared(self, store: str) -> str:
-        """A cell of zeros that nobody changes."""
+        """The shared cell of zeros of a store, which is never donated."""
         i = self.numbers[store]
         self.zeros[f"zero{i}"] = store
         return f"zero{i}"
 
     def passed(self, cells: Cells) -> str:
-        """The arrays of a store that a region takes."""
-        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
+        """The operand of a region: an array, or a dict of arrays."""
+        arrays = {place: self.cell(cell) for place, cell in self.arrays(cells)}
         if not cells.places:
-            return next(iter(found.values()))
-        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
+            return next(iter(arrays.values()))
+        return "{" + ", ".join(f"{place}: {text}" for place, text in arrays.items()) + "}"
 
     def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
-        """The cells of a region, each with the slots by which its kernel knows it."""
+        """The cells of an operand of a region, each with the slots that are its key there."""
         moduli = self.layouts[cells.store].moduli
         for key in cells.keys:
             slots = []
@@ -131,10 +131,10 @@ class WalkNames:
             yield place, Cell(store=cells.store, key=key)
 
 
-def tables(program: Program) -> dict[str, str]:
-    """The texts for lengths: of a bound with one length, and tables of those with several."""
-    found: dict[str, str] = {}
+def length_texts(program: Program) -> dict[str, str]:
+    """The texts of lengths: `n0[()]` for a bound with a single one, `n0` for its table."""
+    texts: dict[str, str] = {}
     for k, length in enumerate(program.lengths):
-        found[length.bound] = f"n{k}[()]"
-        found[f"{length.bound}[]"] = f"n{k}"
-    return found
+        texts[length.bound] = f"n{k}[()]"
+        texts[f"{length.bound}[]"] = f"n{k}"
+    return texts

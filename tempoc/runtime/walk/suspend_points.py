@@ -1,9 +1,9 @@
-"""What a walk does so that it can be held and gone on with: places where nothing is under way.
+"""Suspend points in the text of a walk, and the code that resumes at one.
 
-Such a *boundary* is before each statement of the outermost sequence, at the beginning of each step
-of a loop of the host, and after each call of a region. There all that the run still needs is in the
-cells of stores, in the steps that loops have left, and in the number of the boundary. A walk that
-goes on begins with ``p``, that number, and what its variables held::
+There is a *boundary* (suspend point) before each statement of the outermost sequence, at the start
+of each step of a host loop, and after each call of a region. There the state of the run is: the
+cells of stores, the remaining steps of loops, and the number of the boundary. A resumed walk begins
+with ``p``, that number, and with the values of its variables::
 
     if p <= 4:                          # the boundaries 2 to 4 are in here
         steps0 = range(v_t, steps0.stop, steps0.step) if p else range(0, 100, 1)
@@ -14,7 +14,7 @@ goes on begins with ``p``, that number, and what its variables held::
             if not p:
                 s1, = k3(at0, s1)
 
-What comes before the boundary is left out while ``p`` is not 0. From then on it is.
+While ``p`` is not 0, statements are skipped; it is set to 0 at the boundary.
 """
 
 from __future__ import annotations
@@ -27,49 +27,49 @@ from tempoc.program.nodes.nodes import Block, Guard, Loop, ProgramStatement, Reg
 
 
 @dataclass(slots=True)
-class Boundaries:
-    """The boundaries of a walk. ``on``: there are any; ``whole`` are the blocks without."""
+class SuspendPoints:
+    """Writes boundaries if ``on``; blocks in ``single_calls`` have none."""
 
     lines: list[str]
-    wanted: bool = False
-    whole: Collection[str] = ()
+    enabled: bool = False
+    single_calls: Collection[str] = ()
     on: bool = False
     count: int = 0
     variables: dict[str, None] = field(default_factory=dict)
 
-    def within(self, s: ProgramStatement) -> bool:
-        """Whether there is a boundary within a statement."""
+    def contains(self, s: ProgramStatement) -> bool:
+        """Whether there is a boundary inside a statement."""
         match s:
             case Loop() | Region():
                 return self.on
             case Sequence(items=items):
-                return any(map(self.within, items))
+                return any(map(self.contains, items))
             case Guard(body=body):
-                return self.within(body)
+                return self.contains(body)
             case Block(kernel=kernel, body=body):
-                return kernel not in self.whole and self.within(body)
+                return kernel not in self.single_calls and self.contains(body)
             case _:
                 return False
 
     def start(self, depth: int) -> int:
-        """Leave room for what a walk does first; the number of the line."""
-        self.on = self.wanted
+        """Reserve the line that restores variables; returns its index."""
+        self.on = self.enabled
         if self.on:
             self.line(depth, "p = again")
             self.line(depth, "")
         return len(self.lines) - 1
 
     def finish(self, depth: int, place: int, cells: Iterator[str]) -> None:
-        """Say what the variables of a walk that goes on hold."""
+        """Write the reserved line: restore the variables of a resumed walk."""
         if self.on:
             names = [*cells, *self.variables]
-            given = ", ".join(map(repr, names))
+            arguments = ", ".join(map(repr, names))
             targets = "".join(f"{name}, " for name in names).rstrip()
-            back = f"({targets}) = back({given})" if names else "pass"
-            self.lines[place] = "    " * depth + f"if p: {back}"
+            restore = f"({targets}) = back({arguments})" if names else "pass"
+            self.lines[place] = "    " * depth + f"if p: {restore}"
 
     def boundary(self, depth: int) -> None:
-        """A place where a walk may be held."""
+        """Write a boundary."""
         if self.on:
             self.count += 1
             self.line(depth, "if not p:")
@@ -77,61 +77,61 @@ class Boundaries:
             self.line(depth, f"elif p == {self.count}: p = 0")
 
     def steps(self, var: str, steps: str, depth: int) -> str:
-        """The steps of a loop, or those that are left."""
+        """The steps of a loop, or the remaining ones in a resumed walk."""
         if not self.on:
             return steps
         name = self.variable("steps")
         self.variables[f"v_{var}"] = None
-        left = f"range(v_{var}, {name}.stop, {name}.step)"
-        self.line(depth, f"{name} = {left} if p else {steps}")
+        remaining = f"range(v_{var}, {name}.stop, {name}.step)"
+        self.line(depth, f"{name} = {remaining} if p else {steps}")
         return name
 
-    def turns(self, turns: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
-        """The calls of a region, or those that are left, and the line after each of them."""
+    def region_calls(self, calls: Callable[[str], str], steps: str, depth: int) -> tuple[str, str]:
+        """The calls of a region, or the remaining ones, and the boundary after each of them."""
         if not self.on:
-            return turns(steps), ""
+            return calls(steps), ""
         self.count += 1
         name = self.variable("turns")
-        self.line(depth, f"{name} = {turns(f'{name} if p else {steps}')}")
+        self.line(depth, f"{name} = {calls(f'{name} if p else {steps}')}")
         self.line(depth, "p = 0")
         return name, f"if due(): hold({self.count}, locals())"
 
     def variable(self, kind: str) -> str:
-        """A new name that a walk which goes on must know."""
+        """A new variable that is part of a snapshot."""
         name = f"{kind}{len(self.variables)}"
         self.variables[name] = None
         return name
 
-    def unless(self, condition: str) -> str:
-        """What is not looked at again in a step that the walk goes on with."""
+    def unless_resumed(self, condition: str) -> str:
+        """A condition that is not evaluated again in the step where the walk resumes."""
         return f"not p and ({condition})" if self.on else condition
 
-    def or_else(self, condition: str) -> str:
-        """What has held already where the walk goes on."""
+    def or_resumed(self, condition: str) -> str:
+        """A condition that counts as true where the walk resumes inside its body."""
         return f"p or ({condition})" if self.on else condition
 
     @contextmanager
-    def part(self, s: ProgramStatement, depth: int) -> Iterator[int]:
-        """A statement of a sequence and all that it needs, which may lie behind: its depth."""
+    def guarded(self, s: ProgramStatement, depth: int) -> Iterator[int]:
+        """Guard a statement that a resumed walk may have to skip; yields its depth."""
         if not self.on:
             yield depth
             return
-        place = len(self.lines)
+        header = len(self.lines)
         self.line(depth, "")
         yield depth + 1
-        condition = f"p <= {self.count}" if self.within(s) else "not p"
-        self.lines[place] = "    " * depth + f"if {condition}:"
-        if len(self.lines) == place + 1:
+        condition = f"p <= {self.count}" if self.contains(s) else "not p"
+        self.lines[header] = "    " * depth + f"if {condition}:"
+        if len(self.lines) == header + 1:
             self.lines.pop()
 
     @contextmanager
-    def none(self, kernel: str) -> Iterator[None]:
-        """A block that is one call if nobody counts: no boundary in it."""
-        before = self.on
-        self.on = before and kernel not in self.whole
+    def excluded(self, kernel: str) -> Iterator[None]:
+        """No boundaries inside a block that other walks run as a single call."""
+        outer = self.on
+        self.on = outer and kernel not in self.single_calls
         yield
-        self.on = before
+        self.on = outer
 
     def line(self, depth: int, content: str) -> None:
-        """One more line."""
+        """Append a line."""
         self.lines.append("    " * depth + content)

@@ -1,4 +1,4 @@
-"""A walk as text with all that it names; ``write_walk.py`` writes it, the machine runs it."""
+"""The text of a walk and its names; ``write_walk.py`` writes it, the machine runs it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tempoc.program.nodes.nodes import Call, Effect, Host, Program
 from tempoc.runtime.device.stores import Layout
 
 FILE = "<walk>"
-"""Where Python says that a walk's lines are."""
+"""The file name of a walk in tracebacks."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WalkText:
-    """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
+    """The text of ``def walk(): ...`` and the call on each line (from 1).
 
-    By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
-    ``straight`` is what is given and one call takes, and nobody else.
+    By names in the text: ``constants`` are the points without variables, ``zeros`` the stores of
+    shared cells of zeros. ``effects`` and ``hosts`` are referred to by their numbers. ``straight``
+    are the stores of inputs and params whose only use is a single call.
     """
 
     text: str
@@ -34,28 +34,28 @@ class WalkText:
 
     @cached_property
     def code(self) -> CodeType:
-        """The code of the function, to which every run gives names of its own."""
+        """The code of the function, which every run executes in its own namespace."""
         constants = compile(self.text, FILE, "exec").co_consts
         return next(c for c in constants if isinstance(c, CodeType))
 
     @cached_property
     def lines(self) -> tuple[int, None, list[str], str]:
-        """The text as ``linecache`` wants it: Python shows its lines in tracebacks."""
+        """The entry for ``linecache``, so that tracebacks show the lines."""
         return len(self.text), None, self.text.splitlines(keepends=True), FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the text should do beside walking: count calls, keep the ledger.
+class WalkOptions:
+    """What a walk does besides its calls: ``count`` them, ``account`` for memory in the ledger.
 
-    ``rehearse``: of long loops only the steps that tell what the ledger would say of all of them.
-    ``hold``: let the machine hold the run at boundaries, and go on from one.
+    ``sample``: take only the steps of long loops that determine the peak of memory (dry run).
+    ``suspend``: write boundaries at which the run can be suspended and resumed.
     """
 
     count: bool = False
     account: bool = False
-    rehearse: bool = False
-    hold: bool = False
+    sample: bool = False
+    suspend: bool = False
 
 
 def is_local(store: Layout) -> bool:
@@ -65,16 +65,16 @@ def is_local(store: Layout) -> bool:
 
 def filled_stores(program: Program) -> frozenset[str]:
     """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
-    found = {store.name for store in program.stores if store.axes}
+    stores = {store.name for store in program.stores if store.axes}
     for call in calls(program.tree):
-        found |= {c.store for c in call.results if c.when is None and c in call.args}
+        stores |= {c.store for c in call.results if c.when is None and c in call.args}
     for region in regions(program.tree):
-        found |= {cells.store for cells in (*region.carried, *region.read)}
-    return frozenset(found)
+        stores |= {cells.store for cells in (*region.carried, *region.read)}
+    return frozenset(stores)
 
 
-def wanted_stores(program: Program) -> frozenset[str]:
-    """Stores of which a cell that nobody has written is zeros, be it that nobody reads these."""
+def stores_read_as_zeros(program: Program) -> frozenset[str]:
+    """Stores whose unwritten cells are zeros: those that start as zeros, and operands of blocks."""
     return filled_stores(program) | {
         cells.store
         for block in blocks(program.tree)

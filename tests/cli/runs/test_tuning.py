@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tempoc.driver.search import tuning
-from tempoc.driver.search.tuning import Once
+from tempoc.driver.search.tuning import TimedRun
 from tempoc.runtime.device import backend
 from tests.cli.session import Session
 from tests.support.golden import Golden
@@ -39,12 +39,12 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> Fast:
     """From now on that way is the fastest, whatever else is done as usual."""
 
     def choose(about: str) -> None:
-        def clock(runs: Sequence[Once]) -> list[list[float]]:
+        def clock(runs: Sequence[TimedRun]) -> list[list[float]]:
             for once in runs:
                 once.run()
             return [[0.5 if once.about == about else 1.0] * 3 for once in runs]
 
-        monkeypatch.setattr(tuning, "in_turns", clock)
+        monkeypatch.setattr(tuning, "interleaved", clock)
 
     return choose
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tempoc.driver.search import tuning
-from tempoc.driver.search.tuning import Once
+from tempoc.driver.search.tuning import TimedRun
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.device import backend
 from tempoc.runtime.load.directory import load_choices, load_program
@@ -129,10 +129,10 @@ def test_a_choice_is_made_instead_of_one_variant(
 ) -> None:
     """With more memory another variant runs, of which nothing was measured."""
 
-    def clock(runs: Sequence[Once]) -> list[list[float]]:
+    def clock(runs: Sequence[TimedRun]) -> list[list[float]]:
         return [[0.5 if once.about == "no command buffers" else 1.0] * 3 for once in runs]
 
-    monkeypatch.setattr(tuning, "in_turns", clock)
+    monkeypatch.setattr(tuning, "interleaved", clock)
     monkeypatch.setattr(backend, "has_commands", lambda: True)
     monkeypatch.setattr(tuning, "HOPELESS", 1e9)
     assert images("run out --input x=x100.npy --tune --memory") == 0

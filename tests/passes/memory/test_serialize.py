@@ -11,7 +11,7 @@ from hypothesis import given as drawn
 
 from tempoc.base.source import Source
 from tempoc.driver.elaborate import elaborate
-from tempoc.driver.pipelines import O2, step_by_step
+from tempoc.driver.pipelines import O2, with_serialize
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate import Accumulate
@@ -116,7 +116,7 @@ def test_generated_programs_keep_their_meaning(program: Program) -> None:
     space = Space(before.universe)
     steps = tuple(
         replace(s, piece=1) if isinstance(s, Serialize | Accumulate) else s
-        for s in step_by_step(O2)
+        for s in with_serialize(O2)
     )
     context = PassContext(space)
     after = run_pipeline(

@@ -12,7 +12,7 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk import blocks as limits
-from tempoc.runtime.walk.walk import Wishes
+from tempoc.runtime.walk.walk import WalkOptions
 from tests.support.agreement import agree, compile_text
 
 LOOPS = "canonicalize,fuse"
@@ -91,7 +91,7 @@ def test_one_after_the_other_they_compute_the_same(
 def walk(text: str, *, account: bool = False, **bounds: int) -> str:
     loaded = compile_text(text, 2)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
-    return prepare(loaded, bounds).walk(given, Wishes(account=account)).text
+    return prepare(loaded, bounds).walk(given, WalkOptions(account=account)).text
 
 
 def test_a_run_is_one_call_without_stores() -> None:
@@ -105,7 +105,7 @@ def test_long_loops_and_accounts_take_several_calls() -> None:
     loaded = compile_text(steps, 2, LOOPS)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
     for bound, account, called in ((9, False, 0), (9, True, 1), (limits.LONG + 2, False, 1)):
-        found = prepare(loaded, {"T": bound}).walk(given, Wishes(account=account)).text
+        found = prepare(loaded, {"T": bound}).walk(given, WalkOptions(account=account)).text
         assert found.count("turns(") == called
 
 
@@ -115,7 +115,7 @@ def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
     loaded = compile_text(steps, 2, LOOPS)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
     for bound, called in ((limits.LONG + 2, 0), (limits.BRIEF + 2, 1)):
-        found = prepare(loaded, {"T": bound}).walk(given, Wishes())
+        found = prepare(loaded, {"T": bound}).walk(given, WalkOptions())
         assert found.text.count("turns(") == called
         assert found.straight == given
         assert "zeros" not in found.text.split("turns(")[0].split("if ")[0]
@@ -183,7 +183,7 @@ def test_weights_and_the_seed_go_straight_to_one_call() -> None:
     loaded = compile_text(LEARNED, 2, LOOPS)[1]
     program = loaded.program
     given = frozenset((program.inputs[0].store, program.params[0].store, program.seed))
-    assert prepare(loaded, {"T": 6}).walk(given, Wishes()).straight == given
+    assert prepare(loaded, {"T": 6}).walk(given, WalkOptions()).straight == given
     x, w = np.ones((6, 4), np.float32), np.eye(4, dtype=np.float32)
 
     def run(w: object, seed: int = 1) -> np.ndarray:

@@ -15,7 +15,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bindings import Given, bind
-from tempoc.runtime.data.dense import whole_inputs, whole_params
+from tempoc.runtime.data.dense import dense_inputs, dense_params
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import run
@@ -83,7 +83,7 @@ def check(case: Case, folder: Path, turn: int) -> None:
         weights = {k: v for k, v in given.items() if k not in inputs}
         sources = as_sources(inputs), as_sources(weights)
         bindings = bind(program, Given(bounds=bounds, inputs=sources[0], params=sources[1]))
-        parts = bindings.bounds, whole_inputs(bindings), whole_params(program, bindings)
+        parts = bindings.bounds, dense_inputs(bindings), dense_params(program, bindings)
         exact = dict(evaluate(graph, *parts, float64=True))
         same(exact, wanted, f"eval at {dict(bounds)}", 1e-6)
         plain = dict(evaluate(graph, *parts))

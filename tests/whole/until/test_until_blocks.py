@@ -18,7 +18,7 @@ from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import blocks as limits
-from tempoc.runtime.walk.walk import Wishes
+from tempoc.runtime.walk.walk import WalkOptions
 from tests.support.agree import compiled
 from tests.whole.until.test_until import COLLATZ, collatz
 from tests.whole.until.test_until_each import MANY
@@ -55,7 +55,7 @@ def walk(loaded: LoadedProgram, **bounds: int) -> str:
     """What the runner does if all inputs are given."""
     given = frozenset(i.store for i in loaded.program.inputs)
     found = resolve(loaded.program, bounds, [], {}).values
-    return prepare(loaded, found).walk(given, Wishes()).text
+    return prepare(loaded, found).walk(given, WalkOptions()).text
 
 
 @pytest.mark.parametrize(("text", "ends"), [(COLLATZ, ["T"]), (TWO, ["T", "S"])])
