@@ -15,7 +15,7 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.movement import BroadcastTo
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.statements.branches import BranchCondition, asked
+from tempoc.sdg.statements.branches import BranchCondition, branch_condition
 from tempoc.sdg.statements.build import identity, is_identity
 from tempoc.symbolic.walk import symbols
 
@@ -32,7 +32,7 @@ def zero_outside_branch(
     edge = node.inputs[slot]
     conditions = needed[node.name]
     if isinstance(node.op, Cond):
-        conditions = tuple(dict.fromkeys((*conditions, asked(graph, node.name, slot))))
+        conditions = tuple(dict.fromkeys((*conditions, branch_condition(graph, node.name, slot))))
     operand_conditions = needed[edge.source] if is_identity(edge, graph) else ()
     named_dims = [n for e in edge.entries for n in symbols(e)]
     summed = any(d not in named_dims for d in node.domain.dims)

@@ -22,7 +22,7 @@ from tempoc.ops.gradients.table import FLAT
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import reachable
-from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Sym
 
@@ -72,7 +72,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         active=job.active,
         domains=domains,
         spans=job.placeholders[0].spans,
-        needed=needs(graph),
+        needed=branch_conditions(graph),
     )
     sweep.run()
     for node in job.placeholders:

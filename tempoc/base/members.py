@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 
-def members(value: Any) -> tuple[str, ...]:
+def field_names(value: Any) -> tuple[str, ...]:
     """The names of an object's fields, in order."""
     cls: Any = type(value)
     return _field_names(cls)

@@ -10,7 +10,7 @@ from tempoc.frontend.syntax.load_modules import LoadedSources, load_file
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import statements
-from tempoc.sdg.statements.certain_order import doubtful
+from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.sdg.statements.statements import Statements
 
 
@@ -35,5 +35,5 @@ def check_file(path: str, options: Options) -> Checked:
     graph = elaborate(loaded, options.defines)
     space = Space(graph.universe)
     parts = statements(graph, space)
-    unordered = doubtful(parts, graph.universe)
+    unordered = unproved_components(parts, graph.universe)
     return Checked(loaded=loaded, graph=graph, space=space, statements=parts, doubtful=unordered)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
-from tempoc.codegen.program.bundle import Other, write_bundle
+from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
@@ -41,11 +41,11 @@ from tempoc.runtime.load.directory import check_digest, load_program, source_fol
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.schedule.regions import with_regions
+from tempoc.schedule.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.statements.branches import grouped
+from tempoc.sdg.statements.branches import group_branches
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.needed import needed
 from tempoc.sdg.statements.statements import Statements
@@ -188,7 +188,7 @@ class Compilation:
         return ordered
 
     def _order(self, graph: Graph) -> ScheduledGraph:
-        if not graph.groups and (grouped_graph := grouped(graph)) is not graph:
+        if not graph.groups and (grouped_graph := group_branches(graph)) is not graph:
             try:
                 return self._order(grouped_graph)
             except DiagnosticError:
@@ -197,7 +197,7 @@ class Compilation:
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
         if self.options.on_device:
-            tree = with_regions(scheduled.tree, parts, graph, space, self._about_regions)
+            tree = place_loops(scheduled.tree, parts, graph, space, self._about_regions)
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed
@@ -314,7 +314,7 @@ class Compilation:
         if members:
             emitted = replace(emitted, program=replace(emitted.program, variants=(*members,)))
         bundled = [
-            Other(name=v.name, emitted=c.emitted, options=c.options.to_provenance())
+            BundledVariant(name=v.name, emitted=c.emitted, options=c.options.to_provenance())
             for v, c in members.items()
             if v.name
         ]

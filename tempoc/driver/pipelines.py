@@ -9,10 +9,10 @@ from tempoc.passes.domain.reduce_domain import ReduceDomain
 from tempoc.passes.domain.split import SplitLoops
 from tempoc.passes.fusion.fuse import Fuse
 from tempoc.passes.lifting.lift import Lift
-from tempoc.passes.lifting.recurrence_to_scan import Scans
+from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.memory.accumulate import Accumulate
-from tempoc.passes.memory.peel_head import Pin
-from tempoc.passes.memory.rematerialize import Recompute
+from tempoc.passes.memory.peel_head import PeelHead
+from tempoc.passes.memory.rematerialize import Rematerialize
 from tempoc.passes.memory.serialize import PIECE, Serialize
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
@@ -34,13 +34,13 @@ O2: tuple[Pass, ...] = (
     SplitLoops(),
     Vectorize(),
     Lift(),
-    Scans(),
+    RecurrenceToScan(),
     Canonicalize(),
     Vectorize(),
     Lift(),
     Tile(),
     Accumulate(),
-    Pin(),
+    PeelHead(),
     Fuse(),
 )
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
@@ -56,11 +56,11 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "split": SplitLoops,
     "vectorize": Vectorize,
     "lift": Lift,
-    "scans": Scans,
+    "scans": RecurrenceToScan,
     "tile": Tile,
     "accumulate": Accumulate,
-    "pin": Pin,
-    "recompute": Recompute,
+    "pin": PeelHead,
+    "recompute": Rematerialize,
     "walk": Serialize,
     "fuse": Fuse,
 }
@@ -73,7 +73,7 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
 
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The pipeline without `scans`: within one kernel, no cell can be moved to the host."""
-    return tuple(s for s in steps if not isinstance(s, Scans))
+    return tuple(s for s in steps if not isinstance(s, RecurrenceToScan))
 
 
 def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
@@ -95,6 +95,6 @@ def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
     """The pipeline with `recompute` in front of `fuse`; ``work``: of expensive values too."""
     pipeline: list[Pass] = []
     for step in steps:
-        pipeline += [Recompute(work=work)] if isinstance(step, Fuse) else []
+        pipeline += [Rematerialize(work=work)] if isinstance(step, Fuse) else []
         pipeline.append(step)
     return tuple(pipeline)

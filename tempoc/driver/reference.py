@@ -6,7 +6,7 @@ from typing import Any
 from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import extern
 from tempoc.codegen.program.signature import signature
-from tempoc.codegen.text.source_lines import shown
+from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
@@ -15,8 +15,8 @@ from tempoc.runtime.host import effects, externs
 from tempoc.runtime.host.effects import Show
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
-from tempoc.runtime.host.replay import Replayed
-from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, nothing
+from tempoc.runtime.host.replay import ReplayedCalls
+from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, ignore_effect
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 
@@ -29,7 +29,7 @@ def evaluate_given(
     *,
     float64: bool = False,
     show: Show | None = None,
-    made: Replayed | None = None,
+    made: ReplayedCalls | None = None,
 ) -> Mapping[str, Any]:
     """The outputs by name.
 
@@ -47,7 +47,7 @@ def evaluate_given(
         float64=float64,
         seed=bindings.seed,
         externs=caller(graph, bindings.bounds, paths, beside, made),
-        perform=nothing if show is None else _performer(graph, show),
+        perform=ignore_effect if show is None else _performer(graph, show),
     )
 
 
@@ -74,7 +74,7 @@ def caller(
     bounds: Mapping[str, int],
     paths: Sequence[str] = (),
     beside: Sequence[str] = (),
-    recorded: Replayed | None = None,
+    recorded: ReplayedCalls | None = None,
 ) -> Externs:
     """The evaluator of extern nodes, with modules from these folders. Raises `RunError`.
 
@@ -101,7 +101,7 @@ def caller(
                 return externs.evaluated_vjp(function, node.op.counts(), args)
             return externs.evaluated(function, args)
         except externs.ExternFailure as error:
-            equations = shown(node.spans, graph.name)
+            equations = equation_lines(node.spans, graph.name)
             raise externs.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

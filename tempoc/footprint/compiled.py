@@ -35,7 +35,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.load.load import LoadedProgram
-from tempoc.runtime.walk.blocks import whole_blocks
+from tempoc.runtime.walk.blocks import single_call_blocks
 
 Called = Region | Block | Call
 """What the runner calls a function for."""
@@ -86,7 +86,7 @@ def compiled(
     program = loaded.program
     growing = groups(program)
     layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
-    whole = whole_blocks(program, bounds, filled, layouts)
+    whole = single_call_blocks(program, bounds, filled, layouts)
     seen: set[str] = set()
     for traced in loaded.traced:
         traced.bounds = bounds
@@ -128,7 +128,7 @@ def _compiled(
     if isinstance(called, Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(STEPS)
     wanted = (at, *given), precision_of(loaded.program)
-    found = backend.inspected(loaded.functions[number], static, kernel.donated, *wanted)
+    found = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
-from tempoc.program.analysis.traversal import every, given_back, starting_anew
+from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import (
     Block,
@@ -35,8 +35,8 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )  # fmt: skip
-from tempoc.runtime.walk.blocks import needed
-from tempoc.runtime.walk.walk import filled_stores
+from tempoc.runtime.walk.blocks import used_stores
+from tempoc.runtime.walk.walk import zero_filled_stores
 from tempoc.symbolic.expr import Expr, sub
 
 Live = Mapping[str, frozenset[str]]
@@ -77,16 +77,16 @@ class _Walker:
         self.stores = {s.name: s for s in program.stores}
         self.donated = {k.name: k.donated for k in program.kernels}
         self.checked = {k.name: bool(k.checks) for k in program.kernels}
-        filled = filled_stores(program)
+        filled = zero_filled_stores(program)
         away = frozenset(s.name for s in program.stores if s.away)
         live: Live = dict.fromkeys(self.given - away, _WHOLE)
         self.note(live)
         items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
         started: dict[str, None] = dict.fromkeys((*self.given, *away))
         for item in items:
-            names = [n for n in dict.fromkeys(needed(item, ())) if n not in started]
+            names = [n for n in dict.fromkeys(used_stores(item, ())) if n not in started]
             first = item.body if isinstance(item, Block) else item
-            written = starting_anew(first, names)
+            written = overwritten_stores(first, names)
             anew = [n for n in names if not self.grows(n) and n in written]
             fresh = [n for n in names if n in filled and self.is_single(n) and n not in anew]
             started |= dict.fromkeys((*fresh, *anew))
@@ -109,7 +109,7 @@ class _Walker:
 
     def placeholders(self) -> Iterable[Cell]:
         """Arguments that may not be there: the runner keeps zeros for these."""
-        for call in every(self.program.tree):
+        for call in statements_in(self.program.tree):
             if isinstance(call, Call):
                 gone = self.donated[call.kernel]
                 yield from (
@@ -255,7 +255,7 @@ class _Walker:
         live = self.with_(live, [c.store for c in some if not self.stores[c.store].away])
         self.with_(live, region.local)
         last = self.last(region.loop)
-        dead = given_back(region.loop.body, frozenset(region.local))
+        dead = final_frees(region.loop.body, frozenset(region.local))
         if not dead:
             return live
         then = live

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.poly.scheduling.liveness import CellDeath, Liveness, Stored, TensorUse
+from tempoc.poly.scheduling.liveness import CellDeath, Liveness, StoredTensor, TensorUse
 from tempoc.poly.scheduling.timeline import Timeline
 from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph.graph import Output
@@ -87,13 +87,13 @@ def stored_tensor(
     output_reads: tuple[Entries, ...],
     domain: Domain,
     where: tuple[int, ...],
-) -> Stored:
+) -> StoredTensor:
     """The uses of a tensor for the liveness analysis, on the dimensions at positions ``where``."""
 
     def chosen(access: Read | Write) -> Entries:
         return tuple(access.entries[i] for i in where)
 
-    return Stored(
+    return StoredTensor(
         domain=domain,
         writes=tuple(
             TensorUse(task=s.name, entries=chosen(w), where=w.where)

@@ -22,7 +22,7 @@ from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, BufferKind, 
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
-from tempoc.schedule.regions import moving
+from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice, Sym
@@ -51,7 +51,7 @@ def plan(
     # With lengths found at run time, sizes must suffice for the largest ones.
     size_space = scheduled.timeline.space if space.universe.ended else space
     planner = _Planner(statements, outputs, size_space, lives)
-    planner.moving = moving(scheduled.tree, statements)
+    planner.moving = device_varying_dims(scheduled.tree, statements)
     planner.graph = graph
     planner.apart = apart
     planner.growing = growing_dims(scheduled.tree, statements, size_space) if least else {}
@@ -193,7 +193,7 @@ class _Planner:
         guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
         # A device loop that ends a length calls kernels for points beyond the end, too.
         guesses = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
-        return fast.no_less(1 if sliced or guarded or guesses else 0, limit, self.universe)
+        return fast.clamped_size(1 if sliced or guarded or guesses else 0, limit, self.universe)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """The spatial extents; upper bounds of those that vary with the point."""
@@ -201,7 +201,7 @@ class _Planner:
             self.space.upper_bound(e, tensor.domain) if self.varies(e) else e
             for e in tensor.type.shape
         )
-        return tuple(fast.no_less(0, e, self.universe) for e in extents)
+        return tuple(fast.clamped_size(0, e, self.universe) for e in extents)
 
     def varies(self, e: Expr) -> bool:
         return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))

@@ -28,7 +28,7 @@ from tempoc.memory.instances import (
     same_lengths,
 )
 from tempoc.memory.plan_types import BufferAxis, CapacityUse, MemoryPlan
-from tempoc.poly.relations.formulas import Formulas, GivenUp
+from tempoc.poly.relations.formulas import Formulas, StepLimitExceeded
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
@@ -108,7 +108,7 @@ class Prover:
             return "no bounds are allowed"
         try:
             return next(_TensorProof(self.world, plan, self.formulas, events).failures(), None)
-        except GivenUp:
+        except StepLimitExceeded:
             return "it is too hard to tell"
 
 

@@ -13,12 +13,12 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.replay import Replay, TooLong
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
-from tempoc.schedule.replay import ConcreteProgram, LengthsAt, endings
+from tempoc.schedule.replay import ConcreteProgram, LengthsAt, length_assignments
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
-from tempoc.symbolic.walk import evaluate, integers, symbols
+from tempoc.symbolic.walk import evaluate, symbols, written_integers
 
 SMALL = (1, 2, 3, 5)
 _STEPS = 20_000
@@ -36,7 +36,10 @@ def verify(
 ) -> None:
     """Replay the schedule at small bounds. Raises ``DiagnosticError`` (RT450) at a lost value."""
     universe = space.universe
-    cases = [(bounds, _STEPS, [*endings(universe, bounds)]) for bounds in small_bounds(universe)]
+    cases = [
+        (bounds, _STEPS, [*length_assignments(universe, bounds)])
+        for bounds in small_bounds(universe)
+    ]
     for bounds in beyond_windows(plan, statements, universe):
         cases.append((bounds, _MORE_STEPS, [lasting(universe, bounds)]))
     for bounds, steps, some in cases:
@@ -69,7 +72,9 @@ def beyond_windows(
     for dim, e in _entries_by_dim(plan, statements):
         bound = universe.dim(dim).bound
         ends = (e.lo, e.hi) if isinstance(e, Slice) else (e,)
-        far[bound] = max(far.get(bound, 0), *(abs(n) for end in ends for n in integers(end)), 0)
+        far[bound] = max(
+            far.get(bound, 0), *(abs(n) for end in ends for n in written_integers(end)), 0
+        )
     free = [b.name for b in universe.bounds if b.value is None]
     for name in free:
         if far.get(name, 0) + _STEPS_PAST_WINDOW > max(SMALL):

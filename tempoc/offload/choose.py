@@ -55,7 +55,7 @@ def choose(
     return chooser.prefetch(chooser.run())
 
 
-def copied(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+def copied_bytes(choice: OffloadChoice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
     """The bytes that a run copies between host and device."""
     dry_run = forecast(choice.program, bounds, given, every_step=True)
     return dry_run.loaded + dry_run.evicted

@@ -14,7 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from tempoc.program.analysis.live import StoreNames, afterwards, registers, wanted_within
+from tempoc.program.analysis.live import (
+    StoreNames,
+    live_after_each,
+    live_in_loop,
+    single_array_stores,
+)
 from tempoc.program.nodes.nodes import (
     Cell,
     Evict,
@@ -29,7 +34,7 @@ from tempoc.program.nodes.nodes import (
 
 def drop_dead_evictions(program: Program) -> Program:
     """The same program with fewer copies."""
-    single = registers({s.name: s for s in program.stores})
+    single = single_array_stores({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
     outputs = frozenset(o.store for o in program.outputs)
     dropper = _Dropper(single=single, pinned=frozenset(given))
@@ -46,14 +51,14 @@ class _Dropper:
         match s:
             case Sequence(items=items):
                 statements: list[ProgramStatement] = []
-                for k, (item, later) in enumerate(afterwards(items, after, self.single)):
+                for k, (item, later) in enumerate(live_after_each(items, after, self.single)):
                     if isinstance(item, Evict):
                         statements += self.evict(item, later, items[k + 1 :])
                     else:
                         statements.append(self.within(item, later))
                 return Sequence(items=(*statements,))
             case Loop(body=body):
-                return replace(s, body=self.within(body, wanted_within(body, after, self.single)))
+                return replace(s, body=self.within(body, live_in_loop(body, after, self.single)))
             case Guard(body=body):
                 return replace(s, body=self.within(body, after))
             case _:

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import drop_dead_evictions
 from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
-from tempoc.program.analysis.places import found_out
-from tempoc.program.analysis.traversal import cells_of, every, written
+from tempoc.program.analysis.places import bounds_set_by_run
+from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation, names
-from tempoc.program.nodes.bounds import replaced
+from tempoc.program.nodes.bounds import replace_parts
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -70,7 +70,7 @@ def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
     params = frozenset(p.store for p in program.params)
-    late, early = found_out(program), frozenset(ahead)
+    late, early = bounds_set_by_run(program), frozenset(ahead)
     rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
     tree = rewriter.within(program.tree, None).statement
     return drop_dead_evictions(replace(program, stores=stores, tree=tree))
@@ -82,8 +82,8 @@ def offloadable(program: Program) -> tuple[str, ...]:
     Not growing ones, nor those local to a kernel, nor those with keys found at run time.
     """
     bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
-    late = found_out(program)
-    for part in every(program.tree):
+    late = bounds_set_by_run(program)
+    for part in statements_in(program.tree):
         if isinstance(part, Region | Block):
             bad |= {*part.local}
         for cell in _cells(part):
@@ -217,7 +217,7 @@ class _Rewriter:
 
     def prefetches(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
         """The prefetches for the next step: cells that it reads and this loop does not write."""
-        changed = written(loop.body)
+        changed = written_stores(loop.body)
         if any(name in changed for name, _ in stay.uses):
             return
         following = _next_value(loop)
@@ -225,11 +225,13 @@ class _Rewriter:
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
                 cell = use.load()
-                key = tuple(replaced(e, {loop.var: following}) for e in cell.key)
+                key = tuple(replace_parts(e, {loop.var: following}) for e in cell.key)
                 later = replace(use, key=key)
                 if self.may_alias([later], stay.uses.values()):
                     continue
-                when = TRUE if cell.when is None else replaced(cell.when, {loop.var: following})
+                when = (
+                    TRUE if cell.when is None else replace_parts(cell.when, {loop.var: following})
+                )
                 both = has_next if when == TRUE else Operation("and", (has_next, when))
                 yield replace(cell, key=key, when=both)
 
@@ -255,7 +257,7 @@ class _Rewriter:
             and u.reads
             and are_same(
                 self.away[u.store],
-                tuple(replaced(e, {loop.var: following}) for e in u.key),
+                tuple(replace_parts(e, {loop.var: following}) for e in u.key),
                 use.key,
             )
             for u in stay.uses.values()

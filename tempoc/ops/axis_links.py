@@ -65,7 +65,7 @@ def links(op: Op, args: Types, results: Types, same: Same) -> tuple[Link, ...]:
     return () if rule is None else tuple(rule(op, args, results, same))
 
 
-def narrowed(op: Op, link: Link, part: AxisPart) -> Op:
+def narrow_op(op: Op, link: Link, part: AxisPart) -> Op:
     """The operator on a part of the link's axis, with its shape attributes adjusted."""
 
     def cut(shape: Shape) -> Shape:

@@ -12,7 +12,7 @@ from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.domain import Universe
 
 
-class Starred(NamedTuple):
+class VectorizedGraph(NamedTuple):
     """A memoized run of `vectorize`: the resulting graph and its remarks."""
 
     graph: Graph
@@ -29,7 +29,7 @@ class PassContext:
 
     space: Space
     remarks: Remarks = field(default_factory=Remarks)
-    starred: list[Starred] = field(default_factory=list)
+    starred: list[VectorizedGraph] = field(default_factory=list)
     told: Mapping[str, int] = field(default_factory=dict)
     asked: bool = False
 

@@ -108,7 +108,7 @@ def check_every(options: RunOptions, refuse: Callable[[str], NoReturn]) -> RunOp
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     loaded = load(options.directory, options.extern_path)
-    given = gather(options)
+    given = open_inputs(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
     curve = MemoryCurve() if options.memory_plot else None
@@ -119,7 +119,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         precision=options.precision,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
-        show=outside(options),
+        show=effect_sink(options),
         record=options.record,
         keep=options.keep,
     )
@@ -140,7 +140,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     return given, result
 
 
-def gather(options: RunOptions) -> Given:
+def open_inputs(options: RunOptions) -> Given:
     """Open all files; every one that cannot be opened is reported."""
     problems: list[Problem] = []
     inputs: dict[str, TensorSource] = {}
@@ -195,7 +195,7 @@ def check_targets(options: RunOptions, saving: bool) -> None:
             check_file(path)
 
 
-def outside(options: RunOptions) -> EffectSink:
+def effect_sink(options: RunOptions) -> EffectSink:
     """Where lines and files go; not into files that are named for something else."""
     named = (options.output, options.profile, options.memory_plot)
     return EffectSink(options.output_dir or ".", [path for path in named if path is not None])

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Collector, DiagnosticError
-from tempoc.poly.relations.run_lengths import Run
+from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 from tempoc.poly.scheduling.time_limit import SECONDS, TooSlow
-from tempoc.poly.scheduling.timeline import Timeline, lasting, timeline
+from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeline
 from tempoc.schedule import errors
 from tempoc.schedule.blame import explain_cycle
 from tempoc.schedule.dependences import flows
@@ -60,7 +60,9 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     ended = space.universe.ended
     # Where lengths vary from point to point, knowing one does not shorten any live range.
     fixed_length = bool(ended) and not any(b.outer for b in ended)
-    lasting_times = lasting(times, Run(space), places) if fixed_length else times
+    lasting_times = (
+        completed_timeline(times, CompletedRun(space), places) if fixed_length else times
+    )
     return Scheduled(tree=tree, timeline=times, lasting=lasting_times)
 
 

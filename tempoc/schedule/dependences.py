@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tempoc.poly.relations.run_lengths import Waits, may_wait
+from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end
 from tempoc.poly.scheduling.problem import Flow
-from tempoc.sdg.graph.effect_order import PrecedingPoints, befores
+from tempoc.sdg.graph.effect_order import PrecedingPoints, preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import ZERO, Slice, Sym
@@ -53,7 +53,7 @@ def length_dependences(statements: Statements, universe: Universe) -> Iterator[F
                     )
 
 
-def length_dependence(s: Statement, bound: str, universe: Universe) -> Waits | None:
+def length_dependence(s: Statement, bound: str, universe: Universe) -> EndDependence | None:
     """How a statement may depend on the length of a bound; None if it does not."""
     at_once = tuple(v.dim for v in s.vector)
     # Expressions over vectorized dimensions are stated at single points.
@@ -62,14 +62,14 @@ def length_dependence(s: Statement, bound: str, universe: Universe) -> Waits | N
     else:
         at_once = ()
     reads = tuple(dict.fromkeys(r.entries for r in s.reads))
-    dependence = Waits(
+    dependence = EndDependence(
         bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once
     )
     # A statement that may run speculatively still depends on lengths in its domain.
     domain_varies = any(universe.roots(name) for name in symbols(s.domain.where))
     return (
         None
-        if (s.is_free and not domain_varies) or not may_wait(universe, dependence)
+        if (s.is_free and not domain_varies) or not depends_on_end(universe, dependence)
         else dependence
     )
 
@@ -82,7 +82,7 @@ def effect_dependences(statements: Statements, universe: Universe) -> Iterator[F
             if position.queue == earlier_position.queue:
                 first = earlier_position.number < position.number
                 dims = later.domain.dims, earlier.domain.dims
-                for before in befores(*dims, first, universe):
+                for before in preceding_points(*dims, first, universe):
                     yield _flow(later, earlier, before)
 
 

@@ -69,7 +69,7 @@ Say = Callable[[str, Span | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""
 
 
-def with_regions(
+def place_loops(
     tree: ScheduleTree, statements: Statements, graph: Graph, space: Space, say: Say
 ) -> ScheduleTree:
     """The tree with the place (host, device, unrolled) of each loop set."""
@@ -247,7 +247,7 @@ class _RegionPlaces:
 # ---------------------------------------------------------------- indices that vary on the device
 
 
-def moving(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
+def device_varying_dims(tree: ScheduleTree, statements: Statements) -> Mapping[str, frozenset[str]]:
     """For each tensor the dimensions whose index varies with a loop on the device.
 
     Such a dimension must be an axis of an array, since traced code cannot select among arrays.

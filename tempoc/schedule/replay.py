@@ -43,7 +43,7 @@ def are_allowed(universe: Universe, bounds: Mapping[str, int]) -> bool:
     )
 
 
-def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[LengthsAt]:
+def length_assignments(universe: Universe, bounds: Mapping[str, int]) -> Iterator[LengthsAt]:
     """Lengths of runs to replay, up to the given ``bounds``.
 
     All lengths of bounds without ``outer``; of others equal, growing and shrinking ones.

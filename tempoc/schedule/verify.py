@@ -22,8 +22,8 @@ from tempoc.schedule.replay import (
     ConcreteProgram,
     TensorCell,
     bound_assignments,
-    endings,
     execution_trace,
+    length_assignments,
 )
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.statements.statements import Statements
@@ -62,7 +62,7 @@ def replay(
 ) -> Iterator[str]:
     """The violations at small bounds, by executing the tree."""
     for bounds in bound_assignments(space.universe, sizes):
-        for ends in endings(space.universe, bounds):
+        for ends in length_assignments(space.universe, bounds):
             world = ConcreteProgram(statements, space.universe, bounds, ends)
             yield from _replay(world, tree, bounds)
 

@@ -32,15 +32,15 @@ def solve_comparisons(c: Expr, dims: tuple[str, ...]) -> Expr:
         case Disjunction(args=args):
             return disjunction(*(solve_comparisons(a, dims) for a in args))
         case Relation(op="!=", left=left, right=right):
-            return negation(comparison(sub(left, right), True, dims))
+            return negation(solved_comparison(sub(left, right), True, dims))
         case Relation(op=op, left=left, right=right):
             gap = sub(left, right) if op in (">", ">=", "==") else sub(right, left)
-            return comparison(gap - 1 if op in ("<", ">") else gap, op == "==", dims)
+            return solved_comparison(gap - 1 if op in ("<", ">") else gap, op == "==", dims)
         case _:
             return c
 
 
-def comparison(e: Expr, equal: bool, dims: tuple[str, ...]) -> Expr:
+def solved_comparison(e: Expr, equal: bool, dims: tuple[str, ...]) -> Expr:
     """`e == 0` (`equal`) or `e >= 0`, with dimensions on the left-hand side."""
     terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
     if isinstance(e, Const):

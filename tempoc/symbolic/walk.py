@@ -96,7 +96,7 @@ def symbols(e: Entry) -> tuple[str, ...]:
 
 
 @lru_cache(MEMORY)
-def integers(e: Expr) -> tuple[int, ...]:
+def written_integers(e: Expr) -> tuple[int, ...]:
     """The integer literals of an expression: constants, coefficients, divisors."""
     match e:
         case Const(value=v):
@@ -107,7 +107,7 @@ def integers(e: Expr) -> tuple[int, ...]:
             own = (k,)
         case _:
             own = ()
-    return (*own, *(n for child in children(e) for n in integers(child)))
+    return (*own, *(n for child in children(e) for n in written_integers(child)))
 
 
 @lru_cache(MEMORY)

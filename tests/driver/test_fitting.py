@@ -10,11 +10,11 @@ import pytest
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import Fit, fit
+from tempoc.driver.search.budget import BudgetFit, fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import peak_bytes, usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores, peak_bytes
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
@@ -49,10 +49,10 @@ TEXTS = {"rnn": (RNN, "T"), "scores": (SCORES, "T"), "learned": (LEARNED, "K")}
 SIZE = 60
 
 
-def asked(compilation: Compilation, name: str, budget: int) -> Fit | int:
+def asked(compilation: Compilation, name: str, budget: int) -> BudgetFit | int:
     """What keeps to a budget, or the smallest that would do."""
     try:
-        return fit(compilation, {name: SIZE}, usual_given, budget)
+        return fit_budget(compilation, {name: SIZE}, default_filled_stores, budget)
     except RunError as error:
         (problem,) = error.problems
         said = re.fullmatch(r"the smallest budget that would do is (\d+) bytes", problem.notes[0])
@@ -60,7 +60,7 @@ def asked(compilation: Compilation, name: str, budget: int) -> Fit | int:
         return int(said[1])
 
 
-def ran(found: Fit, name: str) -> RunResult:
+def ran(found: BudgetFit, name: str) -> RunResult:
     compilation = found.chosen.compilation
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")
@@ -76,7 +76,7 @@ def ran(found: Fit, name: str) -> RunResult:
 def test_the_smallest_budget(text: str, name: str) -> None:
     compilation = Compilation(load_source(Source("m.rt", text)), Options())
     program = compilation.emitted.program
-    natural = peak_bytes(program, {name: SIZE}, usual_given(program))
+    natural = peak_bytes(program, {name: SIZE}, default_filled_stores(program))
     least = asked(compilation, name, 64)
     assert isinstance(least, int)
     assert least < natural
@@ -84,9 +84,9 @@ def test_the_smallest_budget(text: str, name: str) -> None:
     steps = [least + (natural - least) * k // 4 for k in range(5)]
     found = [asked(compilation, name, budget) for budget in (*steps, natural - 1)]
     for each, budget in zip(found, (*steps, natural - 1), strict=True):
-        assert isinstance(each, Fit)
+        assert isinstance(each, BudgetFit)
         assert each.chosen.peak <= budget
-    wanted, least_run = (ran(f, name) for f in (found[4], found[0]) if isinstance(f, Fit))
+    wanted, least_run = (ran(f, name) for f in (found[4], found[0]) if isinstance(f, BudgetFit))
     assert wanted.peak_bytes == natural
     assert least_run.peak_bytes == least
     for key, value in wanted.outputs.items():

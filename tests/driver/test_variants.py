@@ -11,9 +11,9 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import variants
-from tempoc.driver.search.variants import BoundReach, family, open_family
+from tempoc.driver.search.variants import BoundReach, open_variant_family, variant_family
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.messages.memory import over_budget
 from tempoc.runtime.messages.problem import RunError
 
@@ -48,7 +48,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, int]]:
 
 def test_one_bound(asked: list[Mapping[str, int]]) -> None:
     reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 200})
-    found = family(compiled(PLAIN), reach, usual_given, 404)
+    found = variant_family(compiled(PLAIN), reach, default_filled_stores, 404)
     assert asked == [{"B": 1, "T": 200}]
     assert [(v.name, v.about, v.upto) for v in found.members] == [
         ("", "as it is", (("B", 1), ("T", 100))),
@@ -65,7 +65,7 @@ def test_bounds_that_rise_together(asked: list[Mapping[str, int]]) -> None:
     assert [reach.at(t) for t in (1, 16, 64)] == [
         {"B": 1, "T": 1}, {"B": 4, "T": 16}, {"B": 8, "T": 64}
     ]  # fmt: skip
-    found = family(compiled(PLAIN), reach, usual_given, 1100)
+    found = variant_family(compiled(PLAIN), reach, default_filled_stores, 1100)
     # 4*T*B + 4 <= 1100 up to T = 42 and B = round(42**0.5).
     assert [v.upto for v in found.members] == [(("B", 6), ("T", 42)), (("B", 8), ("T", 64))]
     assert asked == [{"B": 8, "T": 64}]
@@ -73,21 +73,21 @@ def test_bounds_that_rise_together(asked: list[Mapping[str, int]]) -> None:
 
 def test_what_fits_everywhere_is_alone(asked: list[Mapping[str, int]]) -> None:
     reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 100})
-    found = family(compiled(PLAIN), reach, usual_given, 404)
+    found = variant_family(compiled(PLAIN), reach, default_filled_stores, 404)
     assert len(found.members) == 1 and found.note() == "" and not asked
 
 
 def test_the_end_of_a_range_must_fit(asked: list[Mapping[str, int]]) -> None:
     reach = BoundReach(least={"B": 1, "T": 1}, most={"B": 1, "T": 4000})
     with pytest.raises(RunError) as error:
-        family(compiled(PLAIN), reach, usual_given, 404)
+        variant_family(compiled(PLAIN), reach, default_filled_stores, 404)
     assert asked[-1] == {"B": 1, "T": 4000}
     assert "T that fits, all else as it is: 4000" in error.value.problems[0].notes[-1]
 
 
 def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> None:
     reach = BoundReach(least={"B": 1, "T": 150}, most={"B": 1, "T": 200})
-    found = family(compiled(PLAIN), reach, usual_given, 404)
+    found = variant_family(compiled(PLAIN), reach, default_filled_stores, 404)
     assert [v.upto for v in found.members] == [(), (("B", 1), ("T", 200))]
     assert "with a larger budget: as it is" in found.note()
 
@@ -96,16 +96,16 @@ def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> 
 def test_ends_keep_to_assumptions(asked: list[Mapping[str, int]], ends: tuple[int, int]) -> None:
     reach = BoundReach(least={"B": 1, "T": ends[0]}, most={"B": 1, "T": ends[1]})
     with pytest.raises(RunError) as error:
-        family(compiled(PLAIN), reach, usual_given, 10)
+        variant_family(compiled(PLAIN), reach, default_filled_stores, 10)
     assert error.value.problems[0].code == "RT516"
 
 
 def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
     """All rise together; further than as it is there are values that break no assumption."""
-    found = open_family(compiled(PLAIN), usual_given, 4 * 81 + 4)
+    found = open_variant_family(compiled(PLAIN), default_filled_stores, 4 * 81 + 4)
     # Half of it fits up to 12: at 36 nothing was found.
     assert asked == [{"T": 36, "B": 36}]
     assert [v.upto for v in found.members] == [(("T", 9), ("B", 9))]
     wide = Compilation(load_source(Source("m.rt", PLAIN)), Options())
-    found = open_family(wide, usual_given, 2**70)
+    found = open_variant_family(wide, default_filled_stores, 2**70)
     assert len(found.members) == 1 and len(asked) == 1

@@ -23,7 +23,7 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities, groups
-from tempoc.runtime.forecast.budget import largest_bound, usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.messages.problem import RunError
@@ -140,7 +140,7 @@ def measured(graph: Graph, loaded: LoadedProgram, bounds: dict[str, int]) -> Run
 def predicted(program: Program, bounds: dict[str, int]) -> Forecast:
     """What a run will take; that steps are left out makes no difference."""
     values = resolve(program, bounds, (), {}).values
-    given = usual_given(program)
+    given = default_filled_stores(program)
     found = forecast(program, values, given)
     assert found == forecast(program, values, given, every_step=True)
     return found
@@ -157,7 +157,7 @@ def by_formula(program: Program, bounds: dict[str, int]) -> int:
         name = facts.size(size)
         if isinstance(name, Sym):  # of a constant length there is no more than all
             values[name.name + BEFORE] = sizes[-2] if len(sizes) > 1 else 0
-    return evaluate(peak(program, usual_given(program)).formula, values)
+    return evaluate(peak(program, default_filled_stores(program)).formula, values)
 
 
 @pytest.mark.parametrize(("text", "passes", "bucket", "formula", "size"), BY_HAND)
@@ -166,7 +166,7 @@ def test_what_can_be_counted_by_hand(
 ) -> None:
     graph, loaded = compiled(text, bucket, passes)
     program = loaded.program
-    assert show(peak(program, usual_given(program)).formula) == formula
+    assert show(peak(program, default_filled_stores(program)).formula) == formula
     bounds = {b.name: 9 for b in program.bounds}
     result = measured(graph, loaded, bounds)
     assert result.predicted == predicted(program, bounds)
@@ -282,7 +282,7 @@ def test_formulas_of_generated_programs_hold(program: Generated) -> None:
 def test_the_largest_bound_is_found(text: str, budget: int) -> None:
     program = compiled(text, 4)[1].program
     others = {b.name: 3 for b in program.bounds if b.name != "T"}
-    given = usual_given(program)
+    given = default_filled_stores(program)
     fitting = [
         n
         for n in range(1, 700)
@@ -298,9 +298,9 @@ def test_the_largest_bound_is_found(text: str, budget: int) -> None:
 
 def test_assumptions_limit_what_is_looked_for() -> None:
     program = compiled(BLOCK + "assume T >= 6\nassume T <= 20\n")[1].program
-    assert largest_bound(program, {}, "T", usual_given(program), 10**9) == 20
+    assert largest_bound(program, {}, "T", default_filled_stores(program), 10**9) == 20
     with pytest.raises(RunError, match=r"RT581.*T = 6 the run takes 384 bytes"):
-        largest_bound(program, {}, "T", usual_given(program), 383)
+        largest_bound(program, {}, "T", default_filled_stores(program), 383)
 
 
 def test_a_run_over_budget_is_refused_before_it_starts() -> None:

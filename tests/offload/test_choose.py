@@ -8,11 +8,11 @@ from hypothesis import given as drawn
 
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import peak
-from tempoc.offload.choose import choose, copied, depth
+from tempoc.offload.choose import choose, copied_bytes, depth
 from tempoc.offload.rewrite import FAR, NEAR, offloaded
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import check_budget, usual_given
+from tempoc.runtime.forecast.budget import check_budget, default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.symbolic.walk import evaluate
@@ -45,7 +45,7 @@ output g[0, 0:M] as found
 
 def of(text: str, **bounds: int) -> tuple[Program, dict[str, int], frozenset[str]]:
     program = loaded(text, **BY_HOST)[1].program
-    return program, resolve(program, bounds, (), {}).values, usual_given(program)
+    return program, resolve(program, bounds, (), {}).values, default_filled_stores(program)
 
 
 def test_nothing_goes_where_all_fits() -> None:
@@ -53,7 +53,7 @@ def test_nothing_goes_where_all_fits() -> None:
     natural = forecast(program, bounds, given).peak
     found = choose(program, bounds, given, natural)
     assert (found.reach, found.program, found.needed) == ({}, program, natural)
-    assert copied(found, bounds, given) == 0
+    assert copied_bytes(found, bounds, given) == 0
 
 
 def test_what_is_large_and_idle_goes() -> None:
@@ -63,7 +63,7 @@ def test_what_is_large_and_idle_goes() -> None:
     assert list(found.reach) == ["x"]
     assert found.needed <= natural // 8
     # Each batch is read once, and the host has it already.
-    assert copied(found, bounds, given) == 50 * 8 * 64 * 4
+    assert copied_bytes(found, bounds, given) == 50 * 8 * 64 * 4
 
 
 def test_no_further_than_it_has_to_be() -> None:
@@ -77,7 +77,7 @@ def test_no_further_than_it_has_to_be() -> None:
         found = choose(program, bounds, given, natural // part)
         assert found.needed <= before
         before = found.needed
-        costs.append(copied(found, bounds, given))
+        costs.append(copied_bytes(found, bounds, given))
     assert costs == sorted(costs)
 
 
@@ -134,7 +134,7 @@ def test_formulas_of_generated_programs_hold(program: Generated) -> None:
 
 def check_formula(program: Program, bounds: dict[str, int]) -> None:
     """No run has more on the device."""
-    values, given = resolve(program, bounds, (), {}).values, usual_given(program)
+    values, given = resolve(program, bounds, (), {}).values, default_filled_stores(program)
     found = forecast(program, values, given)
     every = forecast(program, values, given, every_step=True)
     assert (found.peak, found.stores) == (every.peak, every.stores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.frontend.expressions.weak_literals import settled
+from tempoc.frontend.expressions.weak_literals import typed_literal
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
@@ -31,13 +31,13 @@ WEAK_FLOAT, WEAK_INT = TensorType(DType.F32, weak=True), TensorType(DType.I32, w
 def test_settled(op: Op, other: DType, value: float, dtype: DType | None) -> None:
     weak = WEAK_FLOAT if isinstance(value, float) else WEAK_INT
     expected = None if dtype is None else Literal(value=value, dtype=dtype)
-    assert settled(op, (TensorType(other), weak), value) == expected
+    assert typed_literal(op, (TensorType(other), weak), value) == expected
 
 
 def test_a_condition_does_not_count() -> None:
     types = (TensorType(DType.BOOL), TensorType(DType.F16), WEAK_FLOAT)
-    assert settled(Select(), types, 0.0) == Literal(value=0.0, dtype=DType.F16)
+    assert typed_literal(Select(), types, 0.0) == Literal(value=0.0, dtype=DType.F16)
 
 
 def test_weak_operands_stay_weak() -> None:
-    assert settled(Multiply(), (WEAK_FLOAT, WEAK_INT), 2) is None
+    assert typed_literal(Multiply(), (WEAK_FLOAT, WEAK_INT), 2) is None

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.program.analysis.traversal import calls, every, starting_anew, touched
+from tempoc.program.analysis.traversal import (
+    calls,
+    overwritten_stores,
+    statements_in,
+    touched_stores,
+)
 from tempoc.program.nodes import nodes
 
 
@@ -28,8 +33,8 @@ def test_everything_is_walked_in_order() -> None:
     first, second = call(("x",), ("a",)), call(("a",), ("y",))
     tree = after(first, loop(after(second, FREE)))
     assert [*calls(tree)] == [first, second]
-    assert [*every(tree)][-1] is FREE
-    assert touched(tree) == {"x", "a", "y"}
+    assert [*statements_in(tree)][-1] is FREE
+    assert touched_stores(tree) == {"x", "a", "y"}
 
 
 @pytest.mark.parametrize(
@@ -46,4 +51,4 @@ def test_everything_is_walked_in_order() -> None:
     ],
 )
 def test_who_is_first_to_write_all_of_a_store(tree: nodes.ProgramStatement, anew: bool) -> None:
-    assert ("a" in starting_anew(tree, ("a", "b"))) == anew
+    assert ("a" in overwritten_stores(tree, ("a", "b"))) == anew

@@ -7,7 +7,7 @@ import pytest
 
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.runtime.host.host_calls import RecordedCall
-from tempoc.runtime.host.replay import Diverged, Replayed
+from tempoc.runtime.host.replay import Diverged, ReplayedCalls
 
 F32 = ArrayType(name="x", dtype="f32")
 
@@ -24,7 +24,7 @@ def made(name: str, t: int, x: float) -> RecordedCall:
 
 
 def test_calls_come_again() -> None:
-    calls = Replayed({"m": [made("f", 0, 1.0), made("g", 0, 2.0)], "n": [made("f", 3, 5.0)]})
+    calls = ReplayedCalls({"m": [made("f", 0, 1.0), made("g", 0, 2.0)], "n": [made("f", 3, 5.0)]})
     assert calls.call(extern("f"), "t", (0,), [np.array(1.0)]) == (-1.0,)
     assert calls.call(extern("f", "n"), "t", (3,), [np.array(5.0 + 1e-6)]) == (-5.0,)
     assert calls.unmade() == ["the run called g at 0 once too often"]
@@ -39,6 +39,6 @@ def test_calls_come_again() -> None:
 
 
 def test_another_call_is_told() -> None:
-    calls = Replayed({"m": [made("f", 1, 1.0)]})
+    calls = ReplayedCalls({"m": [made("f", 1, 1.0)]})
     with pytest.raises(Diverged, match="the run called f at t = 1 before f at t = 0"):
         calls.call(extern("f"), "t", (0,), [np.array(1.0)])

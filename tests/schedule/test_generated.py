@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.check_order import has_order
-from tempoc.poly.scheduling.liveness import Liveness, Stored, TensorUse
+from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import (
     ConcreteProgram,
@@ -17,7 +17,7 @@ from tempoc.schedule.replay import (
 )
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
-from tempoc.sdg.statements.certain_order import doubtful
+from tempoc.sdg.statements.certain_order import unproved_components
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
@@ -83,7 +83,7 @@ def test_whatever_is_found_is_legal(b: Builder) -> None:
 @given(programs())
 def test_there_is_an_order_exactly_if_one_is_made(b: Builder) -> None:
     """`check` makes none."""
-    components = doubtful(b.statements, b.universe)
+    components = unproved_components(b.statements, b.universe)
     known = not components or has_order(b.statements, b.space, components)
     try:
         compute(b.statements, b.space)
@@ -93,10 +93,10 @@ def test_there_is_an_order_exactly_if_one_is_made(b: Builder) -> None:
         assert known
 
 
-def stored(b: Builder) -> dict[str, Stored]:
+def stored(b: Builder) -> dict[str, StoredTensor]:
     system = b.statements
     return {
-        name: Stored(
+        name: StoredTensor(
             domain=tensor.domain,
             writes=tuple(
                 TensorUse(task=s.name, entries=w.entries, where=w.where)

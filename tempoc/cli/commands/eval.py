@@ -8,7 +8,7 @@ from tempoc.cli.options.options import FileName, define_option, error_format_opt
 from tempoc.cli.options.run_options import run_options, run_options_from
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given, saves
-from tempoc.runtime.execute import check_targets, deliver, gather, outside
+from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
 
 
 @click.command("eval")
@@ -24,8 +24,8 @@ def command(
     wanted = run_options_from(file, given)
     compilation = Compilation.from_path(file, options_from(defines))
     graph = compilation.graph
-    data = gather(wanted)
+    data = open_inputs(wanted)
     check_targets(wanted, saves(graph))
     paths = wanted.extern_path, compilation.loaded.beside
-    show = outside(wanted)
+    show = effect_sink(wanted)
     deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=show))

@@ -12,16 +12,16 @@ from tempoc.cli.reports.terminal import show
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
-from tempoc.driver.search.budget import Fit, fit
-from tempoc.driver.search.variants import BoundReach, Family, family, open_family
+from tempoc.driver.search.budget import BudgetFit, fit_budget
+from tempoc.driver.search.variants import BoundReach, Family, open_variant_family, variant_family
 from tempoc.footprint.peak import peak
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device.stores import given_stores
-from tempoc.runtime.execute import RunOptions, gather, parse_bounds
-from tempoc.runtime.forecast.budget import largest_bound, usual_given
+from tempoc.runtime.execute import RunOptions, open_inputs, parse_bounds
+from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import missing_for_memory
 from tempoc.runtime.messages.problem import RunError
@@ -50,15 +50,17 @@ def within_budget(
     program = compilation.emitted.program
     free = [b.name for b in program.bounds if b.value is None]
     if not least:
-        return _told(open_family(compilation, usual_given, budget))
+        return _told(open_variant_family(compilation, default_filled_stores, budget))
     if missing := [name for name in free if name not in least]:
         raise RunError(missing_for_memory(missing))
     low, high = _values(program, least), _values(program, most)
     if least == most:
-        found = _said(fit(compilation, {n: low[n] for n in free}, usual_given, budget))
+        found = _said(
+            fit_budget(compilation, {n: low[n] for n in free}, default_filled_stores, budget)
+        )
         return {Variant(name="", about=""): found}
     reach = BoundReach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
-    return _told(family(compilation, reach, usual_given, budget))
+    return _told(variant_family(compilation, reach, default_filled_stores, budget))
 
 
 def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, object]]:
@@ -83,12 +85,12 @@ def _told(found: Family) -> dict[Variant, Compilation]:
 def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:
     """The same with the bounds and data of a run. Raises `RunError`."""
     program = compilation.emitted.program
-    bindings = bind(program, gather(wanted))
+    bindings = bind(program, open_inputs(wanted))
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
-    return _said(fit(compilation, values, lambda p: given_stores(p, bindings), budget))
+    return _said(fit_budget(compilation, values, lambda p: given_stores(p, bindings), budget))
 
 
-def _said(found: Fit) -> Compilation:
+def _said(found: BudgetFit) -> Compilation:
     click.echo(found.note(), err=True, nl=False)
     return found.chosen.compilation
 
@@ -119,7 +121,7 @@ def _echo_peak(
         raise RunError(missing_for_memory(missing))
     if solve is None and budget is not None:
         at = {name: _values(program, bounds)[name] for name in free}
-        fitting = fit(compilation, at, usual_given, budget)
+        fitting = fit_budget(compilation, at, default_filled_stores, budget)
         show(fit_text(fitting) + "\n")
         compilation = fitting.chosen.compilation
         program = compilation.emitted.program
@@ -128,7 +130,7 @@ def _echo_peak(
         show(memory_text(program, values, _in_units))
         return compilation
     others = _others(program, bounds, solve)
-    stores = usual_given(program)
+    stores = default_filled_stores(program)
     found = largest_bound(program, others, solve, stores, budget or 0)
     values = _values(program, {**bounds, solve: found})
     show(memory_text(program, values, _in_units) + "\n")

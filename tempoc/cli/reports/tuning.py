@@ -5,7 +5,7 @@ import click
 from tempoc.cli.options.options import refuse
 from tempoc.driver.search.recording import tune_and_record
 from tempoc.runtime.data.files import check_writable
-from tempoc.runtime.execute import RunOptions, check_targets, gather
+from tempoc.runtime.execute import RunOptions, check_targets, open_inputs
 from tempoc.runtime.host.effects import saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings
@@ -25,7 +25,7 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
     """
     loaded = load(wanted.directory, wanted.extern_path)
     check_writable(wanted.directory, create=False)
-    given = gather(wanted)
+    given = open_inputs(wanted)
     check_targets(wanted, saves(loaded.program.tree))
     settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
     found = tune_and_record(wanted.directory, loaded, given, settings, _tell)

@@ -10,7 +10,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
-from tempoc.runtime.host.replay import Diverged, Replayed
+from tempoc.runtime.host.replay import Diverged, ReplayedCalls
 from tempoc.runtime.run import RunResult
 
 MOST = 3
@@ -24,7 +24,7 @@ def compare_with_reference(
 
     Host functions are not called again: they give what they gave in the run.
     """
-    made = Replayed(result.made)
+    made = ReplayedCalls(result.made)
     beside = compilation.loaded.beside
     try:
         expected = evaluate_given(compilation.graph, given, paths, beside, made=made)

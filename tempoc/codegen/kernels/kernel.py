@@ -19,7 +19,7 @@ from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
-from tempoc.codegen.text.source_lines import shown
+from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
@@ -96,7 +96,7 @@ def function(
     lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if variable(b) in used)
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
-    equations = shown(spans, stages.graph.name)
+    equations = equation_lines(spans, stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
     text += [INDENT + line if line else "" for line in _docstring(equations, name)]
     text += [part for line in lines for part in wrapped(INDENT + line)]

@@ -41,7 +41,7 @@ from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
 from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.statements.branches import owners
+from tempoc.sdg.statements.branches import computing_branches
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
@@ -65,7 +65,7 @@ class Body:
         self.endings: dict[str, str] = {}
         # By tensor, the vectorized dimensions along which all points read the whole tensor.
         self.shared: Mapping[str, Sequence[str]] = {}
-        self._owners = owners(stages.graph, statement.members)
+        self._owners = computing_branches(stages.graph, statement.members)
         self._unordered = order_free_operands(statement, stages)
         self.frame = KernelFrame(
             out=out,

@@ -49,7 +49,7 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.definition.types import DType
-from tempoc.poly.relations.run_lengths import Run, Unended, largest
+from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes import nodes
@@ -224,14 +224,14 @@ def _stages(
     """The inputs of codegen; for lengths found at run time, with names for the largest ones."""
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
-    run = Run(space) if graph.universe.ended else None
+    run = CompletedRun(space) if graph.universe.ended else None
     largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
     return Stages(
         graph=graph,
         statements=statements,
         plan=with_largest(plan, largest),
         space=space if run is None else run,
-        size_space=space if run is None else Unended(space),
+        size_space=space if run is None else OpenRun(space),
         tree=loops_with_largest(tree, largest),
         x64=x64,
         largest=largest,

@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Other:
+class BundledVariant:
     """Another program that computes the same, in the folder ``name``, and its options."""
 
     name: str
@@ -68,7 +68,7 @@ def write_bundle(
     sources: Mapping[str, Source] = MappingProxyType({}),
     options: Mapping[str, str] = MappingProxyType({}),
     beside: Sequence[str] = (),
-    others: Sequence[Other] = (),
+    others: Sequence[BundledVariant] = (),
 ) -> None:
     """Write or replace the directory.
 
@@ -117,7 +117,7 @@ def contents(
     emitted: EmittedProgram,
     sources: Mapping[str, Source],
     options: Mapping[str, str],
-    others: Sequence[Other] = (),
+    others: Sequence[BundledVariant] = (),
 ) -> Mapping[str, str]:
     """All files of the directory by name, the same bytes for the same program."""
     names: dict[str, str] = {}

@@ -22,7 +22,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import operand_types, parts_of
+from tempoc.sdg.graph.query import operand_types, param_leaves
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic.expr import Expr
 
@@ -94,7 +94,7 @@ def host(
         operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
         results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
         shapes=tuple(tuple(extent(e) for e in t.shape) for t in types),
-        unless=parts_of(stages.graph, node.op.default),
+        unless=param_leaves(stages.graph, node.op.default),
     )
 
 

@@ -29,8 +29,14 @@ from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
-from tempoc.program.analysis.live import wanted
-from tempoc.program.analysis.traversal import calls, regions, starting_anew, touched, written
+from tempoc.program.analysis.live import live_before
+from tempoc.program.analysis.traversal import (
+    calls,
+    overwritten_stores,
+    regions,
+    touched_stores,
+    written_stores,
+)
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.arithmetic import names as names_in
@@ -94,7 +100,7 @@ class Blocks:
                 return replace(s, body=self.part(body, outside))
             case nodes.Loop(body=body, var=var):
                 # What one step of the loop touches was touched before the next step.
-                before = outside.touched_before | touched(body)
+                before = outside.touched_before | touched_stores(body)
                 inner = replace(outside, touched_before=before, outer=(*outside.outer, var))
                 return replace(s, body=self.part(body, inner))
             case _:
@@ -105,7 +111,7 @@ class Blocks:
     ) -> nodes.ProgramStatement:
         """The sequence, with each run of items that do not need the host as a block."""
         result: list[nodes.ProgramStatement] = []
-        stores = [touched(item) for item in items]
+        stores = [touched_stores(item) for item in items]
         later = Counter(name for run_range in stores for name in run_range)
         earlier: frozenset[str] = frozenset()
         start = 0
@@ -168,9 +174,9 @@ class Blocks:
             lengths = length_parameters(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
-        changed = [name for name in written(body) if name in cells]
+        changed = [name for name in written_stores(body) if name in cells]
         own_stores = [name for name in changed if name not in outside.touched_before]
-        first = starting_anew(body, changed)
+        first = overwritten_stores(body, changed)
         overwritten = [n for n in changed if not cells[n].places and n in first]
         own_stores += [name for name in overwritten if name not in own_stores]
         returned = [name for name in own_stores if name in outside.touched_outside]
@@ -205,7 +211,7 @@ class Blocks:
             ends=ends,
         )
         writer.begin(body)
-        read_first = wanted(body, after, context.registers)
+        read_first = live_before(body, after, context.registers)
         for store in fresh:
             if store in read_first or store not in context.registers:
                 writer.line(1, f"{writer.array_names[store]} = {_start(writer, cells[store])}")

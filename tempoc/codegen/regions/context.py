@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tempoc.program.analysis.live import registers
+from tempoc.program.analysis.live import single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith
@@ -33,7 +33,7 @@ class ProgramContext:
     @cached_property
     def registers(self) -> frozenset[str]:
         """The stores that are one array."""
-        return registers(self.stores)
+        return single_array_stores(self.stores)
 
     @property
     def fixed(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown
-from tempoc.program.analysis.traversal import calls, every
+from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, text
 from tempoc.program.nodes.arithmetic import names as names_in
@@ -58,7 +58,7 @@ def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     Raises ``SharedArraysUnknown`` if an inner loop ends some, or if the step is not 1.
     """
     lengths = ended_lengths(loop)
-    inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
+    inner = [part for part in statements_in(loop.body) if isinstance(part, nodes.Loop)]
     if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)
     return lengths
@@ -66,7 +66,7 @@ def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
 
 def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
     """All expressions outside of kernels that may name lengths."""
-    for part in every(s):
+    for part in statements_in(s):
         match part:
             case nodes.Guard(condition=condition):
                 yield condition

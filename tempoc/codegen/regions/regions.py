@@ -30,8 +30,8 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
-from tempoc.program.analysis.live import afterwards, wanted_within
-from tempoc.program.analysis.traversal import written
+from tempoc.program.analysis.live import live_after_each, live_in_loop
+from tempoc.program.analysis.traversal import written_stores
 from tempoc.program.nodes import nodes
 
 
@@ -66,7 +66,7 @@ class Regions:
         single = self.context.registers
         match s:
             case nodes.Sequence(items=items):
-                parts = afterwards(items, after, single)
+                parts = live_after_each(items, after, single)
                 return replace(
                     s, items=tuple(self.convert(i, live_out, outer) for i, live_out in parts)
                 )
@@ -75,7 +75,7 @@ class Regions:
             case nodes.Loop(place="device"):
                 return self.region(s, after, outer)
             case nodes.Loop(body=body, var=var):
-                live_out = wanted_within(body, after, single)
+                live_out = live_in_loop(body, after, single)
                 return replace(s, body=self.convert(body, live_out, (*outer, var)))
             case _:
                 return s
@@ -92,9 +92,9 @@ class Regions:
         except SharedArraysUnknown:
             self.on_host.append(loop.var)
             return _on_host(loop)
-        live_out = wanted_within(loop.body, after, context.registers)
-        local = [n for n in written(loop) if n in context.registers and n not in live_out]
-        changed = [name for name in written(loop) if name in cells and name not in local]
+        live_out = live_in_loop(loop.body, after, context.registers)
+        local = [n for n in written_stores(loop) if n in context.registers and n not in live_out]
+        changed = [name for name in written_stores(loop) if name in cells and name not in local]
         if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")

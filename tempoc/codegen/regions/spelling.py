@@ -10,7 +10,7 @@ from tempoc.codegen.regions.prelude import DTYPES, traced
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names, text
-from tempoc.program.nodes.bounds import replaced
+from tempoc.program.nodes.bounds import replace_parts
 from tempoc.program.nodes.spelling import variable
 
 
@@ -72,15 +72,15 @@ class RegionNames:
 
     def is_static(self, e: Arith) -> bool:
         """Whether the value is known when JAX traces the function."""
-        return all(name in self.static for name in names(replaced(e, self.lengths)))
+        return all(name in self.static for name in names(replace_parts(e, self.lengths)))
 
     def text(self, e: Arith, *, tight: bool = False) -> str:
         """The text of an expression; of JAX operations if its value is traced."""
-        for name in names(replaced(e, self.lengths)):
+        for name in names(replace_parts(e, self.lengths)):
             if name in self.context.bounds:
                 self.used[name] = None
         own: dict[Arith, Arith] = {name: variable(name) for name in names(e)}
-        spelled = replaced(e, own | self.lengths)
+        spelled = replace_parts(e, own | self.lengths)
         shown = text(spelled) if self.is_static(e) else traced(spelled)
         return f"({shown})" if tight and not shown.isidentifier() else shown
 

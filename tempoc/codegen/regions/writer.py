@@ -16,8 +16,8 @@ from tempoc.codegen.regions.spelling import RegionNames
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
-from tempoc.program.analysis.live import afterwards, wanted_within
-from tempoc.program.analysis.traversal import calls, variables, written
+from tempoc.program.analysis.live import live_after_each, live_in_loop
+from tempoc.program.analysis.traversal import calls, variables, written_stores
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import TRUE, Arith, Operation
 from tempoc.program.nodes.spelling import variable
@@ -128,7 +128,7 @@ class RegionWriter(RegionNames):
         """The lines of any statement."""
         match s:
             case nodes.Sequence(items=items):
-                for item, after in afterwards(items, self.live_out, self.single):
+                for item, after in live_after_each(items, self.live_out, self.single):
                     with self.with_live_out(after):
                         self.statement(item, depth)
             case nodes.Loop(place="unrolled"):
@@ -154,7 +154,7 @@ class RegionWriter(RegionNames):
         step = "" if loop.step == 1 else f", {loop.step}"
         self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
         self.static.add(loop.var)
-        with self.with_live_out(wanted_within(loop.body, self.live_out, self.single)):
+        with self.with_live_out(live_in_loop(loop.body, self.live_out, self.single)):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
@@ -168,7 +168,7 @@ class RegionWriter(RegionNames):
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
         loop = loop if root or ended_lengths(loop) else _clamped(loop)
-        after = wanted_within(loop.body, self.live_out, self.single)
+        after = live_in_loop(loop.body, self.live_out, self.single)
         carried = self.carried_names(loop, after)
         if not carried:
             return
@@ -283,7 +283,7 @@ class RegionWriter(RegionNames):
             self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
             return
         carried = self.carried_names(
-            guard.body, wanted_within(guard.body, self.live_out, self.single)
+            guard.body, live_in_loop(guard.body, self.live_out, self.single)
         )
         if not carried:
             return
@@ -363,7 +363,7 @@ class RegionWriter(RegionNames):
 
     def carried_names(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
         """The names of what a part changes that is live after it: arrays, ends, the fault."""
-        live = [n for n in written(s) if n in after or n not in self.single]
+        live = [n for n in written_stores(s) if n in after or n not in self.single]
         carried = [self.array_names[name] for name in live if name in self.cells]
         carried += [self.end_names[e] for e in ended_lengths(s)]
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))

@@ -84,7 +84,7 @@ class Stages:
         bound = next((e for e in pads if e is not None), None)
         if bound is None:
             bound = self.size_space.upper_bound(extent, statement.domain)
-        return substitute(fast.no_less(0, bound, self.size_space.universe), self.largest)
+        return substitute(fast.clamped_size(0, bound, self.size_space.universe), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

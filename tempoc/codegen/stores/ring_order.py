@@ -19,7 +19,7 @@ from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.branches import owners
+from tempoc.sdg.statements.branches import computing_branches
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
 
@@ -86,7 +86,7 @@ def _propagate(
 ) -> None:
     """Propagate rotated axes through the members. Raises ``_OrderRequired``."""
     graph = stages.graph
-    chosen = owners(graph, statement.members)
+    chosen = computing_branches(graph, statement.members)
     values: dict[tuple[str, int], RotatedAxes] = {}
     for member in statement.members:
         node = graph.nodes[member]

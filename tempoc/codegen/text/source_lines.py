@@ -8,7 +8,7 @@ from pathlib import PurePath
 from tempoc.base.source import Span
 
 
-def shown(equations: Iterable[Span], program: str) -> tuple[str, ...]:
+def equation_lines(equations: Iterable[Span], program: str) -> tuple[str, ...]:
     """``file.rt:7: h[t] = tanh(a[t])`` for each equation, in source order, of a program."""
     # As keys, so that an equation of many members stands once.
     spans = dict.fromkeys(equations)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tempoc.footprint.compiled import Compiled, compiled
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.memory import missing_for_memory
 from tempoc.runtime.messages.problem import RunError
@@ -24,7 +24,7 @@ def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:
     found = resolve(program, given, (), {})
     if found.problems:
         raise RunError(*found.problems)
-    return (*compiled(loaded, found.values, usual_given(program)),)
+    return (*compiled(loaded, found.values, default_filled_stores(program)),)
 
 
 def copies_text(found: Sequence[Compiled]) -> str:

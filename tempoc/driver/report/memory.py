@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tempoc.driver.search.budget import Fit
+from tempoc.driver.search.budget import BudgetFit
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
 from tempoc.memory.proof import Proof
 from tempoc.memory.verify import SMALL
 from tempoc.program.nodes.nodes import Program, Store
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
@@ -30,7 +30,7 @@ def memory_text(
 
     ``readable`` gives the peak in units, on a line of its own.
     """
-    given = usual_given(program)
+    given = default_filled_stores(program)
     found, facts = peak(program, given), BoundFacts(program)
     stores = {s.name: s for s in program.stores}
     held = None if bounds is None else forecast(program, bounds, given)
@@ -68,7 +68,7 @@ def _away(program: Program, facts: BoundFacts, held: Forecast | None) -> list[st
     return [table(head, rows)] if rows else []
 
 
-def fit_text(found: Fit) -> str:
+def fit_text(found: BudgetFit) -> str:
     """What was tried to keep to a budget, the last of which does."""
     first = found.variants[0]
     head = ["variant", "bytes", "calls of kernels", "more operations", "with the host", "copied"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import TunedChoice
-from tempoc.runtime.forecast.budget import budget_of
+from tempoc.runtime.forecast.budget import effective_budget
 from tempoc.runtime.load.directory import load_choices, load_program
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
@@ -19,7 +19,7 @@ def variants_text(directory: str) -> str:
 
 
 def _variants(program: Program) -> str:
-    budget = size_text(budget_of(program) or 0)
+    budget = size_text(effective_budget(program) or 0)
     rows = [(v.name or "as compiled", _bounds(v.upto), v.about) for v in program.variants]
     title = f"the first that keeps to the budget of a run; to {budget} that is\n"
     return title + table(("variant", "up to", "what is different"), rows)

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
-from tempoc.offload.choose import choose, copied
+from tempoc.offload.choose import choose, copied_bytes
 from tempoc.passes.analysis.cost import operations
-from tempoc.passes.memory.rematerialize import waits
+from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
@@ -109,7 +109,7 @@ _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class BudgetFit:
     """The variants that were measured; the last one fits and is chosen."""
 
     budget: int
@@ -141,14 +141,14 @@ def about_tiles(limit: int) -> str:
     return f"tiles of what takes more than {size_text(limit)}"
 
 
-def fit(
+def fit_budget(
     compilation: Compilation,
     bounds: Mapping[str, int],
     filled: FilledStores,
     budget: int,
     *,
     exact: bool = True,
-) -> Fit:
+) -> BudgetFit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
     Raises ``RunError`` if none does, naming the smallest budget that would do. If ``exact``, all
@@ -158,7 +158,7 @@ def fit(
     fitting = search.run(compilation)
     if fitting is not None:
         rejected = (v for v in search.measured if v is not fitting)
-        return Fit(budget=budget, variants=(*rejected, fitting))
+        return BudgetFit(budget=budget, variants=(*rejected, fitting))
     program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
     run = PlannedRun(program, _values(program, bounds), filled(program))
     raise RunError(budget_problem([run], budget, searched=True))
@@ -207,7 +207,7 @@ class _BudgetSearch:
         variants = []
         for work in RECOMPUTE if options.recompute is None else ():
             variant = compilation.variant(replace(options, recompute=work))
-            if waits(variant.passes.graph):
+            if is_rematerialized(variant.passes.graph):
                 self.measure(variant)
                 variants.append(variant)
         return variants
@@ -285,7 +285,7 @@ class _BudgetSearch:
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
             return self.unchanged(compilation)
         fits = choice.needed <= self.budget
-        moved = copied(choice, values, filled) if fits else 0
+        moved = copied_bytes(choice, values, filled) if fits else 0
         variant = self.measure(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 

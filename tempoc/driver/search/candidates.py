@@ -21,9 +21,9 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import about_tiles
 from tempoc.driver.search.variants import tiles_word
-from tempoc.passes.memory.rematerialize import waits
+from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
-from tempoc.program.analysis.traversal import every, regions
+from tempoc.program.analysis.traversal import regions, statements_in
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.gpu_commands import COMMON, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
@@ -104,7 +104,7 @@ def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     options = way.compilation.options
     if options.recompute is None and options.level > 0 and _is_free(options):
         compilation = _recompiled(way, replace(options, recompute="cheap", sizes=dict(sizes)))
-        if waits(compilation.passes.graph):
+        if is_rematerialized(compilation.passes.graph):
             yield way.but(compilation, "recompute-cheap", "values that cost little made again")
 
 
@@ -118,7 +118,7 @@ def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Other command buffers for one of several kernels that are loops or blocks."""
     tree = way.compilation.emitted.program.tree
-    names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
+    names = [part.kernel for part in statements_in(tree) if isinstance(part, Region | Block)]
     if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
         name, current = names[number], way.compilation.options.commands
         for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import MOST, FilledStores, fit
+from tempoc.driver.search.budget import MOST, FilledStores, fit_budget
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, resolve
@@ -93,7 +93,7 @@ class Family:
         return "\n".join(lines) + "\n"
 
 
-def family(
+def variant_family(
     compilation: Compilation, reach: BoundReach, filled: FilledStores, budget: int
 ) -> Family:
     """Variants such that one fits into the budget for all bounds in a range.
@@ -116,7 +116,7 @@ def family(
     return Family(budget=budget, members=walk.members)
 
 
-def open_family(compilation: Compilation, filled: FilledStores, budget: int) -> Family:
+def open_variant_family(compilation: Compilation, filled: FilledStores, budget: int) -> Family:
     """Variants without a given range: all free bounds rise together from 1.
 
     Beyond the reach of the plain program up to `FURTHER` variants are searched for. Raises
@@ -166,7 +166,7 @@ class _RangeWalk:
         """
         value = self.allowed(compilation.emitted.program, value, least)
         bounds = self.reach.at(value)
-        chosen = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        chosen = fit_budget(compilation, bounds, self.given, self.budget, exact=exact).chosen
         if chosen.compilation is compilation:
             return value
         return max(value, self.add(chosen.compilation, chosen.about()))

@@ -33,7 +33,7 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.errors import lengths as ending_errors
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions.weak_literals import settled
+from tempoc.frontend.expressions.weak_literals import typed_literal
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op, OperandError
@@ -42,7 +42,7 @@ from tempoc.ops.random.draws import KEY
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.sdg.graph.query import expressions
 from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
-from tempoc.symbolic.walk import extent, integers, is_condition, substitute, symbols
+from tempoc.symbolic.walk import extent, is_condition, substitute, symbols, written_integers
 
 _CLASH = re.compile(r": (\S.*) is not (\S.*)$")
 
@@ -93,7 +93,7 @@ def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
             check_number(number, DType.I32, span)
             return make(round, frame, literal(number), (), span)[0]
         case Index(expr=expr):
-            for number in integers(expr):
+            for number in written_integers(expr):
                 check_number(number, DType.I32, span)
             return make(round, frame, IndexValue(expr=expr), (), span)[0]
         case _:
@@ -340,7 +340,7 @@ def _operand(
 ) -> Ref:
     """A leaf as an operand; a number takes the dtype of the operation."""
     if isinstance(value, ConstantNumber) and not isinstance(value.value, bool):
-        number = settled(op, types, value.value)
+        number = typed_literal(op, types, value.value)
         if number is not None:
             return make(round, frame, number, (), span)[0]
     return tensor(round, frame, value, span)

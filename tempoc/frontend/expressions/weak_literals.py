@@ -14,7 +14,7 @@ from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.source import Literal
 
 
-def settled(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Literal | None:
+def typed_literal(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Literal | None:
     """The number as a literal of the operation's dtype, ``None`` if it stays weak.
 
     ``operands`` are the types of all operands, including the weak type of the number. Incompatible

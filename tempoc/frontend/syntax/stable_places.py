@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tempoc.base.members import members
+from tempoc.base.members import field_names
 from tempoc.base.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedSources
@@ -82,5 +82,5 @@ def _marks(node: object) -> Iterator[Span]:
             yield node.span
         elif isinstance(node, (ast.ForLoop, ast.ListComp)):
             yield node.over.span
-        for name in members(node):
+        for name in field_names(node):
             yield from _marks(getattr(node, name))

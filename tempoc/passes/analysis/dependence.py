@@ -18,12 +18,12 @@ from dataclasses import dataclass, field, replace
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.poly.relations import distance
-from tempoc.poly.relations.distance import Passage, Signs
-from tempoc.poly.relations.run_lengths import Waits, may_wait, waits
+from tempoc.poly.relations.distance import AccessPair, Signs
+from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end, end_dependences
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import befores, turn
+from tempoc.sdg.graph.effect_order import effect_position, preceding_points
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, mentioned
+from tempoc.sdg.graph.query import components, node_expressions
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
@@ -89,16 +89,16 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
 
     An effect depends on the effects that come before it in its queue.
     """
-    return Reads.of(graph, space).dependences(at_once(graph))
+    return DependenceCandidates.of(graph, space).dependences(vector_dims(graph))
 
 
-def at_once(graph: Graph) -> dict[str, tuple[str, ...]]:
+def vector_dims(graph: Graph) -> dict[str, tuple[str, ...]]:
     """The vectorized dimensions of each node."""
     return {name: node.vector for name, node in graph.nodes.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class DependenceCandidates:
     """The dependences among some nodes, as functions of the dimensions that nodes vectorize."""
 
     space: Space
@@ -106,7 +106,7 @@ class Reads:
     reads: Sequence[_AlignedRead | Dependence]
 
     @classmethod
-    def of(cls, graph: Graph, space: Space) -> Reads:
+    def of(cls, graph: Graph, space: Space) -> DependenceCandidates:
         """All computed nodes of a graph."""
         nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
         aligned = [
@@ -133,10 +133,10 @@ class Reads:
 
     def loops(self, vectors: VectorDims) -> dict[str, tuple[str, ...]]:
         """The dimensions of the loops around each node: those that it does not vectorize."""
-        dims_of = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
+        dims_of = {k: loop_dims(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
         return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in dims_of.items()}
 
-    def parts(self) -> list[Reads]:
+    def parts(self) -> list[DependenceCandidates]:
         """The strongly connected components that have dependences, in the order of these."""
         sources: dict[str, list[str]] = {name: [] for name in self.nodes}
         for w in self.reads:
@@ -148,7 +148,10 @@ class Reads:
             if part_of.get(w.source) == part_of[w.sink]:
                 reads.setdefault(part_of[w.sink], []).append(w)
         nodes = {k: {name: self.nodes[name] for name in parts[k]} for k in reads}
-        return [Reads(space=self.space, nodes=nodes[k], reads=own) for k, own in reads.items()]
+        return [
+            DependenceCandidates(space=self.space, nodes=nodes[k], reads=own)
+            for k, own in reads.items()
+        ]
 
 
 @dataclass(slots=True)
@@ -160,7 +163,7 @@ class _AlignedRead:
 
     sink: str
     source: str
-    passage: Passage
+    passage: AccessPair
     plain: bool
     known: dict[EndVectorDims, Dependence | None] = field(default_factory=dict)
 
@@ -187,7 +190,7 @@ def _same_point_signs(
     space: Space, reader: _DimNames, writer: _DimNames
 ) -> _DirectionVector | None:
     """The signs between a point and itself; `None` if coordinates differ syntactically."""
-    along = _common_coordinates(space, loops(*reader), loops(*writer))
+    along = _common_coordinates(space, loop_dims(*reader), loop_dims(*writer))
     same = all(e == other for e, other in along.values())
     return (tuple((d, STAYS) for d in along), False) if same else None
 
@@ -198,28 +201,32 @@ def _run_length_dependences(graph: Graph, space: Space) -> Iterator[Dependence]:
     stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
     targets = _merge_writes(graph, space) if stops else {}
     for node in graph.nodes.values() if stops else ():
-        written = (*mentioned(node), *targets.get(node.name, ()))
+        written = (*node_expressions(node), *targets.get(node.name, ()))
         mentions = tuple(e for e in written if any(n in universe.lengths for n in symbols(e)))
         if not is_computed(node) or not (node.inputs or mentions):
             continue
         for stop in stops:
             assert isinstance(stop.op, Until)
             reads = tuple(e.entries for e in node.inputs)
-            task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
+            task = EndDependence(
+                bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions
+            )
             signs = (
-                _run_length_signs(space, task, stop.domain) if may_wait(universe, task) else None
+                _run_length_signs(space, task, stop.domain)
+                if depends_on_end(universe, task)
+                else None
             )
             if signs is not None:
                 yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
 
 
 def _run_length_signs(
-    space: Space, task: Waits, stop: Domain
+    space: Space, task: EndDependence, stop: Domain
 ) -> tuple[tuple[str, Signs], ...] | None:
     """The signs between a node that needs a length and its `Until`; `None` if there is no pair."""
 
     def compute() -> tuple[tuple[str, Signs], ...] | None:
-        needs = waits(space.symbolic, task, stop)
+        needs = end_dependences(space.symbolic, task, stop)
         dims = task.domain.dims, stop.dims
         signs = distance.sides(space.symbolic, needs, dims, _common_coordinates(space, *dims))
         return None if signs is None else tuple(signs.items())
@@ -241,13 +248,13 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Expr]]:
 
 def _effect_dependences(graph: Graph) -> Iterable[Dependence]:
     """Dependences between effects of one queue, in the order of the program."""
-    effects = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    effects = [(n, t) for n in graph.nodes.values() if (t := effect_position(n)) is not None]
     for sink, mine in effects:
         for source, other in effects:
             if mine.queue != other.queue:
                 continue
             dims, first = sink.domain.dims, other.number < mine.number
-            for shared, less in befores(dims, source.domain.dims, first, graph.universe):
+            for shared, less in preceding_points(dims, source.domain.dims, first, graph.universe):
                 signs = dict.fromkeys(shared, STAYS)
                 if less:
                     signs[shared[-1]] = frozenset((1,))
@@ -255,7 +262,7 @@ def _effect_dependences(graph: Graph) -> Iterable[Dependence]:
                 yield Dependence(sink=sink.name, source=source.name, signs=listed)
 
 
-def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Passage]]:
+def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, AccessPair]]:
     """The nodes that compute what an edge reads, each with the accesses from it to the sink."""
     source = graph.nodes[edge.source]
     if is_computed(source):
@@ -276,8 +283,8 @@ def _passage(
     tensor: Domain,
     writer: Node,
     written: tuple[Expr, ...] | None = None,
-) -> Passage:
-    return Passage(
+) -> AccessPair:
+    return AccessPair(
         reader=sink.domain,
         read=edge.entries,
         tensor=tensor,
@@ -286,7 +293,7 @@ def _passage(
     )
 
 
-def _signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _DirectionVector | None:
+def _signs(space: Space, passage: AccessPair, vectors: EndVectorDims) -> _DirectionVector | None:
     """The signs along all common dimensions, and whether `apart`; `None` if there is no pair.
 
     `vectors` are the dimensions that reader and writer vectorize.
@@ -295,9 +302,11 @@ def _signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _Direction
     return space.known.once(key, lambda: _find_signs(space, passage, vectors))
 
 
-def _find_signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _DirectionVector | None:
+def _find_signs(
+    space: Space, passage: AccessPair, vectors: EndVectorDims
+) -> _DirectionVector | None:
     ends = passage.reader.dims, passage.writer.dims
-    reader, writer = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
+    reader, writer = (loop_dims(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
     along = _common_coordinates(space, reader, writer)
     at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
@@ -313,7 +322,7 @@ def _find_signs(space: Space, passage: Passage, vectors: EndVectorDims) -> _Dire
     return signs, apart or _is_indexed_differently(passage, at_once)
 
 
-def _is_indexed_differently(passage: Passage, at_once: Sequence[str]) -> bool:
+def _is_indexed_differently(passage: AccessPair, at_once: Sequence[str]) -> bool:
     """Whether an index along a vectorized dimension is written and read as different expressions.
 
     Both may be equal, as ``x[0]`` where ``t == 0`` is ``x[t]``: a kernel does not see that.
@@ -327,7 +336,7 @@ def _reads_own_and_other_steps(signs: tuple[tuple[str, Signs], ...]) -> bool:
     return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
 
 
-def _never_meet(space: Space, passage: Passage) -> bool:
+def _never_meet(space: Space, passage: AccessPair) -> bool:
     """Whether reader and writer, each at the points of the tensor, have no point in common."""
     ends = passage.reader, passage.tensor, passage.writer
     where = conjunction(*(end.where for end in ends))
@@ -335,7 +344,7 @@ def _never_meet(space: Space, passage: Passage) -> bool:
     return any(end.where != where for end in ends) and space.is_empty(Domain(dims, where))
 
 
-def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
+def loop_dims(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
     """The dimensions of ``dims`` that are loops, if those of ``vector`` are vectorized."""
     return tuple(d for d in dims if d not in vector)
 
@@ -362,16 +371,18 @@ def is_schedulable(
     carried: tuple[str, ...] = (),
 ) -> bool:
     """Whether some loop nest runs statements with these loops, inside the loops ``carried``."""
-    return not stuck(names, needs, dims, carried)
+    return not unschedulable_statements(names, needs, dims, carried)
 
 
-def held_up(graph: Graph, space: Space) -> tuple[str, ...]:
+def unschedulable_nodes(graph: Graph, space: Space) -> tuple[str, ...]:
     """Computed nodes of a dependence cycle that no loop carries; empty if there is none."""
-    reads, vectors = Reads.of(graph, space), at_once(graph)
-    return stuck(list(reads.nodes), reads.dependences(vectors), reads.loops(vectors))
+    reads, vectors = DependenceCandidates.of(graph, space), vector_dims(graph)
+    return unschedulable_statements(
+        list(reads.nodes), reads.dependences(vectors), reads.loops(vectors)
+    )
 
 
-def stuck(
+def unschedulable_statements(
     names: Sequence[str],
     needs: Iterable[Dependence],
     dims: Mapping[str, tuple[str, ...]],
@@ -416,7 +427,7 @@ def _unschedulable_in_component(
                 remaining = [
                     d for d, is_carried in zip(cycle, strict, strict=True) if not is_carried
                 ]
-                inner = stuck(part, remaining, dims, (*carried, dim))
+                inner = unschedulable_statements(part, remaining, dims, (*carried, dim))
                 if not inner:
                     return ()
                 least = min(least, inner, key=len)

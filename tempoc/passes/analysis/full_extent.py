@@ -27,7 +27,7 @@ from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, interval,
 from tempoc.symbolic.walk import extent, substitute
 
 
-def kept_whole(graph: Graph, dim: str, *, ranges: bool = True) -> set[str]:
+def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str]:
     """The nodes, merges included, whose values are stored at all points of a dimension.
 
     These are inputs and params, tensors with a consumer in a later round, and tensors read by

@@ -9,7 +9,7 @@ from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed
@@ -130,7 +130,7 @@ def splittable_nodes(graph: Graph) -> set[str]:
             or is_cheap(n.op)
             or n.vector
             or n.name in given
-            or turn(n) is not None
+            or effect_position(n) is not None
             or isinstance(n.op, Until)
         )
     }

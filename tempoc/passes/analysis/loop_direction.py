@@ -20,7 +20,7 @@ class DirectedLoop:
     forward: bool = True
 
 
-class Cycles:
+class DependenceCycles:
     """The dependence cycles among nodes, memoized for queries about many nodes.
 
     Dependences of ``sums`` do not count: these are computed after the loops.

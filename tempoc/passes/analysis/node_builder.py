@@ -76,6 +76,6 @@ class NodeBuilder:
         return True
 
 
-def read(node: Node) -> Edge:
+def read_at_own_point(node: Node) -> Edge:
     """A read of a node at the reader's own point."""
     return Edge(source=node.name, entries=identity(node.domain))

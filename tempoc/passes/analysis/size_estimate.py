@@ -34,7 +34,9 @@ GROWTH_PER_BOUND = 16
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-def usual(universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING) -> dict[str, int]:
+def estimated_sizes(
+    universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING
+) -> dict[str, int]:
     """The estimate of each bound, and the last point of each dimension.
 
     ``count`` is the number of unknown bounds that the size depends on; ``told`` are given values.
@@ -59,7 +61,7 @@ def _assumed_maxima(universe: Universe, each: int) -> dict[str, int]:
     return maxima
 
 
-def unknown(
+def unknown_bounds(
     universe: Universe, names: Iterable[str], told: Mapping[str, int] = NOTHING
 ) -> tuple[str, ...]:
     """The unknown bounds on which these bounds and dimensions depend."""
@@ -104,7 +106,7 @@ def bytes_of(type_: TensorType, at: Mapping[str, int]) -> int:
     return max(0, evaluate(product(type_.shape), at)) * numpy_dtype(type_.dtype).itemsize
 
 
-def formula(type_: TensorType, times: Iterable[Expr] = ()) -> str:
+def size_formula(type_: TensorType, times: Iterable[Expr] = ()) -> str:
     """The bytes of ``times`` tensors as a readable formula, ``131072*T``."""
     each = Const(numpy_dtype(type_.dtype).itemsize)
     return show(mul(product((*times, *type_.shape)), each))

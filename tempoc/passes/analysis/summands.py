@@ -37,10 +37,10 @@ def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
         if not isinstance(e, Const):
             return False
         size *= e.value
-    return len(node.types) == 1 and size <= limit and bool(terms(graph, node))
+    return len(node.types) == 1 and size <= limit and bool(summands(graph, node))
 
 
-def terms(graph: Graph, node: Node) -> tuple[Summand, ...]:
+def summands(graph: Graph, node: Node) -> tuple[Summand, ...]:
     """The summands of a node, for each dimension over whose full extent it sums.
 
     None for dtypes in which adding one by one loses precision (16-bit floats).

@@ -21,10 +21,10 @@ from tempoc.ops.control.until import Until
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.worklist import Worklist
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import mentioned, topological, users
-from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.graph.query import node_expressions, topological, users
+from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import symbols
@@ -34,7 +34,7 @@ DimsByNode = Mapping[str, tuple[str, ...]]
 
 def is_external(node: Node) -> bool:
     """Whether a node is an input, an effect or an `Until`: observable at each of its points."""
-    return isinstance(node.op, Input | Param | Seed | Until) or turn(node) is not None
+    return isinstance(node.op, Input | Param | Seed | Until) or effect_position(node) is not None
 
 
 def varying_dims(graph: Graph) -> dict[str, tuple[str, ...]]:
@@ -76,7 +76,7 @@ def _own_dims(graph: Graph, node: Node) -> set[str]:
         entries = [e.guard for e in node.inputs]
         entries += [e for t in node.types for e in t.shape]
     else:
-        entries = list(mentioned(node))
+        entries = list(node_expressions(node))
     return mentioned_dims(graph.universe, entries)
 
 
@@ -144,7 +144,7 @@ def conditional_nodes(graph: Graph) -> set[str]:
     """The nodes that only branches of a ``cond`` need."""
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return set()
-    return {name for name, conditions in needs(graph).items() if conditions}
+    return {name for name, conditions in branch_conditions(graph).items() if conditions}
 
 
 def _conditional_operands(graph: Graph) -> dict[str, list[str]]:

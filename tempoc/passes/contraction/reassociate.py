@@ -41,7 +41,7 @@ from tempoc.passes.contraction.chain_order import (
     samples,
     subsets,
 )
-from tempoc.passes.simplify.rules.pattern import fresh
+from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components, operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -109,14 +109,14 @@ class _Choice:
             where = conjunction(root.domain.where, guard)
             simple = context.space.simplify(where, Domain(root.domain.dims))
             domain = Domain(root.domain.dims, simple)
-            name = fresh(nodes, f"{root.name}.{len(inputs)}")
+            name = fresh_name(nodes, f"{root.name}.{len(inputs)}")
             nodes[name] = builder.make(tree, domains, domain, name, context)
             entries = identity(root.domain)
             inputs.append(Edge(source=name, entries=entries, guard=guard))
         merge = Merge(targets=(identity(root.domain),) * 2)
         name = root.name
         if _is_written(graph, name):  # by a node that computes: what has two equations does not
-            name = fresh(nodes, f"{name}.either")
+            name = fresh_name(nodes, f"{name}.either")
             either = Edge(source=name, entries=identity(root.domain))
             nodes[root.name] = replace(root, op=Copy(), inputs=(either,))
         nodes[name] = replace(root, name=name, op=merge, inputs=tuple(inputs), vector=())
@@ -169,7 +169,7 @@ class _OrderNodes:
             if domain.dims == target.dims:
                 domain = target
             inner_node = self.make(part, domains, domain, root.name, context)
-            inner = fresh(self.nodes, f"{root.name}.product")
+            inner = fresh_name(self.nodes, f"{root.name}.product")
             self.nodes[inner] = replace(inner_node, name=inner)
             edges.append(Edge(source=inner, entries=identity(domain)))
         terms = tuple(product_letters(self.chain, leaves(part)) for part in tree)

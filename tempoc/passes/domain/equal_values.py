@@ -21,7 +21,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import compose, redirect
-from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import TRUE, Slice, Sym
 from tempoc.symbolic.walk import symbols
@@ -37,7 +37,7 @@ def merge_contained_work(graph: Graph, space: Space) -> Graph:
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
             same_value.setdefault(key, []).append(node)
     classes = [nodes for nodes in same_value.values() if len({n.domain for n in nodes}) > 1]
-    conditions = needs(graph) if classes else {}
+    conditions = branch_conditions(graph) if classes else {}
     replacements: dict[tuple[str, int], tuple[str, int]] = {}
     for nodes in classes:
         free = [n for n in nodes if not conditions[n.name]]

@@ -24,7 +24,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.analysis.dependence import held_up
+from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.analysis.loop_carried import (
     loop_members,
     recurrences,
@@ -34,7 +34,7 @@ from tempoc.passes.analysis.loop_carried import (
 from tempoc.passes.context import PassContext
 from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import SplitResult, split_nodes
-from tempoc.passes.vectorization.memory_guard import frugal
+from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -117,7 +117,11 @@ def _worth_vectorizing(
 ) -> set[str]:
     """The parts of a side that are vectorized in the split graph, within the memory guard."""
     names = [division.names.get(NodePart(name, side), name) for name in free]
-    return {*frugal(division.graph, dim, [n for n in names if n in division.graph.nodes], space)}
+    return {
+        *affordable_nodes(
+            division.graph, dim, [n for n in names if n in division.graph.nodes], space
+        )
+    }
 
 
 def _crosses(node: Node, cut: Cut, space: Space) -> bool:
@@ -180,7 +184,7 @@ def _vectorizable(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple
     while vectorized:
         trial_nodes = {n: replace(graph.nodes[n], vector=(dim,)) for n in vectorized}
         trial = replace(graph, nodes={**graph.nodes, **trial_nodes})
-        unschedulable = held_up(trial, space)
+        unschedulable = unschedulable_nodes(trial, space)
         if not unschedulable or not any(s in unschedulable for s in vectorized):
             return () if unschedulable else tuple(vectorized)
         vectorized = [s for s in vectorized if s not in unschedulable]

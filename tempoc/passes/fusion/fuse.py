@@ -26,9 +26,9 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Group
 from tempoc.sdg.graph.query import topological, users
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
-from tempoc.sdg.statements.vectorized import ranges
+from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 
 
@@ -54,7 +54,7 @@ class Fuse:
             if is_computed(n) and (n.name in unsinkable or not is_cheap(n.op))
         ]
         partition = Partition.alone(graph, units, dependences(graph, context.space))
-        for a, b in self.candidates(partition, together(graph)):
+        for a, b in self.candidates(partition, enclosing_conds(graph)):
             partition.join(a, b, self.limit)
         graph, homes = sink(graph, partition.homes)
         groups = _groups(graph, homes, context.space)
@@ -99,7 +99,9 @@ def _canonical_domains(graph: Graph, space: Space) -> Graph:
     canonical: dict[Domain, Domain] = {}
     for domains in equal_domains.values():
         vector_dims = dict.fromkeys(v for d in domains for v in vectors[d])
-        best = (d for d in domains if all(ranges(d, v, space) is not None for v in vector_dims))
+        best = (
+            d for d in domains if all(vector_ranges(d, v, space) is not None for v in vector_dims)
+        )
         chosen = next(best, None)
         canonical |= {d: d if chosen is None else chosen for d in domains}
     nodes = {

@@ -16,7 +16,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import mentioned
+from tempoc.sdg.graph.query import node_expressions
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import substitute
@@ -27,7 +27,7 @@ def is_sinkable(graph: Graph, edge: Edge) -> bool:
     points = not any(isinstance(e, Slice) for e in edge.entries)
     source = graph.nodes[edge.source]
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
-    same_value = not any(graph.universe.moves(e, at) for e in mentioned(source))
+    same_value = not any(graph.universe.moves(e, at) for e in node_expressions(source))
     return points and same_value and is_cheap(source.op)
 
 

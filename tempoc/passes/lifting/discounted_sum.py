@@ -26,7 +26,7 @@ from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import HALVES, Sum
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import NodeBuilder, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.geometric_weights import Powers, powers
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
@@ -167,7 +167,9 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
         merge = running.nodes(Add(), Sum(), lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None
-        result = _with_kept_axes(builder, discounted, builder.put("held", Copy(), (read(merge),)))
+        result = _with_kept_axes(
+            builder, discounted, builder.put("held", Copy(), (read_at_own_point(merge),))
+        )
     except OperandError:
         return None
     return tuple(builder.nodes.values()) if builder.last(result) else None
@@ -202,7 +204,9 @@ def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[N
         result = builder.put("windows", op, (term, base), rebuild.domain_of(node.domain.dims))
         entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
         entries[axis] = moving_range.position
-        result = builder.put("at", SpatialIndex(entries=tuple(entries)), (read(result),))
+        result = builder.put(
+            "at", SpatialIndex(entries=tuple(entries)), (read_at_own_point(result),)
+        )
         result = _with_kept_axes(builder, discounted, result)
     except OperandError:
         return None
@@ -225,17 +229,23 @@ def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     term = parts[0]
     for part in parts[1:]:
         if term is not None and part is not None:
-            term = read(builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
+            term = read_at_own_point(
+                builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain)
+            )
     if any(p is None for p in parts) or term is None:
         return None
     if builder.type(term).dtype != dtype:
-        term = read(builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
+        term = read_at_own_point(
+            builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain)
+        )
     stays = rebuild.axis_stays
     others = tuple(
         a - (a > discounted.axis and not stays) for a in discounted.axes if a != discounted.axis
     )
     if others:
-        term = read(builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
+        term = read_at_own_point(
+            builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain)
+        )
     return term
 
 
@@ -248,11 +258,13 @@ def _nearest_weight(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     exponent = builder.put(
         f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain
     )
-    return read(builder.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), domain))
+    return read_at_own_point(
+        builder.put(f"weight.{rebuild.part}", Power(), (base, read_at_own_point(exponent)), domain)
+    )
 
 
 def _with_kept_axes(builder: NodeBuilder, discounted: DiscountedSum, result: Node) -> Node:
     """The value with the summed axes restored, if the sum has ``keepdims``."""
     for axis in sorted(discounted.axes) if discounted.keepdims else ():
-        result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
+        result = builder.put("kept", ExpandDims(axis=axis), (read_at_own_point(result),))
     return result

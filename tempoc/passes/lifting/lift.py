@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.passes.analysis.dependence import held_up
+from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
@@ -38,7 +38,7 @@ from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
@@ -55,7 +55,7 @@ class Lift:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with scans, windows and running values in place of moving ranges."""
-        lazy = together(graph)
+        lazy = enclosing_conds(graph)
         nodes: dict[str, Node] = {}
         for node in graph.nodes.values():
             for part in [node] if node.name in lazy else _lift_node(graph, node, context):
@@ -134,7 +134,7 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
     while steps and unscheduled:
         nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
         updated = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
-        unscheduled = held_up(updated, context.space)
+        unscheduled = unschedulable_nodes(updated, context.space)
         rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
         if unscheduled and not rejected:
             return graph

@@ -18,7 +18,7 @@ from tempoc.ops.control.control import Select
 from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.node_builder import NodeBuilder, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_type
 from tempoc.sdg.statements.build import is_computed, is_identity
@@ -130,4 +130,4 @@ class Rebuild:
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
         domain = self.domain_of(node.domain.dims)
-        return read(self.builder.put(name, node.op, inputs, domain, like=node))
+        return read_at_own_point(self.builder.put(name, node.op, inputs, domain, like=node))

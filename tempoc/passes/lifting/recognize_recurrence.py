@@ -29,8 +29,8 @@ from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, mentioned, operand_type
-from tempoc.sdg.statements.vectorized import ranges
+from tempoc.sdg.graph.query import components, node_expressions, operand_type
+from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
@@ -156,7 +156,7 @@ def _check_step(graph: Graph, node: Node, dim: str) -> None:
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise NotARecurrence("shapes vary from point to point")
-    expressions = () if isinstance(node.op, Merge) else mentioned(node)
+    expressions = () if isinstance(node.op, Merge) else node_expressions(node)
     if any(graph.universe.is_dim(s) for e in expressions for s in symbols(e)):
         raise NotARecurrence(f"`{node.op.name}` varies with {dim}")
 
@@ -178,7 +178,7 @@ def _step_interval(
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
         step_domain = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
-        spans = ranges(step_domain, (dim,), space)
+        spans = vector_ranges(step_domain, (dim,), space)
         if spans is None:
             raise NotARecurrence(f"{dim} does not run from a first to a last point")
         intervals.append((spans[dim].lower, spans[dim].upper))

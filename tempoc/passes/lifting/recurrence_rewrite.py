@@ -36,7 +36,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import identity
-from tempoc.sdg.statements.vectorized import ranges
+from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -95,7 +95,7 @@ class _ScanRewrite:
                 compare(">=", point, self.recurrence.lower),
                 compare("<", point, self.recurrence.upper),
             )
-            spans = ranges(node.domain, (self.dim,), self.space)
+            spans = vector_ranges(node.domain, (self.dim,), self.space)
             if len(node.inputs) != 2 or spans is None:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
@@ -219,7 +219,7 @@ class _ScanRewrite:
         dim = source.domain.dims[place]
         assert isinstance(shift, Const)
         low, high = add(self.recurrence.lower, shift), add(self.recurrence.upper, shift)
-        spans, start = ranges(source.domain, (dim,), self.space), 0
+        spans, start = vector_ranges(source.domain, (dim,), self.space), 0
         if spans is not None:
             before = sub(low, spans[dim].lower)
             if isinstance(before, Const) and before.value >= 0:

@@ -29,7 +29,7 @@ from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.dependence import held_up
+from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
@@ -48,7 +48,7 @@ NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scans:
+class RecurrenceToScan:
     """Replaces recurrences by scans."""
 
     limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
@@ -167,7 +167,7 @@ def _vectorized(
     context: PassContext,
 ) -> tuple[Graph, dict[NodeNames, str]]:
     """The graph, vectorized, and the cycles that must stay loops, each with the reason."""
-    unschedulable = held_up(rewritten, context.space)
+    unschedulable = unschedulable_nodes(rewritten, context.space)
     if unschedulable:
         rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
         return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")

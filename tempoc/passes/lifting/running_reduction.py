@@ -22,7 +22,7 @@ from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import Full
-from tempoc.passes.analysis.node_builder import NodeBuilder, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.range_reduction import STEPS, RangeReduction, neutral
@@ -30,7 +30,7 @@ from tempoc.passes.lifting.scan_form import finish_reduction
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
-from tempoc.sdg.statements.vectorized import ranges as spans
+from tempoc.sdg.statements.vectorized import vector_ranges as spans
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -129,14 +129,14 @@ class RunningReduction:
         points = {growth.dim: growth.before}
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
-            before = read(builder.put("faded", Multiply(), (decay, before), later))
+            before = read_at_own_point(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
         added = builder.put("next", combine, both, later)
         starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
         inputs = (
-            replace(read(first), guard=growth.early),
-            replace(read(added), guard=growth.later),
+            replace(read_at_own_point(first), guard=growth.early),
+            replace(read_at_own_point(added), guard=growth.later),
         )
         del builder.nodes[name]
         merge = replace(placeholder, op=Merge(targets=targets), inputs=inputs)
@@ -202,7 +202,7 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
         merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
-        held = builder.put("held", Copy(), (read(merge),))
+        held = builder.put("held", Copy(), (read_at_own_point(merge),))
         result = finish_reduction(builder, target, held)
     except OperandError:
         return None
@@ -220,10 +220,12 @@ def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
     if others:
-        element = read(builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home))
+        element = read_at_own_point(
+            builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home)
+        )
     given, dtype = builder.type(element).dtype, target.node.types[0].dtype
     wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
     if given != wide:
         cast = Cast(dtype=wide)
-        element = read(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
+        element = read_at_own_point(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
     return element

@@ -14,7 +14,7 @@ from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import HALVES, LogSumExp, Mean, Reduction
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import NodeBuilder, read
+from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_reduction import (
     SCANS,
@@ -70,7 +70,7 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
         )
         if result_dtype != dtype:
             edge, dtype = (
-                read(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
+                read_at_own_point(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
                 result_dtype,
             )
     if isinstance(moving_range, Sliding):
@@ -82,7 +82,9 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
         ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
         value = neutral(node.op, result.types[0].dtype)
-        result = builder.put("padded", Pad(widths=widths, value=value), (read(result),), domain)
+        result = builder.put(
+            "padded", Pad(widths=widths, value=value), (read_at_own_point(result),), domain
+        )
     return _FullAxisValues(node=result, axis=axis)
 
 
@@ -97,7 +99,7 @@ def _reduce_other_axes(
     if not others:
         return edge, target.axis
     rows = builder.put("rows", type(op)(axes=others), (edge,), domain)
-    return read(rows), target.axis - sum(a < target.axis for a in others)
+    return read_at_own_point(rows), target.axis - sum(a < target.axis for a in others)
 
 
 def _windows(
@@ -124,7 +126,9 @@ def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullA
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
     parts[values.axis] = target.range.position
-    result = builder.put("at", SpatialIndex(entries=tuple(parts)), (read(values.node),))
+    result = builder.put(
+        "at", SpatialIndex(entries=tuple(parts)), (read_at_own_point(values.node),)
+    )
     return finish_reduction(builder, target, result)
 
 
@@ -134,11 +138,15 @@ def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node)
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
         count = builder.put("count", IndexValue(expr=target.range.count), ())
-        count = builder.put("number", Cast(dtype=result.types[0].dtype), (read(count),))
-        result = builder.put("mean", Divide(), (read(result), read(count)))
+        count = builder.put(
+            "number", Cast(dtype=result.types[0].dtype), (read_at_own_point(count),)
+        )
+        result = builder.put(
+            "mean", Divide(), (read_at_own_point(result), read_at_own_point(count))
+        )
     if result.types[0].dtype != node.types[0].dtype:
-        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (read(result),))
+        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (read_at_own_point(result),))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
-            result = builder.put("kept", ExpandDims(axis=axis), (read(result),))
+            result = builder.put("kept", ExpandDims(axis=axis), (read_at_own_point(result),))
     return result

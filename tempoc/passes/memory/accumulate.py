@@ -29,9 +29,9 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import Mean, Sum
 from tempoc.ops.tensor.source import Full, IndexValue
 from tempoc.passes.analysis.dependence import dependences
-from tempoc.passes.analysis.full_extent import kept_whole
-from tempoc.passes.analysis.loop_direction import Cycles, DirectedLoop
-from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, terms
+from tempoc.passes.analysis.full_extent import full_extent_nodes
+from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
+from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, summands
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
@@ -39,7 +39,7 @@ from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -72,8 +72,8 @@ class Accumulate:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
-        lazy = together(graph)
-        full_extent = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
+        lazy = enclosing_conds(graph)
+        full_extent = {d.name: full_extent_nodes(graph, d.name) for d in graph.universe.dims}
         steps = {
             n.name: summands
             for n in graph.nodes.values()
@@ -86,7 +86,7 @@ class Accumulate:
         chosen = [n for n in graph.nodes.values() if n.name in large or n.name in beneficial]
         if not chosen:
             return graph
-        cycles = Cycles(dependences(graph, context.space), names)
+        cycles = DependenceCycles(dependences(graph, context.space), names)
         replacements: dict[str, list[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
@@ -102,7 +102,7 @@ class Accumulate:
         """The summands of a small sum by dimension, of those that a loop computes."""
         if not is_small_sum(graph, node, self.limit):
             return []
-        return [t for t in terms(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
+        return [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
 
 
 @dataclass(slots=True)
@@ -158,7 +158,7 @@ class _RunningSumBuilder:
         """The node with the summand at a point of all loops."""
         summand = replace(node, name=self.fresh_name(node, "each"))
         for loop in nest:
-            term = next(t for t in terms(self.graph, summand) if t.dim == loop.dim)
+            term = next(t for t in summands(self.graph, summand) if t.dim == loop.dim)
             dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
             domain = Domain(dims, node.domain.where)
             summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)

@@ -17,8 +17,8 @@ from itertools import accumulate, pairwise
 from math import prod
 
 from tempoc.passes.analysis.cost import is_work
-from tempoc.passes.analysis.dependence import loops
-from tempoc.passes.analysis.size_estimate import bytes_of, usual
+from tempoc.passes.analysis.dependence import loop_dims
+from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.context import PassContext
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import topological, users
@@ -60,7 +60,7 @@ class NodeSequence:
     @classmethod
     def of(cls, graph: Graph, context: PassContext) -> NodeSequence | None:
         """The sequence of the nest with the largest tensors; ``None`` if there is none."""
-        at = usual(graph.universe, 1, context.sizes)
+        at = estimated_sizes(graph.universe, 1, context.sizes)
         every = {n.name: _bytes(n, context, at) for n in graph.nodes.values() if is_computed(n)}
         if not every:
             return None
@@ -292,7 +292,7 @@ def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]
 
 def outer_loops(node: Node) -> tuple[str, ...]:
     """The loops around a node."""
-    return loops(node.domain.dims, node.vector)
+    return loop_dims(node.domain.dims, node.vector)
 
 
 def _bytes(node: Node, context: PassContext, at: Mapping[str, int]) -> int:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.serialize import loop_dims
-from tempoc.passes.simplify.rules.pattern import fresh
+from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -54,7 +54,7 @@ class _DimRead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class PeelHead:
     """Peels the first points off tensors that a ring buffer can hold without them."""
 
     few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
@@ -66,7 +66,7 @@ class Pin:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
-        loops, lazy, uses = loop_dims(graph, context.space), together(graph), users(graph)
+        loops, lazy, uses = loop_dims(graph, context.space), enclosing_conds(graph), users(graph)
         for name, node in tuple(graph.nodes.items()):
             if name in lazy or not _may_copy(node):
                 continue
@@ -103,7 +103,7 @@ class Pin:
             return graph
         size = maximum(*sizes)
         peeled = _with_first(graph, node, dim, size, early)
-        if node.name in kept_whole(peeled, dim, ranges=False):
+        if node.name in full_extent_nodes(peeled, dim, ranges=False):
             return graph
         span = node.spans[0] if node.spans else None
         message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
@@ -160,7 +160,7 @@ def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Dim
     for out in (read.edge.out for read in early):
         if out not in names:
             taken = {**graph.nodes, **dict.fromkeys(names.values(), node)}
-            names[out] = fresh(taken, f"{node.name}.first")
+            names[out] = fresh_name(taken, f"{node.name}.first")
     copies = [
         Node(
             name=name,

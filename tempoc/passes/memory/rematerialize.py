@@ -43,22 +43,22 @@ from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.analysis.dependence import Dependence, dependences, held_up
+from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
-from tempoc.passes.simplify.rules.pattern import fresh
+from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recompute:
+class Rematerialize:
     """Clones tensors that would be live across the peak."""
 
     work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
@@ -84,7 +84,7 @@ class Recompute:
             return graph
         cloner = _Cloner(graph, context.space, *segmentation)
         cloned = cloner.run()
-        if cloned is graph or held_up(cloned, context.space):
+        if cloned is graph or unschedulable_nodes(cloned, context.space):
             why = "there is nothing that it could wait for"
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
@@ -111,7 +111,7 @@ class _Cloner:
         self.sequence = sequence
         self.segments = segments
         self.nodes: dict[str, Node] = dict(graph.nodes)
-        self.lazy = needs(graph)
+        self.lazy = branch_conditions(graph)
         self.depth = self.depths()
         self.late: dict[tuple[object, ...], str] = {}
         self.again: dict[str, int] = {}
@@ -233,7 +233,7 @@ class _Cloner:
         """Whether a node may be computed twice."""
         external = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
         return is_computed(node) and not (
-            external or self.lazy[node.name] or turn(node) is not None
+            external or self.lazy[node.name] or effect_position(node) is not None
         )
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
@@ -241,7 +241,7 @@ class _Cloner:
 
         ``None`` if it cannot be delayed.
         """
-        clone = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
+        clone = replace(_reading(node, clones), name=fresh_name(self.nodes, f"{node.name}.again"))
         if not any(e.source in clones for e in node.inputs):
             delayed = self.delayed(clone, gates)
             if delayed is None:
@@ -264,7 +264,7 @@ class _Cloner:
         edge = node.inputs[slot]
         key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
         if key not in self.late:
-            name = fresh(self.nodes, f"{edge.source}.late")
+            name = fresh_name(self.nodes, f"{edge.source}.late")
             types = (operand_type(self.graph, edge),)
             self.nodes[name] = replace(
                 node, name=name, op=After(), inputs=(edge, *edges), types=types
@@ -302,7 +302,7 @@ class _Cloner:
                 self.nodes[name] = self.delayed(node, gates) or node
 
 
-def waits(graph: Graph) -> bool:
+def is_rematerialized(graph: Graph) -> bool:
     """Whether a graph has rematerialized nodes."""
     return any(isinstance(node.op, After) for node in graph.nodes.values())
 

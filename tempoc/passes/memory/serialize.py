@@ -23,14 +23,14 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
-from tempoc.passes.analysis.size_estimate import bytes_of, usual
-from tempoc.passes.analysis.summands import Summand, terms
+from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
+from tempoc.passes.analysis.summands import Summand, summands
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.accumulate_benefit import vectorized_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Sym, compare
 from tempoc.symbolic.walk import symbols
@@ -52,7 +52,7 @@ class Serialize:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
-        at = usual(graph.universe, told=context.sizes)
+        at = estimated_sizes(graph.universe, told=context.sizes)
         loops = loop_dims(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
@@ -107,12 +107,12 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
 
     As running sums they need only one summand at a time.
     """
-    at, loops = usual(graph.universe, told=context.sizes), loop_dims(graph, context.space)
-    lazy = together(graph)
+    at, loops = estimated_sizes(graph.universe, told=context.sizes), loop_dims(graph, context.space)
+    lazy = enclosing_conds(graph)
     large: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
-            along = [t for t in terms(graph, node) if t.dim in loops]
+            along = [t for t in summands(graph, node) if t.dim in loops]
             large_terms = [t for t in along if _term_bytes(graph, node, t, at) >= least]
             large |= {node.name: large_terms} if large_terms else {}
     return large

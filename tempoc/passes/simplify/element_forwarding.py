@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import mentioned, operand_type
+from tempoc.sdg.graph.query import node_expressions, operand_type
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, sub
@@ -85,7 +85,7 @@ class _ElementNodes:
         points = dict(zip(node.domain.dims, edge.entries, strict=True))
         if domain == node.domain and edge.entries == identity(domain):
             return edge
-        if any(self.graph.universe.moves(e, points) for e in mentioned(node)):
+        if any(self.graph.universe.moves(e, points) for e in node_expressions(node)):
             return edge
         array = self.graph.nodes[node.inputs[0].source]
         if any(self.moves(d, points[d]) for d in array.domain.dims):

@@ -22,10 +22,10 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import redirect
-from tempoc.sdg.statements.branches import BranchCondition, needs
+from tempoc.sdg.statements.branches import BranchCondition, branch_conditions
 from tempoc.symbolic.expr import Entry, Expr
 
 ValueKey = tuple[object, ...]
@@ -64,7 +64,7 @@ def _value_classes(graph: Graph) -> dict[str, int]:
     finite automaton, 1971, without the choice of the smaller part).
     """
     classes = _numbered({name: _initial_key(node) for name, node in graph.nodes.items()})
-    needed = needs(graph)
+    needed = branch_conditions(graph)
     uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for name, node in graph.nodes.items():
         for source in dict.fromkeys(_sources(node, needed[name])):
@@ -115,7 +115,7 @@ def _condition_key(need: BranchCondition) -> ValueKey:
 
 def _initial_key(node: Node) -> ValueKey:
     """The parts of a node that must agree besides its operands' classes."""
-    own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
+    own = isinstance(node.op, Input | Param | Until) or effect_position(node) is not None
     unique = node.name if own else ""
     if _is_unordered(node):
         places = tuple(sorted(_operand_keys(node)))

@@ -19,7 +19,7 @@ from tempoc.passes.tiling.partial_results import combination
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, operand_type, operand_types, topological, users
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
@@ -92,7 +92,7 @@ class AxisFlows:
     @cached_property
     def lazy(self) -> Mapping[str, str]:
         """The nodes that only a branch of a `cond` needs."""
-        return together(self.graph)
+        return enclosing_conds(self.graph)
 
     @cached_property
     def order(self) -> Mapping[str, int]:

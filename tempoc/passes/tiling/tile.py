@@ -56,7 +56,12 @@ from typing import ClassVar
 
 from tempoc.base.source import Span
 from tempoc.ops.definition.types import TensorType
-from tempoc.passes.analysis.size_estimate import bytes_of, formula, unknown, usual
+from tempoc.passes.analysis.size_estimate import (
+    bytes_of,
+    estimated_sizes,
+    size_formula,
+    unknown_bounds,
+)
 from tempoc.passes.context import PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
 from tempoc.passes.tiling.online_softmax import RunningEndFinder
@@ -183,8 +188,8 @@ class _TensorSearch:
         if name not in self.usual:
             node, sizes = self.graph.nodes[name], self.context.sizes
             names = [s for t in node.types for e in t.shape for s in symbols(e)]
-            count = len(unknown(self.graph.universe, (*names, *node.vector), sizes))
-            at = self.usual.get(count) or usual(self.graph.universe, count, sizes)
+            count = len(unknown_bounds(self.graph.universe, (*names, *node.vector), sizes))
+            at = self.usual.get(count) or estimated_sizes(self.graph.universe, count, sizes)
             self.usual |= {count: at, name: at}
         return self.usual[name]
 
@@ -331,7 +336,7 @@ class _TensorSearch:
         """The bytes of a node's result, as text."""
         node = self.graph.nodes[name]
         bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
-        return formula(self.longest(node.types[0], node), bounds)
+        return size_formula(self.longest(node.types[0], node), bounds)
 
     # ------------------------------------------------------------ cutting
 

@@ -16,7 +16,7 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.reduction import Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.simplify.rules.pattern import moved
+from tempoc.passes.simplify.rules.pattern import substitute_in_op
 from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column, slices
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.passes.tiling.region import TileRegion
@@ -25,7 +25,7 @@ from tempoc.passes.tiling.tile_nodes import at_point, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
-from tempoc.sdg.statements.vectorized import ranges
+from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -154,7 +154,7 @@ class Tiler(Tiling):
         if not is_pointwise or not is_stated or needed == domain.where:
             return TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
-        return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
+        return TRUE if vector_ranges(Domain(dims, needed), vector, self.space) is None else needed
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class Tiler(Tiling):
         types = tuple(
             replace(t, shape=tuple(substitute(e, positions) for e in t.shape)) for t in node.types
         )
-        op, read = moved(node.op, positions), column(node)
+        op, read = substitute_in_op(node.op, positions), column(node)
         turn = None if read is None else self.flows.axis_to_dim(node.inputs[0].source)
         if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)

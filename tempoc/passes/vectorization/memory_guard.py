@@ -17,7 +17,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.passes.analysis.cost import is_cheap
-from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components
@@ -27,12 +27,12 @@ from tempoc.symbolic.walk import evaluate, symbols
 _TYPICAL = 1000
 
 
-def frugal(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
+def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
     """Those of the candidates that may be vectorized along a dimension.
 
     Nodes with a single point along the dimension are left to the loops: vectorizing gains nothing.
     """
-    full_extent = kept_whole(graph, dim)
+    full_extent = full_extent_nodes(graph, dim)
     limit = _size(graph, dim, full_extent)
     single_point = _single_point_nodes(graph, dim, space)
     full_extent |= single_point

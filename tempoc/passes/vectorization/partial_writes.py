@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, conjunction
@@ -38,7 +38,7 @@ class PartialWrite:
 
 def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[PartialWrite, ...]]:
     """The graph with copies, and the branches that have one."""
-    lazy = together(graph)
+    lazy = enclosing_conds(graph)
     nodes, partials = dict(graph.nodes), []
     for merge in graph.nodes.values():
         for k, edge in enumerate(merge.inputs if isinstance(merge.op, Merge) else ()):

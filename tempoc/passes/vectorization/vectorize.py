@@ -23,16 +23,22 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
-from tempoc.passes.analysis.dependence import Dependence, Reads, at_once, loops, stuck
-from tempoc.passes.context import PassContext, Starred
-from tempoc.passes.vectorization.memory_guard import frugal
+from tempoc.passes.analysis.dependence import (
+    Dependence,
+    DependenceCandidates,
+    loop_dims,
+    unschedulable_statements,
+    vector_dims,
+)
+from tempoc.passes.context import PassContext, VectorizedGraph
+from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed, written_where
-from tempoc.sdg.statements.vectorized import Ranges, ranges, touched
+from tempoc.sdg.statements.vectorized import Ranges, accessed_entries, vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
@@ -60,7 +66,7 @@ class Vectorize:
                 return graph
         first_remark = len(context.remarks.found)
         graph = self._anew(graph, context)
-        context.starred.append(Starred(graph, tuple(context.remarks.found[first_remark:])))
+        context.starred.append(VectorizedGraph(graph, tuple(context.remarks.found[first_remark:])))
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
@@ -69,7 +75,7 @@ class Vectorize:
             replace(graph, nodes=plain),
             context.space,
         )
-        cycles = Reads.of(graph, context.space).parts()
+        cycles = DependenceCandidates.of(graph, context.space).parts()
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
@@ -82,7 +88,7 @@ class Vectorize:
 
 
 def _vectorize_along(
-    graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext
+    graph: Graph, dim: str, cycles: Sequence[DependenceCandidates], context: PassContext
 ) -> Graph:
     """The graph with one more dimension starred."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
@@ -99,7 +105,7 @@ def _vectorize_along(
         stars = [s for s in stars if s not in observed]
         stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(with_dim):
-        affordable = frugal(graph, dim, stars, context.space)
+        affordable = affordable_nodes(graph, dim, stars, context.space)
         dropped = [s for s in stars if s not in affordable]
         _remark_missed(
             graph, dim, dropped, "what they share with these would have to be kept whole", context
@@ -112,17 +118,21 @@ def _vectorize_along(
 
 
 def _schedulable(
-    graph: Graph, dim: str, stars: list[str], cycles: Sequence[Reads], context: PassContext
+    graph: Graph,
+    dim: str,
+    stars: list[str],
+    cycles: Sequence[DependenceCandidates],
+    context: PassContext,
 ) -> list[str]:
     """Those of the stars with which loops still carry all dependence cycles."""
-    vectors = at_once(graph)
+    vectors = vector_dims(graph)
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
         without_loop: set[str] = set()
         while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
             needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
             dims = {name: around for name, around in dims.items() if name not in without_loop}
-            unschedulable = {*stuck(list(dims), needs, dims)}
+            unschedulable = {*unschedulable_statements(list(dims), needs, dims)}
             if not unschedulable:
                 break
             late, why = (
@@ -194,10 +204,10 @@ def _is_vectorizable(
     """
     if isinstance(node.op, EffectOp | ExternHost):
         return False
-    intervals = ranges(node.domain, vector, space)
+    intervals = vector_ranges(node.domain, vector, space)
     if intervals is None:
         return False
-    loop_domain = space.project(node.domain, loops(node.domain.dims, vector))
+    loop_domain = space.project(node.domain, loop_dims(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
     return inside and not any(
         _writes_partially(graph, node, merge, k, vector, space) for merge, k in into[node.name]
@@ -211,7 +221,10 @@ def _is_inside(
     key = ("inside", loop_domain, edge.entries, vector, source.domain)
     return space.known.once(
         key,
-        lambda: space.outside(loop_domain, touched(edge.entries, intervals), source.domain) is None,
+        lambda: (
+            space.outside(loop_domain, accessed_entries(edge.entries, intervals), source.domain)
+            is None
+        ),
     )
 
 

@@ -15,7 +15,7 @@ Signs = frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class AccessPair:
     """A reader and a writer of a tensor.
 
     The reader reads the tensor at ``read``, the writer writes it at ``written``, each in its own
@@ -30,7 +30,7 @@ class Passage:
 
 
 def signs(
-    space: Space, passage: Passage, along: Mapping[str, tuple[Expr, Expr]]
+    space: Space, passage: AccessPair, along: Mapping[str, tuple[Expr, Expr]]
 ) -> dict[str, Signs] | None:
     """The possible signs of a coordinate of the reader minus one of the writer, by name.
 

@@ -37,7 +37,7 @@ HARD = 10
 """The most queries, and the most that may be given up, before all others are given up."""
 
 
-class GivenUp(Exception):
+class StepLimitExceeded(Exception):
     """The query took too many steps, or is about products of symbols."""
 
 
@@ -103,13 +103,13 @@ class Formulas:
     def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
         if question not in self._answers:
             if self.asked >= QUESTIONS or self.hard >= HARD:
-                raise GivenUp
+                raise StepLimitExceeded
             self.asked += 1
             self._answers[question] = self.frame.limited(self.steps, answer)
             self.hard += self._answers[question] is None
         result = self._answers[question]
         if result is None:
-            raise GivenUp
+            raise StepLimitExceeded
         return result
 
     def _is_covered(self, formula: Formula, cases: Sequence[Formula]) -> bool:

@@ -6,7 +6,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.relations.sets import basic_sets
-from tempoc.symbolic.comparisons import comparison
+from tempoc.symbolic.comparisons import solved_comparison
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
@@ -152,7 +152,7 @@ def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
             continue
         aff = c.get_aff()
         equal = c.is_equality() or points.is_subset(aff.to_pw_aff().zero_set())
-        part = comparison(affine(aff), equal, dims)
+        part = solved_comparison(affine(aff), equal, dims)
         if part != TRUE:
             parts.append(part)
     parts.sort(key=lambda p: _place(p, dims))

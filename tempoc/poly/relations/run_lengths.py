@@ -6,7 +6,7 @@ the end is reached, though, and the order of execution must be legal for every l
 such bound becomes one more coordinate (`T'`, the length), and the parameter stands for the largest
 length:
 
-- `Unended` answers queries about sets and accesses with all points that exist for *some* length;
+- `OpenRun` answers queries about sets and accesses with all points that exist for *some* length;
 - `waits` relates points to the steps whose end condition they depend on: a point must wait for the
   condition at a step if the point would not exist, or would read or compute something else, in a
   run that ended there.
@@ -146,7 +146,7 @@ def outside_elsewhere(
     return ""
 
 
-class Unended(Space):
+class OpenRun(Space):
     """The space of runs that may still end anywhere: a point exists if it does for some length."""
 
     def __init__(self, space: Space) -> None:
@@ -243,7 +243,7 @@ class Unended(Space):
         return any(n in self.universe.lengths for n in symbols(e))
 
 
-class Run(Space):
+class CompletedRun(Space):
     """The space of completed runs: both the lengths and the largest lengths are parameters.
 
     Bounds that tensors end stand for their lengths; ``largest`` names the parameters that stand for
@@ -271,7 +271,7 @@ class Run(Space):
     @cached_property
     def symbolic(self) -> Space:
         """The same space without the values of fixed bounds."""
-        space = Run.__new__(Run)
+        space = CompletedRun.__new__(CompletedRun)
         space.largest = self.largest
         bounds = self.universe.bounds
         free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
@@ -304,7 +304,7 @@ def largest(universe: Universe) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
+class EndDependence:
     """The ways in which a task may depend on the length of a bound, in its own dimensions.
 
     ``domain`` are its points, ``reads`` its accesses, ``mentions`` the index values that it uses.
@@ -318,7 +318,7 @@ class Waits:
     together: tuple[str, ...] = ()
 
 
-def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
+def end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
     """The dependences of a task's points on the steps of the statement that ends the bound.
 
     The task's dimensions in ``together`` are projected out. ``space`` is one without fixed bounds,
@@ -367,7 +367,7 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
     return relation.coalesce()
 
 
-def _outer(universe: Universe, task: Waits) -> tuple[str, ...]:
+def _outer(universe: Universe, task: EndDependence) -> tuple[str, ...]:
     return next(b.outer for b in universe.ended if b.name == task.bound)
 
 
@@ -383,7 +383,7 @@ def _access(space: Space, at: Coordinates, entries: tuple[Entry, ...]) -> isl.Ma
     return maps.access(space.frame, at, entries, space.frame.coordinates(read))
 
 
-def may_wait(universe: Universe, task: Waits) -> bool:
+def depends_on_end(universe: Universe, task: EndDependence) -> bool:
     """Whether anything in a task depends on the length of a bound."""
     entries = [e for entries in task.reads for e in entries]
     named = [n for e in (task.domain.where, *entries, *task.mentions) for n in symbols(e)]

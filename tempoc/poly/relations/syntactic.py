@@ -63,7 +63,7 @@ def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
     return least is not None and least >= low
 
 
-def no_less(low: int, size: Expr, universe: Universe) -> Expr:
+def clamped_size(low: int, size: Expr, universe: Universe) -> Expr:
     """The size of an array, clamped to at least ``low`` where it might be less.
 
     A size formula may be evaluated for bounds without any point, and kernels are traced for these

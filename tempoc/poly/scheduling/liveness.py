@@ -60,7 +60,7 @@ class TensorUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredTensor:
     """A tensor: its domain, its writers and readers, and the parts that outputs take."""
 
     domain: Domain
@@ -108,7 +108,7 @@ class Liveness:
     """Live ranges of the stored tensors of a scheduled program; all results are memoized."""
 
     timeline: Timeline
-    stored: Mapping[str, Stored]
+    stored: Mapping[str, StoredTensor]
 
     def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[Expr, ...]:
         """How many slots the tensor needs along each dimension of its domain, in bounds.
@@ -250,7 +250,7 @@ class Liveness:
         frame = self.timeline.space.frame
         return self._once(question, about, lambda: frame.within_patience(make))
 
-    def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
+    def _life(self, stored: StoredTensor, anchors: Sequence[str]) -> _Life:
         """The tensor with times that compare with those of the anchors."""
         tasks = dict.fromkeys(u.task for u in (*stored.writes, *stored.reads))
         when = self.timeline.compared(tuple(tasks), anchors)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from tempoc.poly.relations import maps
-from tempoc.poly.relations.run_lengths import Unended, Waits, waits
+from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_dependences
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import proximity as hints
 from tempoc.poly.scheduling.time_limit import NoSchedule, solve
@@ -38,7 +38,7 @@ class Flow:
     written: tuple[Entry, ...]
     where: Expr = TRUE
     forwarded: bool = False
-    waits: Waits | None = None
+    waits: EndDependence | None = None
 
 
 class Unschedulable(Exception):
@@ -53,7 +53,7 @@ class SchedulingProblem:
     """Tasks and the flows between them, as isl relations in the symbolic space."""
 
     def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
-        self.space = Unended(space) if space.universe.ended else space.symbolic
+        self.space = OpenRun(space) if space.universe.ended else space.symbolic
         self.plain = space.symbolic
         self.tasks = tasks
         self.flows = flows
@@ -72,10 +72,10 @@ class SchedulingProblem:
 
     def _wait(self, flow: Flow) -> isl.Map:
         assert flow.waits is not None
-        relation = waits(self.plain, flow.waits, flow.tensor)
+        relation = end_dependences(self.plain, flow.waits, flow.tensor)
         return maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
 
-    def _linked(self, space: Unended, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+    def _linked(self, space: OpenRun, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
         """The dependences for unknown lengths: of points that exist for the same length."""
         writer = self.tasks[flow.writer]
         reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
@@ -85,7 +85,7 @@ class SchedulingProblem:
 
     def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
         space = self.space
-        if isinstance(space, Unended):
+        if isinstance(space, OpenRun):
             needed = self._linked(space, flow, entries)
         else:
             needed = self._needed(space, flow, entries)

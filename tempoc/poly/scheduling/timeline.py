@@ -10,7 +10,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.relations import maps
-from tempoc.poly.relations.run_lengths import Run
+from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.symbolic.domain import Domain
@@ -151,7 +151,9 @@ def timeline(
     return Timeline(space=space.symbolic, tasks=tasks, places=places, like=like)
 
 
-def lasting(schedule: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
+def completed_timeline(
+    schedule: Timeline, space: CompletedRun, occurrences: Iterable[Occurrence]
+) -> Timeline:
     """The timeline of a completed run whose lengths are known; its loops are written for any."""
     most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
     moved = [

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from tempoc.program.analysis.live import StoreNames, registers
+from tempoc.program.analysis.live import StoreNames, single_array_stores
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.errors import inconsistent
 
 
 def verify_dropped(program: nodes.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
-    checker = _DropChecker(registers({s.name: s for s in program.stores}))
+    checker = _DropChecker(single_array_stores({s.name: s for s in program.stores}))
     dropped = checker.dropped_after(program.tree, frozenset())
     checker.check_reads("the end of the run", (o.store for o in program.outputs), dropped)
 

@@ -14,7 +14,7 @@ from tempoc.program.nodes import nodes
 StoreNames = frozenset[str]
 
 
-def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
+def single_array_stores(stores: Mapping[str, nodes.Store]) -> StoreNames:
     """The stores of a single array that does not grow."""
     return frozenset(
         name
@@ -23,21 +23,21 @@ def registers(stores: Mapping[str, nodes.Store]) -> StoreNames:
     )
 
 
-def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
+def live_before(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
     """The stores that are live before a statement, given those live ``after`` it."""
     match s:
         case nodes.Sequence(items=items):
             for item in reversed(items):
-                after = wanted(item, after, single)
+                after = live_before(item, after, single)
             return after
         case nodes.Loop(body=body):
-            return wanted_within(body, after, single)
+            return live_in_loop(body, after, single)
         case nodes.Guard(body=body):
-            return after | wanted(body, after, single)
+            return after | live_before(body, after, single)
         case nodes.Region(loop=body) | nodes.Block(body=body):
-            return wanted(body, after, single)
+            return live_before(body, after, single)
         case nodes.Effect(call=call):
-            return wanted(call, after, single)
+            return live_before(call, after, single)
         case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
             return (
                 (after - _overwritten(results, single))
@@ -52,20 +52,18 @@ def wanted(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> 
             assert_never(s)
 
 
-def wanted_within(
-    body: nodes.ProgramStatement, after: StoreNames, single: StoreNames
-) -> StoreNames:
+def live_in_loop(body: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
     """The stores that are live before each step of a loop, given those live ``after`` the loop."""
-    return after | wanted(body, frozenset(), single)
+    return after | live_before(body, frozenset(), single)
 
 
-def afterwards(
+def live_after_each(
     items: Sequence[nodes.ProgramStatement], after: StoreNames, single: StoreNames
 ) -> Iterator[tuple[nodes.ProgramStatement, StoreNames]]:
     """The statements of a sequence, each with the stores that are live after it."""
     live_sets = [after]
     for item in reversed(items):
-        live_sets.append(wanted(item, live_sets[-1], single))
+        live_sets.append(live_before(item, live_sets[-1], single))
     return zip(items, live_sets[-2::-1], strict=True)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from tempoc.program.analysis.aliases import CellKey, are_apart, slot
-from tempoc.program.analysis.traversal import cells_of, every
+from tempoc.program.analysis.traversal import cells_of, statements_in
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
@@ -47,12 +47,12 @@ def verify_places(program: Program) -> None:
         if any(axis.least for axis in store.axes):
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
-    checker = _ResidenceChecker(away=away, found_out=found_out(program), params=params)
+    checker = _ResidenceChecker(away=away, found_out=bounds_set_by_run(program), params=params)
     if checker.resident_after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
 
-def found_out(program: Program) -> frozenset[str]:
+def bounds_set_by_run(program: Program) -> frozenset[str]:
     """The bounds whose values are known during the run only, and those derived from them."""
     bounds = {length.bound for length in program.lengths}
     size = -1
@@ -116,7 +116,7 @@ class _ResidenceChecker:
         where = f"region {s.kernel}"
         if any(name in self.away for name in s.local):
             raise inconsistent(where, "has local stores that live with the host")
-        if any(isinstance(part, Load | Evict) for part in every(s)):
+        if any(isinstance(part, Load | Evict) for part in statements_in(s)):
             raise inconsistent(where, "moves cells")
         self.require_resident(where, cells_of(operands), resident)
         return self.added(resident, cells_of(changed))

@@ -26,15 +26,15 @@ from tempoc.program.nodes.nodes import (
 )  # fmt: skip
 
 
-def every(s: ProgramStatement) -> Iterator[ProgramStatement]:
+def statements_in(s: ProgramStatement) -> Iterator[ProgramStatement]:
     """A statement and all its descendants, in pre-order."""
     yield s
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from every(item)
+                yield from statements_in(item)
         case Loop(body=body) | Guard(body=body) | Region(loop=body) | Block(body=body):
-            yield from every(body)
+            yield from statements_in(body)
         case Effect(call=call):
             yield call
         case Call() | Free() | Host() | Load() | Evict():
@@ -45,22 +45,22 @@ def every(s: ProgramStatement) -> Iterator[ProgramStatement]:
 
 def calls(s: ProgramStatement) -> Iterator[Call]:
     """All calls in a statement, in order."""
-    return (part for part in every(s) if isinstance(part, Call))
+    return (part for part in statements_in(s) if isinstance(part, Call))
 
 
 def variables(s: ProgramStatement) -> tuple[str, ...]:
     """The variables of all loops in a statement, in order."""
-    return tuple(part.var for part in every(s) if isinstance(part, Loop))
+    return tuple(part.var for part in statements_in(s) if isinstance(part, Loop))
 
 
 def regions(s: ProgramStatement) -> Iterator[Region]:
     """All regions in a statement, in order."""
-    return (part for part in every(s) if isinstance(part, Region))
+    return (part for part in statements_in(s) if isinstance(part, Region))
 
 
 def blocks(s: ProgramStatement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
-    return (part for part in every(s) if isinstance(part, Block))
+    return (part for part in statements_in(s) if isinstance(part, Block))
 
 
 def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
@@ -76,16 +76,16 @@ def lengths_of(
     return (length_at(bounds, lengths, name, point) for name in kernel.lengths)
 
 
-def written(s: ProgramStatement) -> tuple[str, ...]:
+def written_stores(s: ProgramStatement) -> tuple[str, ...]:
     """The stores that calls in a statement write, in order."""
-    writes = (p.results for p in every(s) if isinstance(p, Call | Host))
+    writes = (p.results for p in statements_in(s) if isinstance(p, Call | Host))
     return tuple(dict.fromkeys(cell.store for results in writes for cell in results))
 
 
-def touched(s: ProgramStatement) -> frozenset[str]:
+def touched_stores(s: ProgramStatement) -> frozenset[str]:
     """The stores that a statement reads, writes or frees."""
     stores: set[str] = set()
-    for part in every(s):
+    for part in statements_in(s):
         match part:
             case Call(args=args, results=results) | Host(args=args, results=results):
                 stores.update(cell.store for cell in (*args, *results))
@@ -94,24 +94,24 @@ def touched(s: ProgramStatement) -> frozenset[str]:
     return frozenset(stores)
 
 
-def starting_anew(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
+def overwritten_stores(s: ProgramStatement, stores: Iterable[str]) -> frozenset[str]:
     """Those of the stores whose first use in a statement overwrites them completely."""
     overwritten: set[str] = set()
     pending = {*stores}
     for item in s.items if isinstance(s, Sequence) else (s,):
         if not pending:
             break
-        fresh = pending & touched(item)
+        fresh = pending & touched_stores(item)
         pending -= fresh
         if isinstance(item, Sequence):
-            overwritten |= starting_anew(item, fresh)
+            overwritten |= overwritten_stores(item, fresh)
         elif isinstance(item, Call):
             operands = {c.store for c in item.args}
             overwritten |= fresh - operands - {c.store for c in item.results if c.when is not None}
     return frozenset(overwritten)
 
 
-def given_back(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list[ProgramStatement]:
+def final_frees(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list[ProgramStatement]:
     """The frees in a statement after which it does not use the store again.
 
     Stores that are ``local`` to it are left out.
@@ -124,7 +124,7 @@ def given_back(s: ProgramStatement, local: frozenset[str] = frozenset()) -> list
                 dead = tuple(cell for cell in cells if cell.store not in touched)
                 freed += [Free(cells=dead)] if dead else []
             case Guard(condition=condition, body=body):
-                inner = [f for f in given_back(body, local) if not touched & _freed(f)]
+                inner = [f for f in final_frees(body, local) if not touched & _freed(f)]
                 freed += [Guard(condition=condition, body=f) for f in inner]
         for call in calls(part):
             touched |= {cell.store for cell in (*call.args, *call.results)}

@@ -93,10 +93,10 @@ def lengths_in(e: Arith, lengths: Sequence[FoundLength]) -> Iterator[Arith]:
                 yield from lengths_in(a, lengths)
 
 
-def replaced(e: Arith, substitution: Mapping[Arith, Arith]) -> Arith:
+def replace_parts(e: Arith, substitution: Mapping[Arith, Arith]) -> Arith:
     """An expression with some of its parts substituted."""
     if e in substitution:
         return substitution[e]
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(replaced(a, substitution) for a in e.args))
+        return Operation(e.op, tuple(replace_parts(a, substitution) for a in e.args))
     return e

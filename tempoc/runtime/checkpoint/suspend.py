@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tempoc.program.analysis.traversal import every
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.codec import dump
 from tempoc.program.nodes.nodes import Host, Program
 from tempoc.runtime.checkpoint.state import (
@@ -317,7 +317,7 @@ def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
     """The host functions that a run calls, given the stores that are filled before it."""
     aliases = {
         s.extern: None
-        for s in every(program.tree)
+        for s in statements_in(program.tree)
         if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
     }
     return [e.name for e in program.externs if e.alias in aliases]

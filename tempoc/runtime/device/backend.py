@@ -168,7 +168,7 @@ class Inspected:
     temporary: int
 
 
-def inspected(
+def inspect_kernel(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from tempoc.program.analysis.traversal import blocks, every, regions
+from tempoc.program.analysis.traversal import blocks, regions, statements_in
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam, Store
 from tempoc.runtime.data.bindings import Bindings, PointIndex, leading_dims, template_dims
@@ -184,7 +184,7 @@ def place_given(
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
     arrays.
     """
-    is_constant = not any(isinstance(s, Host | Effect) for s in every(program.tree))
+    is_constant = not any(isinstance(s, Host | Effect) for s in statements_in(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:

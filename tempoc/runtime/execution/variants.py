@@ -20,7 +20,7 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execution.specialize import input_signature, specialize
-from tempoc.runtime.forecast.budget import PlannedRun, budget_of, budget_problem, peak_bytes
+from tempoc.runtime.forecast.budget import PlannedRun, budget_problem, effective_budget, peak_bytes
 from tempoc.runtime.load.directory import load_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
@@ -104,7 +104,7 @@ def _chosen_folder(
     loaded: LoadedProgram, bindings: Bindings, budget: int | None, precision: str | None
 ) -> str:
     """The folder of the program to run."""
-    limit = budget_of(loaded.program, budget)
+    limit = effective_budget(loaded.program, budget)
     name = "" if limit is None else _first_within_budget(loaded, bindings, limit)
     if loaded.choices:
         conditions = condition(loaded.program, bindings.bounds, name, precision)

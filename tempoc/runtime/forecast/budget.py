@@ -17,7 +17,7 @@ PATIENCE = 20_000
 """With more kernel calls the largest bounds of a program with offloading are not searched for."""
 
 
-def usual_given(program: Program) -> frozenset[str]:
+def default_filled_stores(program: Program) -> frozenset[str]:
     """The stores that are filled before a run in which all params with a default are computed."""
     stores = [i.store for i in program.inputs]
     stores += [p.store for p in program.params if not p.has_default]
@@ -32,7 +32,7 @@ class PlannedRun(NamedTuple):
     given: frozenset[str]
 
 
-def budget_of(program: Program, budget: int | None = None) -> int | None:
+def effective_budget(program: Program, budget: int | None = None) -> int | None:
     """The budget of a run: the given one, or that of the compilation."""
     recorded = dict(program.provenance).get(BUDGET, "")
     return int(recorded) if budget is None and recorded.isdigit() else budget
@@ -47,7 +47,7 @@ def check_budget(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
     """Raises ``RunError`` if the stores of a run exceed the budget, or that of the compilation."""
-    limit = budget_of(program, budget)
+    limit = effective_budget(program, budget)
     if limit is not None and peak_bytes(program, bounds, given) > limit:
         raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
 
@@ -80,7 +80,7 @@ def check_least(program: Program, budget: int) -> None:
     free = [b.name for b in program.bounds if b.value is None]
     resolved = resolve(program, dict.fromkeys(free, 1), (), {})
     if not resolved.problems:
-        check_budget(program, resolved.values, usual_given(program), budget)
+        check_budget(program, resolved.values, default_filled_stores(program), budget)
 
 
 def largest_bound(

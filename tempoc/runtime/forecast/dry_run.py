@@ -17,7 +17,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from tempoc.program.analysis.traversal import every
+from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes.nodes import Call, Program, Region
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities, groups
@@ -187,7 +187,7 @@ class _DryRun:
         """Kernels that do nothing, by name: they return placeholders, endings, and no fault."""
         faults = {k.name: (None,) * bool(k.checks) for k in self.program.kernels}
         by_name: dict[str, Callable[..., tuple[object, ...]]] = {}
-        for part in every(self.program.tree):
+        for part in statements_in(self.program.tree):
             match part:
                 case Call(kernel=name) if name not in by_name:
                     cells = (CELL,) * len(part.results)

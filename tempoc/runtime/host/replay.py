@@ -18,7 +18,7 @@ class Diverged(Exception):
     """The next recorded call is not the one that is made; the text names both."""
 
 
-class Replayed:
+class ReplayedCalls:
     """The calls of a run, each module's in order; ``found`` collects arguments that differ."""
 
     def __init__(self, record: RecordedCalls) -> None:

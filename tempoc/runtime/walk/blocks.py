@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.analysis.traversal import calls, every, regions, touched
+from tempoc.program.analysis.traversal import calls, regions, statements_in, touched_stores
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
     Block,
@@ -38,7 +38,7 @@ OFTEN = 64
 """For blocks that run at most so many times, copies of large stores do not matter."""
 
 
-def whole_blocks(
+def single_call_blocks(
     program: Program,
     bounds: Mapping[str, int],
     given: Collection[str],
@@ -76,7 +76,7 @@ class _SingleCallBlocks:
             case Block(kernel=kernel, body=body):
                 if any(cell.store in self.given for call in calls(body) for cell in call.results):
                     return
-                if not self.small.isdisjoint(touched(body)):
+                if not self.small.isdisjoint(touched_stores(body)):
                     return
                 if times > OFTEN and self.copies(body):
                     return
@@ -134,19 +134,19 @@ def block_operands(s: ProgramStatement, single_calls: Collection[str]) -> Iterat
             pass
 
 
-def needed(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
+def used_stores(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores that a statement uses."""
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from needed(item, single_calls)
+                yield from used_stores(item, single_calls)
         case Loop(body=body) | Guard(body=body):
-            yield from needed(body, single_calls)
+            yield from used_stores(body, single_calls)
         case Block(kernel=kernel, body=body):
             if kernel in single_calls:
                 yield from (cells.store for cells in (*s.carried, *s.made, *s.read))
             else:
-                yield from needed(body, single_calls)
+                yield from used_stores(body, single_calls)
         case Region(carried=carried, read=read):
             yield from (cells.store for cells in (*carried, *read))
         case Call(args=args, results=results) | Effect(call=Call(args=args, results=results)):
@@ -163,13 +163,15 @@ def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[
     Their host arrays can be passed directly to that call. None if the program calls user functions
     or has effects, which might change the arrays.
     """
-    if any(isinstance(s, Host | Effect) for s in every(program.tree)):
+    if any(isinstance(s, Host | Effect) for s in statements_in(program.tree)):
         return frozenset()
     items = [*_flattened(program.tree, single_calls)]
-    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, single_calls)))
+    uses = Counter(
+        store for item in items for store in dict.fromkeys(used_stores(item, single_calls))
+    )
     uses += Counter(output.store for output in program.outputs)
     calls = [item for item in items if isinstance(item, Block | Call)]
-    operands = frozenset(store for item in calls for store in needed(item, single_calls))
+    operands = frozenset(store for item in calls for store in used_stores(item, single_calls))
     excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
     inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
     candidates = (name for name in inputs if uses[name] == 1 and name in operands)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tempoc.program.analysis.traversal import every, variables
+from tempoc.program.analysis.traversal import statements_in, variables
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.nodes import (
     Call,
@@ -65,7 +65,7 @@ def sample_steps(
     rows: dict[tuple[int, Arith], None] = {}
     inner = variables(loop.body)
     try:
-        for part in every(loop.body):
+        for part in statements_in(loop.body):
             for cell in _cells(part):
                 first = max(first, _AROUND + _rotation(cell, layouts[cell.store], var))
             for e in _conditions(part):

@@ -63,7 +63,7 @@ def is_local(store: Layout) -> bool:
     return all(m == 1 for m in store.moduli)
 
 
-def filled_stores(program: Program) -> frozenset[str]:
+def zero_filled_stores(program: Program) -> frozenset[str]:
     """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
     stores = {store.name for store in program.stores if store.axes}
     for call in calls(program.tree):
@@ -75,7 +75,7 @@ def filled_stores(program: Program) -> frozenset[str]:
 
 def stores_read_as_zeros(program: Program) -> frozenset[str]:
     """Stores whose unwritten cells are zeros: those that start as zeros, and operands of blocks."""
-    return filled_stores(program) | {
+    return zero_filled_stores(program) | {
         cells.store
         for block in blocks(program.tree)
         for cells in (*block.carried, *block.made, *block.read)

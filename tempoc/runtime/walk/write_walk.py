@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.analysis.traversal import given_back, lengths_of, starting_anew
+from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
 from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.nodes import (
     Block,
@@ -36,12 +36,17 @@ from tempoc.program.nodes.nodes import (
 )  # fmt: skip
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.walk.blocks import block_operands, direct_inputs, needed, whole_blocks
+from tempoc.runtime.walk.blocks import (
+    block_operands,
+    direct_inputs,
+    single_call_blocks,
+    used_stores,
+)
 from tempoc.runtime.walk.growth import GrowthLines, block_needs, invariant_needs, output_needs
 from tempoc.runtime.walk.sample_steps import steps_text
 from tempoc.runtime.walk.spelling import WalkNames, length_texts
 from tempoc.runtime.walk.suspend_points import SuspendPoints
-from tempoc.runtime.walk.walk import WalkOptions, WalkText, filled_stores, is_local
+from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, zero_filled_stores
 
 
 def write_walk(
@@ -60,12 +65,12 @@ def write_walk(
         numbers={store.name: i for i, store in enumerate(program.stores)},
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
-        filled=filled_stores(program),
+        filled=zero_filled_stores(program),
         rename={name: str(value) for name, value in bounds.items()} | length_texts(program),
         growing=GrowthLines(groups(program)),
     )
     if options.suspend:
-        single_calls = whole_blocks(program, bounds, given, layouts)
+        single_calls = single_call_blocks(program, bounds, given, layouts)
         writer.points = SuspendPoints(writer.lines, enabled=True, single_calls=single_calls)
     return writer.write()
 
@@ -92,7 +97,9 @@ class _WalkWriter(WalkNames):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.options.account:
-            self.single_calls |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
+            self.single_calls |= single_call_blocks(
+                self.program, self.bounds, self.given, self.layouts
+            )
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         away = {name: None for name, store in self.layouts.items() if store.away}
         self.allocated |= away
@@ -135,8 +142,8 @@ class _WalkWriter(WalkNames):
         """Allocate cells that start as zeros before the outermost statement that uses them."""
         if isinstance(item, Block) and item.kernel in self.single_calls:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
-        names = dict.fromkeys(needed(item, self.single_calls))
-        anew = starting_anew(item.body if isinstance(item, Block) else item, names)
+        names = dict.fromkeys(used_stores(item, self.single_calls))
+        anew = overwritten_stores(item.body if isinstance(item, Block) else item, names)
         self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
         for name in names:
             self.allocate_store(name, depth)
@@ -236,7 +243,7 @@ class _WalkWriter(WalkNames):
         self.ended(region, depth + 1)
         if hold:
             self.line(depth + 1, hold)
-        if dead := given_back(loop.body, frozenset(region.local)):
+        if dead := final_frees(loop.body, frozenset(region.local)):
             # A region frees nothing, so the frees of its last step follow the call.
             self.rename[loop.var] = f"v_{loop.var}"
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
@@ -284,7 +291,7 @@ class _WalkWriter(WalkNames):
         self.ended(block, depth)
         if self.options.count:
             self.line(depth, f"done[0] += {self.single_calls[block.kernel]}")
-        for part in given_back(block.body, frozenset(block.local)):
+        for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part, depth)
 
     def ensure_zeros(self, cells: Cells, depth: int) -> None:

@@ -10,9 +10,9 @@ from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.operator import Array, Op
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph import errors
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import parts_of
+from tempoc.sdg.graph.query import param_leaves
 from tempoc.symbolic.domain import Point
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -74,7 +74,7 @@ def call_order(
     for queue, instance in ordered_effects(graph, bounds, ExternHost, -1):
         op = graph.nodes[instance[0]].op
         assert isinstance(op, ExternHost)
-        parts = parts_of(graph, op.default)
+        parts = param_leaves(graph, op.default)
         if parts and all(part in given for part in parts):
             continue
         before[instance] = last.get(queue)
@@ -92,7 +92,7 @@ def ordered_effects(
     dims = graph.universe.dims
     effects: list[tuple[Point, int, str, NodeInstance]] = []
     for node in graph.nodes.values():
-        effect = turn(node)
+        effect = effect_position(node)
         if effect is None or not isinstance(node.op, kind):
             continue
         own = node.domain.dims

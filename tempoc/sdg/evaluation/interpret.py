@@ -38,7 +38,7 @@ from tempoc.sdg.evaluation.run_lengths import KnownLengths, PointValues, Unknown
 from tempoc.sdg.evaluation.widen_floats import widen
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
-from tempoc.sdg.graph.query import mentioned
+from tempoc.sdg.graph.query import node_expressions
 from tempoc.symbolic.domain import Point
 from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
@@ -59,7 +59,7 @@ Perform = Callable[[EffectOp, Mapping[str, int], tuple[Array, ...]], None]
 """Performs an effect, given its operator, the values of bounds and dimensions, its operands."""
 
 
-def nothing(op: EffectOp, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
+def ignore_effect(op: EffectOp, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
     """The `Perform` that ignores effects."""
 
 
@@ -71,7 +71,7 @@ def evaluate(
     *,
     float64: bool = False,
     seed: int = 0,
-    perform: Perform = nothing,
+    perform: Perform = ignore_effect,
     externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with a leading axis for every slice of its access.
@@ -304,7 +304,7 @@ class _Machine:
     ) -> tuple[Array, ...]:
         """Evaluate the operator."""
         node = self.graph.nodes[instance[0]]
-        for e in mentioned(node) if at.open else ():
+        for e in node_expressions(node) if at.open else ():
             self.lengths.value(e, at)
         try:
             if isinstance(node.op, ExternCall):

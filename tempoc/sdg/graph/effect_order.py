@@ -33,7 +33,7 @@ class PrecedingPoints(NamedTuple):
     less: bool
 
 
-def turn(node: Node) -> EffectPosition | None:
+def effect_position(node: Node) -> EffectPosition | None:
     """The queue position of an effectful node, None for a pure one."""
     match node.op:
         case ExternHost(module=module, turn=number):
@@ -45,7 +45,7 @@ def turn(node: Node) -> EffectPosition | None:
             return None
 
 
-def befores(
+def preceding_points(
     later: tuple[str, ...], earlier: tuple[str, ...], first: bool, universe: Universe
 ) -> Iterator[PrecedingPoints]:
     """The points of ``earlier`` that precede a point of ``later`` in their common queue.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tempoc.base.members import members
+from tempoc.base.members import field_names
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
@@ -22,7 +22,7 @@ class OperandUse(NamedTuple):
     slot: int
 
 
-def parts_of(graph: Graph, param: str) -> tuple[str, ...]:
+def param_leaves(graph: Graph, param: str) -> tuple[str, ...]:
     """The nodes of a param: itself, or the leaves of its record."""
     names = (n.name for n in graph.nodes.values() if isinstance(n.op, Param))
     return tuple(n for n in names if param and f"{n}.".startswith(f"{param}."))
@@ -64,7 +64,7 @@ def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     return tuple(operand_type(graph, edge) for edge in node.inputs)
 
 
-def mentioned(node: Node) -> tuple[Expr, ...]:
+def node_expressions(node: Node) -> tuple[Expr, ...]:
     """The index expressions in a node's types and in its operator's attributes."""
     extents = [e for type_ in node.types for e in type_.shape]
     return (*extents, *expressions(node.op))
@@ -80,7 +80,7 @@ def expressions(value: object) -> Iterator[Expr]:
         for item in value:
             yield from expressions(item)
     elif isinstance(value, Op):
-        for name in members(value):
+        for name in field_names(value):
             yield from expressions(getattr(value, name))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
 from tempoc.sdg.graph.query import reachable
 from tempoc.symbolic.domain import Universe
@@ -97,7 +97,7 @@ def drop_dead(graph: Graph) -> Graph:
         n.name
         for n in graph.nodes.values()
         if isinstance(n.op, Input | Until)
-        or turn(n) is not None
+        or effect_position(n) is not None
         or (isinstance(n.op, Param) and not n.inputs)
     ]
     live = reachable(graph, [*roots, *(o.source for o in graph.outputs)])

@@ -31,7 +31,7 @@ class BranchCondition:
     holds: bool
 
 
-def needs(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
+def branch_conditions(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     """For each node the conditions under which it is needed, from the outermost branch inwards.
 
     Empty if it is always needed. A condition is defined at all points of the node.
@@ -45,7 +45,7 @@ def needs(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     where: dict[BranchCondition, list[Domain]] = {}
     for node in graph.nodes.values():
         for slot in (1, 2) if isinstance(node.op, Cond) else ():
-            where.setdefault(asked(graph, node.name, slot), []).append(node.domain)
+            where.setdefault(branch_condition(graph, node.name, slot), []).append(node.domain)
     conditions: dict[str, tuple[BranchCondition, ...]] = {}
     for name in reversed(topological(graph)):
         node = graph.nodes[name]
@@ -58,7 +58,7 @@ def needs(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     return {name: conditions.get(name, ()) for name in graph.nodes}
 
 
-def asked(graph: Graph, cond: str, slot: int) -> BranchCondition:
+def branch_condition(graph: Graph, cond: str, slot: int) -> BranchCondition:
     """The condition under which a branch (operand ``slot``) of a ``cond`` is taken."""
     edge = graph.nodes[cond].inputs[0]
     return BranchCondition(condition=replace(edge, span=None), holds=slot == 1)
@@ -75,7 +75,7 @@ def _use_conditions(
         return ()
     around = conditions.get(use.reader, ())
     if isinstance(reader.op, Cond) and use.slot:
-        need = asked(graph, use.reader, use.slot)
+        need = branch_condition(graph, use.reader, use.slot)
         return around if need in around else (*around, need)
     return around
 
@@ -89,7 +89,7 @@ def _common_conditions(parts: Iterable[tuple[BranchCondition, ...]]) -> tuple[Br
 # ---------------------------------------------------------------- computing branches
 
 
-def owners(graph: Graph, members: Sequence[str]) -> dict[str, BranchSide]:
+def computing_branches(graph: Graph, members: Sequence[str]) -> dict[str, BranchSide]:
     """The branch in which each of ``members`` (in execution order) is computed.
 
     It is the first branch after the node that is taken exactly when the node is needed. Nodes
@@ -99,7 +99,7 @@ def owners(graph: Graph, members: Sequence[str]) -> dict[str, BranchSide]:
     conds = [m for m in members if isinstance(graph.nodes[m].op, Cond)]
     if not conds:
         return {}
-    conditions = needs(graph)
+    conditions = branch_conditions(graph)
     sides: dict[str, BranchSide] = {}
     for name in members:
         domain, place = graph.nodes[name].domain, places[name]
@@ -120,7 +120,7 @@ def _first_branch(
 ) -> BranchSide | None:
     for cond in conds if wanted else ():
         for slot in (1, 2):
-            branch = {*needed[cond], asked(graph, cond, slot)}
+            branch = {*needed[cond], branch_condition(graph, cond, slot)}
             if branch == {*wanted}:
                 return cond, slot
     return None
@@ -148,11 +148,11 @@ def _too_late(graph: Graph, members: Sequence[str], sides: Mapping[str, BranchSi
     return None
 
 
-def together(graph: Graph) -> dict[str, str]:
+def enclosing_conds(graph: Graph) -> dict[str, str]:
     """For each node that is computed in a branch its outermost enclosing ``cond``."""
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return {}
-    sides = owners(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
+    sides = computing_branches(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
 
     def outermost(cond: str) -> str:
         return outermost(sides[cond][0]) if cond in sides else cond
@@ -168,12 +168,12 @@ def _in_order(graph: Graph) -> list[str]:
     return [name for part in sccs for name in sorted(part, key=places.__getitem__)]
 
 
-def grouped(graph: Graph) -> Graph:
+def group_branches(graph: Graph) -> Graph:
     """The graph with a group for each outermost ``cond`` and the nodes of its branches.
 
     All other nodes are groups of their own. Unchanged if no node is computed in a branch.
     """
-    homes = together(graph)
+    homes = enclosing_conds(graph)
     if not homes:
         return graph
     members: dict[str, list[str]] = {}

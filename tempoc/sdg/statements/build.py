@@ -19,9 +19,9 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import mentioned
+from tempoc.sdg.graph.query import node_expressions
 from tempoc.sdg.statements.statements import (
     Read,
     Statement,
@@ -252,7 +252,12 @@ def _statement(
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
         turn=next(
-            (position for m in members if (position := turn(graph.nodes[m])) is not None), None
+            (
+                position
+                for m in members
+                if (position := effect_position(graph.nodes[m])) is not None
+            ),
+            None,
         ),
         ends=tuple(op.bound for m in members if isinstance(op := graph.nodes[m].op, Until)),
         mentions=_mentions(graph, members, writes),
@@ -269,7 +274,7 @@ def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tu
     lengths = graph.universe.lengths
     if not lengths:
         return ()
-    candidates = [e for m in members for e in mentioned(graph.nodes[m])]
+    candidates = [e for m in members for e in node_expressions(graph.nodes[m])]
     candidates += [e for w in writes for e in (*w.point, w.where)]
     return tuple(dict.fromkeys(e for e in candidates if any(n in lengths for n in symbols(e))))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tempoc.poly.scheduling import cycles
-from tempoc.sdg.graph.effect_order import befores
+from tempoc.sdg.graph.effect_order import preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import ZERO, Entry, Expr, IndexMax, IndexMin, Slice, Sym, interval, sub
@@ -28,7 +28,7 @@ class _Dependence:
     written: tuple[Entry, ...]
 
 
-def doubtful(statements: Statements, universe: Universe) -> tuple[tuple[str, ...], ...]:
+def unproved_components(statements: Statements, universe: Universe) -> tuple[tuple[str, ...], ...]:
     """The strongly connected components whose schedulability is not proved."""
     needs = [
         *_flow_dependences(statements),
@@ -137,7 +137,7 @@ def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[
             if position.queue != earlier_position.queue:
                 continue
             first = earlier_position.number < position.number
-            for before in befores(later.domain.dims, earlier.domain.dims, first, universe):
+            for before in preceding_points(later.domain.dims, earlier.domain.dims, first, universe):
                 prefix = tuple(Sym(d) for d in before.shared)
                 read: tuple[Entry, ...] = prefix
                 if before.less:

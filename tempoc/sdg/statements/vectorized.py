@@ -45,7 +45,7 @@ def vectorize_statement(single: Statement, dims: tuple[str, ...], space: Space) 
 
     Raises ``ValueError`` if the domain is no box along ``dims`` or a write is conditional on them.
     """
-    vectors = ranges(single.domain, dims, space)
+    vectors = vector_ranges(single.domain, dims, space)
     if vectors is None:
         raise ValueError(f"{single.name} does not run over whole ranges of {', '.join(dims)}")
     remaining = tuple(d for d in single.domain.dims if d not in dims)
@@ -59,7 +59,7 @@ def vectorize_statement(single: Statement, dims: tuple[str, ...], space: Space) 
     )
 
 
-def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
+def vector_ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     """The ranges of ``dims`` in a domain; ``None`` if they vary from point to point or have holes.
 
     Also ``None`` for an empty domain, and if an end names a run-time length, because kernels are
@@ -93,19 +93,19 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
     return vectors
 
 
-def touched(entries: tuple[Entry, ...], vector: Ranges) -> tuple[Entry, ...]:
+def accessed_entries(entries: tuple[Entry, ...], vector: Ranges) -> tuple[Entry, ...]:
     """The entries that all points of the ranges access; exact for ``t+c``, otherwise a superset."""
     return tuple(_around(e, vector) for e in entries)
 
 
 def _read(read: Read, vector: Ranges) -> Read:
-    return replace(read, entries=touched(read.entries, vector))
+    return replace(read, entries=accessed_entries(read.entries, vector))
 
 
 def _write(write: Write, vector: Ranges) -> Write:
     if any(d in symbols(write.where) for d in vector):
         raise ValueError(f"{write.member} writes {write.tensor} in parts of a range only")
-    return replace(write, entries=touched(write.entries, vector))
+    return replace(write, entries=accessed_entries(write.entries, vector))
 
 
 def _around(entry: Entry, vector: Ranges) -> Entry:

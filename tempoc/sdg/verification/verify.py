@@ -28,7 +28,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import expressions, mentioned, operand_types
+from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.sdg.text.text import show_domain, show_type
 from tempoc.symbolic.domain import Domain
@@ -107,7 +107,7 @@ class _GraphChecker:
         self.only(symbols(node.domain.where), dims, name, "condition of the domain")
         self.condition(node.domain.where, name)
         merged = given or isinstance(node.op, Merge)
-        for e in (node.domain.where, *(() if merged else mentioned(node))):
+        for e in (node.domain.where, *(() if merged else node_expressions(node))):
             has_lengths = universe.has_lengths(e, dims)
             self.require(has_lengths, name, f"`{show_expr(e)}` varies with more")
         for type_ in node.types:

@@ -14,7 +14,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.caches import HEAD, caches_text
 from tempoc.driver.search import budget as fitting
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.messages.problem import RunError
 from tests.cli.session import Session
 from tests.support.golden import Golden
@@ -183,12 +183,17 @@ def cache_rows(read: str) -> list[tuple[str, ...]]:
 def test_the_budget_that_is_named_is_enough(parts: int) -> None:
     compilation = Compilation(load_source(Source("m.rt", LEARN)), Options())
     bounds = {"I": 2, "T": 100}
-    natural = fitting.fit(compilation, bounds, usual_given, 10**9).chosen.peak
+    natural = fitting.fit_budget(compilation, bounds, default_filled_stores, 10**9).chosen.peak
     budget = natural // parts
     try:
-        assert fitting.fit(compilation, bounds, usual_given, budget).chosen.peak <= budget
+        assert (
+            fitting.fit_budget(compilation, bounds, default_filled_stores, budget).chosen.peak
+            <= budget
+        )
     except RunError as error:
         texts = [note for problem in error.problems for note in problem.notes]
         (enough,) = re.findall(r"would do is (\d+) bytes", " ".join(texts))
         assert budget < int(enough) < natural
-        assert fitting.fit(compilation, bounds, usual_given, int(enough)).chosen.peak == int(enough)
+        assert fitting.fit_budget(
+            compilation, bounds, default_filled_stores, int(enough)
+        ).chosen.peak == int(enough)

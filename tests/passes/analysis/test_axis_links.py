@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.ops.axis_links import OPAQUE, RULES, AxisPart, Link, links, narrowed
+from tempoc.ops.axis_links import OPAQUE, RULES, AxisPart, Link, links, narrow_op
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.shapes import axes_of
@@ -82,7 +82,7 @@ def cut(
         evaluate(case.types[k].shape[a], at) for k, a in enumerate(link.results) if a is not None
     ]
     part = AxisPart(Const(start), Const(min(STEP, results[0] - start)))
-    return narrowed(case.op, link, part).evaluate(tuple(parts), at)
+    return narrow_op(case.op, link, part).evaluate(tuple(parts), at)
 
 
 def assert_combined(

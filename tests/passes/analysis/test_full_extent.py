@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tests.support.generators.graphs import graph
 
 LOOP = """
@@ -63,4 +63,4 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_kept_whole(name: str) -> None:
     text, whole = CASES[name]
-    assert sorted(kept_whole(graph(f"{LOOP}{text}\n"), "t")) == whole.split()
+    assert sorted(full_extent_nodes(graph(f"{LOOP}{text}\n"), "t")) == whole.split()

@@ -11,7 +11,7 @@ from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.fuse import Fuse
-from tempoc.passes.lifting.recurrence_to_scan import Scans
+from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import run_pipeline
@@ -209,7 +209,7 @@ output p = %p[0:T]
 def test_scans(golden: Golden) -> None:
     story = Story()
     for name, text in CASES.items():
-        story.tell(name, text, Vectorize(), Scans(), Vectorize())
+        story.tell(name, text, Vectorize(), RecurrenceToScan(), Vectorize())
     golden("passes/scans.txt", story.text)
 
 
@@ -272,7 +272,7 @@ def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
     note(text)
     graph = elaborate(load_source(Source("generated.rt", text)), {})
     space = Space(graph.universe)
-    steps = (Canonicalize(), Vectorize(), Scans(), Vectorize(), Fuse())
+    steps = (Canonicalize(), Vectorize(), RecurrenceToScan(), Vectorize(), Fuse())
     outcome = run_pipeline(
         graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
     )

@@ -10,9 +10,9 @@ from tempoc.driver.options import Options
 from tempoc.footprint.peak import peak
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
-from tempoc.passes.memory.peel_head import Pin
+from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.poly.relations.space import Space
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.verify import verify
@@ -89,7 +89,7 @@ output x[T-1] as last
 def pinned(before: Graph) -> Graph:
     """The graph after the pass, verified; it means the same."""
     space = Space(before.universe)
-    after = Pin().run(before, PassContext(space))
+    after = PeelHead().run(before, PassContext(space))
     verify(after, space, after="pin")
     assert_close(before, after)
     return after
@@ -108,13 +108,13 @@ def test_first_points_are_apart(golden: Golden) -> None:
 def test_left_as_it_is(name: str) -> None:
     before = graph(f"{HEAD}{LEFT[name]}\n")
     verify(before, Space(before.universe))
-    assert Pin().run(before, PassContext(Space(before.universe))) == before
+    assert PeelHead().run(before, PassContext(Space(before.universe))) == before
 
 
 def test_memory_does_not_grow_with_time() -> None:
     compilation = Compilation(load_source(Source("m.rt", SINKS)), Options())
     program = compilation.emitted.program
-    formula = text_of(peak(program, usual_given(program)).formula)
+    formula = text_of(peak(program, default_filled_stores(program)).formula)
     assert compilation.proof.is_whole
     assert formula == "16*min(4, T)+128"
 
@@ -126,7 +126,7 @@ def test_a_window_that_begins_behind_the_first() -> None:
     compilation = Compilation(load_source(Source("m.rt", "\n".join(lines))), Options())
     assert compilation.proof.is_whole
     program = compilation.emitted.program
-    formula = text_of(peak(program, usual_given(program)).formula)
+    formula = text_of(peak(program, default_filled_stores(program)).formula)
     assert formula == "16*min(4, T)+128"
 
 

@@ -13,7 +13,7 @@ from tempoc.driver.pipelines import O2
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.fuse import Fuse
-from tempoc.passes.memory.rematerialize import Recompute, waits
+from tempoc.passes.memory.rematerialize import Rematerialize, is_rematerialized
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -24,7 +24,12 @@ from tests.support.generators.deep import networks
 from tests.support.generators.graphs import Story, data, graph
 from tests.support.golden import Golden
 
-FORMS = (Recompute(), Recompute(segments=99), Recompute(segments=3), Recompute(work=False))
+FORMS = (
+    Rematerialize(),
+    Rematerialize(segments=99),
+    Rematerialize(segments=3),
+    Rematerialize(work=False),
+)
 HEAD = """
 bound B
 bound T
@@ -100,15 +105,15 @@ LEFT = {
 def test_what_is_made_again(golden: Golden) -> None:
     story = Story()
     for name, text in MADE.items():
-        after = story.tell(name, text, Recompute()).graph
-        assert waits(after), name
+        after = story.tell(name, text, Rematerialize()).graph
+        assert is_rematerialized(after), name
     golden("passes/recompute.txt", story.text)
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_kept(name: str) -> None:
     before = graph(HEAD + LEFT[name])
-    assert Recompute(segments=9).run(before, PassContext(Space(before.universe))) == before
+    assert Rematerialize(segments=9).run(before, PassContext(Space(before.universe))) == before
 
 
 @given(text=networks(), options=st.sampled_from(FORMS))
@@ -120,7 +125,7 @@ def test_what_is_kept(name: str) -> None:
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-def test_generated_networks_mean_the_same(text: str, options: Recompute) -> None:
+def test_generated_networks_mean_the_same(text: str, options: Rematerialize) -> None:
     """All passes before, clones, kernels; as the evaluator says, with and without."""
     note(text)
     before = elaborate(load_source(Source("generated.rt", text)), {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.passes.analysis.size_estimate import NOMINAL, bytes_of, formula, usual
+from tempoc.passes.analysis.size_estimate import NOMINAL, bytes_of, estimated_sizes, size_formula
 from tempoc.passes.context import PassContext
 from tempoc.passes.tiling.tile import Tile
 from tempoc.poly.relations.space import Space
@@ -222,8 +222,8 @@ def test_sizes() -> None:
         "assume P <= T\nassume T+2 <= 66\n%x = input{dtype=f16, shape=(3, T)} : [t] f16[3, T]\n"
         "output x = %x[0:T]"
     )
-    at = usual(found.universe)
+    at = estimated_sizes(found.universe)
     assert at == {"T": 64, "P": 64, "N": 16, "t": 63, "p": 63, "n": 15}
     (type_,) = found.nodes["x"].types
     assert bytes_of(type_, at) == 3 * 64 * 2
-    assert formula(type_) == "6*T"
+    assert size_formula(type_) == "6*T"

@@ -174,7 +174,7 @@ def test_sizes_are_no_less_than_asked() -> None:
     """What is plainly large enough stays as it is; bounds are at least 1."""
     universe = Universe(bounds=(Bound(name="T"),))
     t = Sym("T")
-    assert fast.no_less(0, t - 1, universe) == t - 1
-    assert fast.no_less(1, t, universe) == t
-    assert fast.no_less(0, t - 2, universe) == maximum(Const(0), t - 2)
-    assert fast.no_less(1, t - 1, universe) == maximum(Const(1), t - 1)
+    assert fast.clamped_size(0, t - 1, universe) == t - 1
+    assert fast.clamped_size(1, t, universe) == t
+    assert fast.clamped_size(0, t - 2, universe) == maximum(Const(0), t - 2)
+    assert fast.clamped_size(1, t - 1, universe) == maximum(Const(1), t - 1)

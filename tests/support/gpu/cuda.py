@@ -53,7 +53,7 @@ def sharding() -> SingleDeviceSharding:
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     """Take this for a machine with a GPU, as far as functions are compiled and not run."""
     found = Gpu()
-    plain = backend.inspected
+    plain = backend.inspect_kernel
 
     def described(shape: tuple[int, ...], dtype: str) -> Any:
         return jax.ShapeDtypeStruct(shape, NUMPY[dtype], sharding=sharding())

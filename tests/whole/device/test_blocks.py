@@ -239,5 +239,5 @@ def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
         monkeypatch.setattr(limits, "OFTEN", often)
         bounds = {"B": batch, "T": steps, "L": 3}
         layouts = prepare(loaded, bounds).layouts
-        found = limits.whole_blocks(loaded.program, bounds, given, layouts)
+        found = limits.single_call_blocks(loaded.program, bounds, given, layouts)
         assert (inner[0] in found) == whole

@@ -12,7 +12,7 @@ from jax import lax
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.sdg.evaluation.interpret import evaluate
-from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.branches import branch_conditions
 from tests.support.agree import agreed, compiled
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check
@@ -130,7 +130,7 @@ def test_what_the_forward_branch_computed_is_read_again(tmp_path: Path) -> None:
     )
     graph = graph_of(text)
     inner = [n for n, node in graph.nodes.items() if node.op.name in ("exp", "tanh", "einsum")]
-    needed = needs(graph)
+    needed = branch_conditions(graph)
     assert len(inner) > 3
     assert sum(bool(needed[n]) for n in inner) >= len(inner) - 1  # one product sums over time
     for level in (0, 2):

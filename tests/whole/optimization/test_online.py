@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
 from tests.support.agreement import agree, compile_text, free_bounds
 
@@ -137,7 +137,7 @@ def test_training_keeps_no_square_of_scores(text: str) -> None:
     peaks = []
     for size in (512, 1024):
         values = resolve(loaded.program, bounds | {"T": size}, (), {}).values
-        peaks.append(forecast(loaded.program, values, usual_given(loaded.program)).peak)
+        peaks.append(forecast(loaded.program, values, default_filled_stores(loaded.program)).peak)
     assert peaks[1] < 2.1 * peaks[0]
 
 

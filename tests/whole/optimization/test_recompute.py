@@ -12,15 +12,15 @@ from tempoc.codegen.text.naming import identifier
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.pipelines import O2, with_recompute
-from tempoc.driver.search.budget import fit
+from tempoc.driver.search.budget import fit_budget
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.control.control import After
-from tempoc.passes.memory.rematerialize import waits
+from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.pipeline.spec import show_pipeline
 from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
@@ -91,7 +91,7 @@ def compilation(text: str, recompute: str | None) -> Compilation:
 @pytest.mark.parametrize(("text", "passes"), [(AROUND, ALL), (CAUSAL, FOUR), (LEARNING, ALL)])
 def test_results_are_those_of_the_evaluator(text: str, passes: str) -> None:
     program = Compilation(load_source(Source("m.rt", text)), Options(passes=passes))
-    assert waits(program.optimized)
+    assert is_rematerialized(program.optimized)
     names = [b.name for b in program.graph.universe.bounds if b.value is None]
     sizes = ({n: max(1, k - j) for j, n in enumerate(names)} for k in (1, 8))
     agree(text, *sizes, passes=passes)
@@ -108,7 +108,7 @@ def test_a_run_has_less_in_stores_and_as_much_as_was_predicted() -> None:
         given = Given(bounds={"B": 1000}, inputs=inputs, params={})
         loaded = LoadedProgram(program=program, functions=kernels)
         result = run_given(loaded, given, Settings(account=True))
-        predicted = forecast(program, {"B": 1000}, usual_given(program)).peak
+        predicted = forecast(program, {"B": 1000}, default_filled_stores(program)).peak
         peaks[how] = predicted
         assert result.peak_bytes == predicted
     assert peaks["all"] < 0.65 * peaks[None]
@@ -119,8 +119,8 @@ def test_budgets_that_want_values_made_again() -> None:
     base = compilation(DEEP, None)
     natural = peak_of(base)
     bounds = {"B": 1000}
-    assert fit(base, bounds, usual_given, natural).chosen.compilation is base
-    found = fit(base, bounds, usual_given, natural * 2 // 3)
+    assert fit_budget(base, bounds, default_filled_stores, natural).chosen.compilation is base
+    found = fit_budget(base, bounds, default_filled_stores, natural * 2 // 3)
     assert found.chosen.compilation.options.recompute == "all"
     assert found.chosen.compilation.options.limit is None
     assert peak_of(found.chosen.compilation) == found.chosen.peak <= natural * 2 // 3
@@ -133,7 +133,7 @@ def test_budgets_that_want_values_made_again() -> None:
 def peak_of(found: Compilation) -> int:
     """The bytes in stores with 1000 points."""
     program = found.emitted.program
-    return forecast(program, {"B": 1000}, usual_given(program)).peak
+    return forecast(program, {"B": 1000}, default_filled_stores(program)).peak
 
 
 def test_what_waits_is_called_by_itself() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tempoc.base.members import members
+from tempoc.base.members import field_names
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
@@ -177,7 +177,7 @@ class Match:
                 return None
             edges.append(replace(read, entries=entries, span=edge.span))
         points = {d: e for d, e in at.items() if isinstance(e, Expr)}
-        return moved(inner.op, points), tuple(edges)
+        return substitute_in_op(inner.op, points), tuple(edges)
 
     def make(self, op: Op, *edges: Edge) -> Edge:
         """Create a node over the dimensions that its operands vary with; the read of it.
@@ -186,7 +186,7 @@ class Match:
         """
         domain = self._domain(op, edges)
         types = op.infer(tuple(map(self.type_of, edges)), DomainFacts(self.space, domain))
-        name = fresh(self.nodes, f"{self.node.name}.{op.name}")
+        name = fresh_name(self.nodes, f"{self.node.name}.{op.name}")
         vector = tuple(d for d in self.node.vector if d in domain.dims)
         node = Node(
             name=name,
@@ -258,7 +258,7 @@ class RewriteRule:
         return type_.dtype is match.result.dtype and same
 
 
-def fresh(nodes: Mapping[str, Node], wish: str) -> str:
+def fresh_name(nodes: Mapping[str, Node], wish: str) -> str:
     """A fresh name."""
     name, number = wish, 2
     while name in nodes:
@@ -266,10 +266,10 @@ def fresh(nodes: Mapping[str, Node], wish: str) -> str:
     return name
 
 
-def moved(op: T, at: Mapping[str, Expr]) -> T:
+def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
     """An operator with expressions substituted for dimensions in its attributes."""
     changes = {}
-    for name in members(op):
+    for name in field_names(op):
         value = getattr(op, name)
         other = _substituted(value, at)
         if other != value:
@@ -286,7 +286,7 @@ def _substituted(value: object, at: Mapping[str, Expr]) -> object:
         case tuple():
             return tuple(_substituted(v, at) for v in value)
         case Op():
-            return moved(value, at)
+            return substitute_in_op(value, at)
         case _:
             return value
 

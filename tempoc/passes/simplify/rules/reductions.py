@@ -14,7 +14,13 @@ from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reductio
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.simplify.rules.contractions import read_at
 from tempoc.passes.simplify.rules.layout import reduced_singletons, without_broadcast
-from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule, fewer, moved
+from tempoc.passes.simplify.rules.pattern import (
+    Match,
+    Rewrite,
+    RewriteRule,
+    fewer,
+    substitute_in_op,
+)
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.rewrite import compose
@@ -184,7 +190,7 @@ def _sum_of_scattered(v: Match) -> Rewrite | None:
     if axis:
         before, rank = [len(leading) + k for k in range(axis)], v.type_of(rows).ndim
         rows = v.make(Transpose(axes=(*before, *leading, *range(len(leading) + axis, rank))), rows)
-    op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
+    op = substitute_in_op(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
     return Rewrite(edges=(rows, positions[0]), op=replace(op, axis=axis))
 
 
