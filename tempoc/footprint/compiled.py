@@ -174,14 +174,14 @@ def _arrays(cells: Cells, store: Layout, bounds: Mapping[str, int]) -> Any:
     array = backend.described(store.shape, store.dtype)
     if not cells.places:
         return array
-    found = {}
+    by_slots = {}
     for key in cells.keys:
         slots = []
         for k in cells.places:
             slot, modulo = evaluate(key[k], bounds), store.moduli[k]
             slots.append(slot % modulo if modulo else slot)
-        found[slots[0] if len(slots) == 1 else (*slots,)] = array
-    return found
+        by_slots[slots[0] if len(slots) == 1 else (*slots,)] = array
+    return by_slots
 
 
 def _copies(text: str) -> Iterator[tuple[str, int]]:
@@ -191,6 +191,6 @@ def _copies(text: str) -> Iterator[tuple[str, int]]:
     for line in text.splitlines():
         if head := _HEAD.match(line):
             computation = head[1]
-        elif computation in bodies and (found := _COPY.search(line)) and found[2]:
-            elements = math.prod(map(int, found[2].split(",")))
-            yield f"{found[1]}[{found[2]}]", elements * _BYTES.get(found[1], 4)
+        elif computation in bodies and (copy := _COPY.search(line)) and copy[2]:
+            elements = math.prod(map(int, copy[2].split(",")))
+            yield f"{copy[1]}[{copy[2]}]", elements * _BYTES.get(copy[1], 4)

@@ -49,21 +49,23 @@ class BoundFacts:
     def constants(self) -> dict[str, Expr]:
         """Names that stand for something else: constants, and the largest of lengths."""
         bounds = self.program.bounds
-        found: dict[str, Expr] = {b.name: Const(b.value) for b in bounds if type(b.value) is int}
-        return found | {n.largest: Sym(n.bound) for n in self.program.lengths}
+        constants: dict[str, Expr] = {
+            b.name: Const(b.value) for b in bounds if type(b.value) is int
+        }
+        return constants | {n.largest: Sym(n.bound) for n in self.program.lengths}
 
     @cached_property
     def derived(self) -> dict[str, Expr]:
         """Bounds that follow from others, as formulas of those that are given."""
-        found: dict[str, Expr] = {}
+        derived: dict[str, Expr] = {}
         for b in self.program.bounds:
             if b.value is not None and b.name not in self.constants:
                 value = self.expr(b.value)
                 if value is not None:
-                    found[b.name] = value
-        for _ in found:
-            found = {name: substitute(e, found) for name, e in found.items()}
-        return found
+                    derived[b.name] = value
+        for _ in derived:
+            derived = {name: substitute(e, derived) for name, e in derived.items()}
+        return derived
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -83,15 +85,15 @@ class BoundFacts:
             case Operation(op="at", args=(bound, *_)):
                 return self.expr(bound, values)
             case Operation(op=op, args=args):
-                found = [self.expr(a, values) for a in args]
-                known = [a for a in found if a is not None]
-                return _apply(op, known) if len(known) == len(found) else None
+                operands = [self.expr(a, values) for a in args]
+                known = [a for a in operands if a is not None]
+                return _apply(op, known) if len(known) == len(operands) else None
 
     def size(self, e: Arith) -> Expr:
         """The formula of a size: over bounds alone."""
-        found = self.expr(e)
-        assert found is not None, e
-        return found
+        formula = self.expr(e)
+        assert formula is not None, e
+        return formula
 
     def decided(self, condition: Arith, values: Mapping[str, Expr | None]) -> bool | None:
         """Whether a condition holds, whatever the bounds are; ``None`` if that depends."""
@@ -104,11 +106,11 @@ class BoundFacts:
         lengths = {n.bound for n in self.program.lengths}
         if lengths & {*names(condition)}:  # the run finds out
             return None
-        found = self.expr(condition, values)
-        if found is None:
+        formula = self.expr(condition, values)
+        if formula is None:
             return None
-        found = self.least(found)
-        return True if found == TRUE else False if found == FALSE else None
+        formula = self.least(formula)
+        return True if formula == TRUE else False if formula == FALSE else None
 
     def least(self, e: Expr) -> Expr:
         """The same in symbols that count from 0: bounds are at least 1."""
@@ -118,8 +120,8 @@ class BoundFacts:
 
     def at_least(self, e: Expr, low: int) -> bool:
         """Whether a formula has at least that value for all bounds."""
-        found = interval(self.least(e))[0]
-        return found is not None and found >= low
+        smallest = interval(self.least(e))[0]
+        return smallest is not None and smallest >= low
 
     def covers(self, loop: Loop, bound: str) -> bool:
         """Whether a loop takes all values from 0 up to a bound."""

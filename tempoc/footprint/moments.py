@@ -101,11 +101,11 @@ class _Walker:
         zeros = frozenset((cell.store, ZEROS) for cell in self.placeholders())
         sets = [moment | zeros for moment in self.found]
         sets.sort(key=len, reverse=True)
-        kept: list[frozenset[StorePart]] = []
+        largest: list[frozenset[StorePart]] = []
         for moment in sets:
-            if not any(moment <= other for other in kept):
-                kept.append(moment)
-        return tuple(kept)
+            if not any(moment <= other for other in largest):
+                largest.append(moment)
+        return tuple(largest)
 
     def placeholders(self) -> Iterable[Cell]:
         """Arguments that may not be there: the runner keeps zeros for these."""
@@ -236,7 +236,7 @@ class _Walker:
 
     def freed_over(self, cell: Cell) -> frozenset[str] | None:
         """The loops around that, when they are done, have given back all cells of a store."""
-        found: list[str] = []
+        variables: list[str] = []
         for key, e in zip(self.stores[cell.store].keys, cell.key, strict=True):
             if key.modulo == 1:
                 continue
@@ -244,8 +244,8 @@ class _Walker:
                 return None
             if key.dim not in self.whole.get(e, _WHOLE):
                 return None
-            found.append(e)
-        return frozenset(found)
+            variables.append(e)
+        return frozenset(variables)
 
     def region(self, region: Region, live: Live) -> Live:
         """The device runs a loop; what its last step gives back is given back after it."""

@@ -47,17 +47,19 @@ def peak(program: Program, given: Collection[str]) -> Peak:
     """The formula; ``given`` are the stores that are filled before the run."""
     facts = BoundFacts(program)
     stores = {s.name: s for s in program.stores}
-    found = moments(program, given, facts)
-    sizes = {p: part_size(stores[p[0]], p, facts) for m in found for p in m}
-    kept = _largest([(m, total(m, sizes)) for m in found], facts)
-    together = frozenset.intersection(*kept) if kept else frozenset()
-    rest = [total(m - together, sizes) for m in kept]
-    order = sorted(frozenset().union(*kept), key=lambda p: ([*stores].index(p[0]), p[1]))
+    live_sets = moments(program, given, facts)
+    sizes = {p: part_size(stores[p[0]], p, facts) for m in live_sets for p in m}
+    largest = _largest([(m, total(m, sizes)) for m in live_sets], facts)
+    together = frozenset.intersection(*largest) if largest else frozenset()
+    rest = [total(m - together, sizes) for m in largest]
+    order = sorted(frozenset().union(*largest), key=lambda p: ([*stores].index(p[0]), p[1]))
     return Peak(
         always=total(together, sizes),
-        others=tuple(rest) if len(kept) > 1 else (),
+        others=tuple(rest) if len(largest) > 1 else (),
         rows=tuple(
-            PeakRow(part=p, size=sizes[p], moments=tuple(k for k, m in enumerate(kept) if p in m))
+            PeakRow(
+                part=p, size=sizes[p], moments=tuple(k for k, m in enumerate(largest) if p in m)
+            )
             for p in order
         ),
     )
@@ -95,13 +97,13 @@ def grown(store: Store, facts: BoundFacts) -> tuple[str, ...]:
 
 
 def _largest(
-    found: Sequence[tuple[frozenset[StorePart], Expr]], facts: BoundFacts
+    live_sets: Sequence[tuple[frozenset[StorePart], Expr]], facts: BoundFacts
 ) -> list[frozenset[StorePart]]:
     """Moments that no other one exceeds for all bounds; of equal ones the first."""
-    kept: list[tuple[frozenset[StorePart], Expr]] = []
-    for moment, size in found:
-        if any(facts.at_least(sub(other, size), 0) for _, other in kept):
+    largest: list[tuple[frozenset[StorePart], Expr]] = []
+    for moment, size in live_sets:
+        if any(facts.at_least(sub(other, size), 0) for _, other in largest):
             continue
-        kept = [(m, e) for m, e in kept if not facts.at_least(sub(size, e), 0)]
-        kept.append((moment, size))
-    return [moment for moment, _ in kept]
+        largest = [(m, e) for m, e in largest if not facts.at_least(sub(size, e), 0)]
+        largest.append((moment, size))
+    return [moment for moment, _ in largest]

@@ -19,14 +19,14 @@ from tempoc.frontend.syntax.parse import parse
 def command(files: tuple[str, ...], check: bool, diff: bool, error_format: str) -> int:
     """Format programs in place; `-` reads standard input and writes standard output."""
     changed = 0
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for file in files:
         try:
             changed += _format(file, check, diff)
         except DiagnosticError as error:
-            found += error.diagnostics
-    if found:
-        raise DiagnosticError(*found)
+            diagnostics += error.diagnostics
+    if diagnostics:
+        raise DiagnosticError(*diagnostics)
     return 1 if changed and check else 0
 
 

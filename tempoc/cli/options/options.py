@@ -41,15 +41,15 @@ class FileName(click.Path):
 
 def parse_defines(items: tuple[str, ...]) -> dict[str, str]:
     """`-D NAME=VALUE`; a value may hold commas (lists)."""
-    found: dict[str, str] = {}
+    defines: dict[str, str] = {}
     for item in items:
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not name or not value:
             refuse(f"-D wants NAME=VALUE, not '{item}'")
-        if found.get(name, value) != value:
-            refuse(f"-D gives {name} twice: {found[name]} and {value}")
-        found[name] = value
-    return found
+        if defines.get(name, value) != value:
+            refuse(f"-D gives {name} twice: {defines[name]} and {value}")
+        defines[name] = value
+    return defines
 
 
 define_option = click.option(
@@ -171,8 +171,8 @@ def refuse_if_compiled(path: str, *more: str) -> None:
     """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O"}
-    kept = ("passes", "tile", "recompute", "regions", "bucket", *more)
-    flags |= {name: f"--{name}" for name in kept}
+    options = ("passes", "tile", "recompute", "regions", "bucket", *more)
+    flags |= {name: f"--{name}" for name in options}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -34,8 +34,8 @@ def echo_memory(
 ) -> None:
     """Print the report about a program."""
     compilation = _echo_peak(compilation, given, solve, budget)
-    if found := caches_text(compilation):
-        show(f"\n{found}")
+    if caches := caches_text(compilation):
+        show(f"\n{caches}")
     show(f"\n{proof_text(compilation.proof)}")
 
 
@@ -50,17 +50,17 @@ def within_budget(
     program = compilation.emitted.program
     free = [b.name for b in program.bounds if b.value is None]
     if not least:
-        return _told(open_variant_family(compilation, default_filled_stores, budget))
+        return _announce_family(open_variant_family(compilation, default_filled_stores, budget))
     if missing := [name for name in free if name not in least]:
         raise RunError(missing_for_memory(missing))
     low, high = _values(program, least), _values(program, most)
     if least == most:
-        found = _said(
+        fitting = _announce_fit(
             fit_budget(compilation, {n: low[n] for n in free}, default_filled_stores, budget)
         )
-        return {Variant(name="", about=""): found}
+        return {Variant(name="", about=""): fitting}
     reach = BoundReach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
-    return _told(variant_family(compilation, reach, default_filled_stores, budget))
+    return _announce_family(variant_family(compilation, reach, default_filled_stores, budget))
 
 
 def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, object]]:
@@ -77,9 +77,9 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
     return least, most
 
 
-def _told(found: Family) -> dict[Variant, Compilation]:
-    click.echo(found.note(), err=True, nl=False)
-    return {**found.members}
+def _announce_family(variants: Family) -> dict[Variant, Compilation]:
+    click.echo(variants.note(), err=True, nl=False)
+    return {**variants.members}
 
 
 def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:
@@ -87,12 +87,14 @@ def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: i
     program = compilation.emitted.program
     bindings = bind(program, open_inputs(wanted))
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
-    return _said(fit_budget(compilation, values, lambda p: given_stores(p, bindings), budget))
+    return _announce_fit(
+        fit_budget(compilation, values, lambda p: given_stores(p, bindings), budget)
+    )
 
 
-def _said(found: BudgetFit) -> Compilation:
-    click.echo(found.note(), err=True, nl=False)
-    return found.chosen.compilation
+def _announce_fit(fitting: BudgetFit) -> Compilation:
+    click.echo(fitting.note(), err=True, nl=False)
+    return fitting.chosen.compilation
 
 
 def _echo_peak(
@@ -131,11 +133,11 @@ def _echo_peak(
         return compilation
     others = _others(program, bounds, solve)
     stores = default_filled_stores(program)
-    found = largest_bound(program, others, solve, stores, budget or 0)
-    values = _values(program, {**bounds, solve: found})
+    largest = largest_bound(program, others, solve, stores, budget or 0)
+    values = _values(program, {**bounds, solve: largest})
     show(memory_text(program, values, _in_units) + "\n")
     size = forecast(program, values, stores).peak
-    show(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}\n")
+    show(f"largest {solve}  {largest}, with {exactly(size)} of {exactly(budget or 0)}\n")
     if formula := _inverse(program, stores, solve):
         show(f"  = {formula}\n")
     return compilation
@@ -160,16 +162,16 @@ def _inverse(program: Program, stores: Collection[str], name: str) -> str | None
 
 def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
     """All bounds. Raises `RunError`."""
-    found = resolve(program, bounds, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
-    return found.values
+    resolution = resolve(program, bounds, (), {})
+    if resolution.problems:
+        raise RunError(*resolution.problems)
+    return resolution.values
 
 
 def _others(program: Program, bounds: dict[str, object], solve: str) -> dict[str, int]:
     """The bounds beside the one that is looked for, whose value no assumption may judge yet."""
-    found = resolve(program, bounds, (), {})
-    wrong = [p for p in found.problems if p.code not in ("RT515", "RT516")]
+    resolution = resolve(program, bounds, (), {})
+    wrong = [p for p in resolution.problems if p.code not in ("RT515", "RT516")]
     if wrong:
         raise RunError(*wrong)
-    return found.values
+    return resolution.values

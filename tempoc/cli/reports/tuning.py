@@ -28,12 +28,12 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
     given = open_inputs(wanted)
     check_targets(wanted, saves(loaded.program.tree))
     settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
-    found = tune_and_record(wanted.directory, loaded, given, settings, _tell)
-    if not found.way.name:
+    tuned = tune_and_record(wanted.directory, loaded, given, settings, _tell)
+    if not tuned.way.name:
         _tell("nothing is faster than the program as it is")
         return
-    times = f"{found.seconds * 1e3:.2f} ms instead of {found.before * 1e3:.2f} ms"
-    _tell(f"{found.way.about}: {times}, {'recorded' if kept else 'for this run'}")
+    times = f"{tuned.seconds * 1e3:.2f} ms instead of {tuned.before * 1e3:.2f} ms"
+    _tell(f"{tuned.way.about}: {times}, {'recorded' if kept else 'for this run'}")
 
 
 def _tell(line: str) -> None:

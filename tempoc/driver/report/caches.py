@@ -24,17 +24,17 @@ HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "bytes per point"
 def caches_text(compilation: Compilation) -> str:
     """A table, tensors with the same other dimensions together; empty if there are none."""
     graph, plan = compilation.graph, compilation.plan
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    patterns_of: dict[tuple[str, str], dict[str, None]] = {}
     for tensor, dim, pattern in ranges(graph, compilation.space):
-        found.setdefault((tensor, dim), {})[pattern] = None
+        patterns_of.setdefault((tensor, dim), {})[pattern] = None
     rows = []
-    for (tensor, dim), patterns in found.items():
+    for (tensor, dim), patterns in patterns_of.items():
         store = plan.stores.get(tensor)
         pattern = " plus ".join(patterns)
         outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
         name = tensor + (f" for each {', '.join(outer)}" if outer else "")
-        kept = ["-"] * 4 if store is None else _kept(store, dim, plan)
-        rows.append((outer, (name, dim, pattern, *kept)))
+        buffer = ["-"] * 4 if store is None else _kept(store, dim, plan)
+        rows.append((outer, (name, dim, pattern, *buffer)))
     rows.sort(key=lambda row: row[0])
     return table(HEAD, [row for _, row in rows]) if rows else ""
 
@@ -104,12 +104,12 @@ def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
 
 def _until(store: Buffer, plan: MemoryPlan) -> str:
     """When its slots are given back."""
-    found = []
+    frees = []
     for statement, items in plan.releases.items():
         for r in items:
             if r.tensor == store.tensor:
                 when = "" if r.where == TRUE else f" when {show(r.where)}"
-                found.append(f"after {statement}{when}")
+                frees.append(f"after {statement}{when}")
     if store.kind in ("ring", "register"):
-        found.insert(0, "overwritten in turn")
-    return "; ".join(found) or "at the end"
+        frees.insert(0, "overwritten in turn")
+    return "; ".join(frees) or "at the end"

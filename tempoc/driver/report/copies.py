@@ -21,17 +21,17 @@ def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:
     missing = [b.name for b in program.bounds if b.value is None and b.name not in given]
     if missing:
         raise RunError(missing_for_memory(missing))
-    found = resolve(program, given, (), {})
-    if found.problems:
-        raise RunError(*found.problems)
-    return (*compiled(loaded, found.values, default_filled_stores(program)),)
+    resolution = resolve(program, given, (), {})
+    if resolution.problems:
+        raise RunError(*resolution.problems)
+    return (*compiled(loaded, resolution.values, default_filled_stores(program)),)
 
 
-def copies_text(found: Sequence[Compiled]) -> str:
+def copies_text(functions: Sequence[Compiled]) -> str:
     """The functions that a run calls, with bytes; then each copy that a step of a loop makes."""
-    rows = [(c.kernel, c.loop, str(c.given), str(c.updated), str(c.temporary)) for c in found]
+    rows = [(c.kernel, c.loop, str(c.given), str(c.updated), str(c.temporary)) for c in functions]
     lines = [table(HEAD, rows)]
-    for c in found:
+    for c in functions:
         for copy in c.copies:
             size = f"{copy.nbytes} bytes" if copy.nbytes < 1024 else size_text(copy.nbytes)
             like = f", as large as {_listed(copy.stores)}" if copy.stores else ""

@@ -86,21 +86,21 @@ def counts(compilation: Compilation) -> Counts:
     )
 
 
-def show_counts(found: Counts) -> str:
+def show_counts(numbers: Counts) -> str:
     """A table of what each pass left, then what became of the last graph."""
-    width = max(len(r.step) for r in found.rows)
+    width = max(len(r.step) for r in numbers.rows)
     lines = [f"{'':<{width}}  nodes  edges  merges  stars  kernels        ms"]
-    for row in found.rows:
+    for row in numbers.rows:
         s = row.size
         lines.append(
             f"{row.step:<{width}}  {s.nodes:5}  {s.edges:5}  {s.merges:6}  {s.stars:5}"
             f"  {s.kernels:7}  {row.seconds * 1e3:8.1f}"
         )
-    kinds = ", ".join(f"{count} {kind}" for kind, count in found.stores.items())
-    stores = f"{sum(found.stores.values())} stores" + (f" ({kinds})" if kinds else "")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in numbers.stores.items())
+    stores = f"{sum(numbers.stores.values())} stores" + (f" ({kinds})" if kinds else "")
     lines.append(
-        f"{found.statements} statements, {found.loops} loops, {found.kernels} kernels, "
-        f"{found.regions} regions, {found.blocks} blocks, {stores}"
+        f"{numbers.statements} statements, {numbers.loops} loops, {numbers.kernels} kernels, "
+        f"{numbers.regions} regions, {numbers.blocks} blocks, {stores}"
     )
     return "".join(f"{line}\n" for line in lines)
 

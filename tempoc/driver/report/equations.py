@@ -59,18 +59,18 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
     places = _StatementPlaces([(m.source, tuple(_statements(m.tree.items))) for m in files])
     kernels = _kernels(compilation.optimized, places)
-    said: dict[Span | None, list[Remark]] = {}
+    remarks: dict[Span | None, list[Remark]] = {}
     for remark in _valid(compilation):
-        said.setdefault(places.around(remark.span), []).append(remark)
+        remarks.setdefault(places.around(remark.span), []).append(remark)
     main = [i.span for i in loaded.main.tree.items if isinstance(i, ast.Equation)]
-    statements = [s for s in places.all if s in main or s in said]
-    found = [
-        Chapter(statement=s, kernels=tuple(kernels.get(s, ())), remarks=tuple(said.get(s, ())))
+    statements = [s for s in places.all if s in main or s in remarks]
+    chapters = [
+        Chapter(statement=s, kernels=tuple(kernels.get(s, ())), remarks=tuple(remarks.get(s, ())))
         for s in statements
     ]
-    if None in said:
-        found.append(Chapter(statement=None, remarks=tuple(said[None])))
-    return tuple(found)
+    if None in remarks:
+        chapters.append(Chapter(statement=None, remarks=tuple(remarks[None])))
+    return tuple(chapters)
 
 
 def _valid(compilation: Compilation) -> Iterator[Remark]:
@@ -80,8 +80,8 @@ def _valid(compilation: Compilation) -> Iterator[Remark]:
         later = [r for r in records[k + 1 :] if r.step == record.step]
         if record.step in ANEW and later:
             continue
-        told = {_about(remark) for r in later for remark in r.remarks}
-        yield from (r for r in record.remarks if _about(r) not in told or not _about(r))
+        repeated = {_about(remark) for r in later for remark in r.remarks}
+        yield from (r for r in record.remarks if _about(r) not in repeated or not _about(r))
     yield from compilation.later_remarks
 
 
@@ -127,11 +127,11 @@ def _kernels(graph: Graph, places: _StatementPlaces) -> dict[Span, list[Equation
     parts = [(g.name, [graph.nodes[m] for m in g.members]) for g in graph.groups]
     if not parts:
         parts = [(n.name, [n]) for n in graph.nodes.values() if is_computed(n)]
-    found: dict[Span, list[EquationKernel]] = {}
+    kernels: dict[Span, list[EquationKernel]] = {}
     for name, members in parts:
         for statement in _served(members, places):
-            found.setdefault(statement, []).append(_kernel(name, members[0]))
-    return found
+            kernels.setdefault(statement, []).append(_kernel(name, members[0]))
+    return kernels
 
 
 def _kernel(name: str, node: Node) -> EquationKernel:
@@ -141,10 +141,10 @@ def _kernel(name: str, node: Node) -> EquationKernel:
 
 def _served(members: list[Node], places: _StatementPlaces) -> dict[Span, None]:
     """The statements that nodes come from; numbers count only where there is nothing else."""
-    found: dict[Span, None] = {}
+    statements: dict[Span, None] = {}
     for node in [n for n in members if not is_cheap(n.op)] or members:
         for span in node.spans:
             statement = places.around(span)
             if statement is not None:
-                found[statement] = None
-    return found
+                statements[statement] = None
+    return statements

@@ -48,7 +48,7 @@ def _kernel_line(kernel: EquationKernel) -> str:
 
 def story_json(chapters: Sequence[Chapter]) -> str:
     """A JSON list of all chapters; lines and columns count from 1."""
-    found = [
+    chapters_json = [
         {
             "statement": _span_json(c.statement),
             "text": c.title or None,
@@ -62,7 +62,7 @@ def story_json(chapters: Sequence[Chapter]) -> str:
         }
         for c in chapters
     ]
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(chapters_json, indent=2, ensure_ascii=False) + "\n"
 
 
 def _span_json(span: Span | None) -> dict[str, object] | None:

@@ -68,17 +68,17 @@ def _away(program: Program, facts: BoundFacts, held: Forecast | None) -> list[st
     return [table(head, rows)] if rows else []
 
 
-def fit_text(found: BudgetFit) -> str:
+def fit_text(fitting: BudgetFit) -> str:
     """What was tried to keep to a budget, the last of which does."""
-    first = found.variants[0]
+    first = fitting.variants[0]
     head = ["variant", "bytes", "calls of kernels", "more operations", "with the host", "copied"]
     rows = [
         [v.about(), str(v.peak), str(v.calls), v.more(first), str(v.away), str(v.copied)]
-        for v in found.variants
+        for v in fitting.variants
     ]
-    if not any(v.away for v in found.variants):
+    if not any(v.away for v in fitting.variants):
         head, rows = head[:4], [row[:4] for row in rows]
-    title = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
+    title = f"budget  {exactly(fitting.budget)}: {fitting.chosen.about()}\n\n"
     return title + table(head, rows)
 
 
@@ -98,11 +98,11 @@ def exactly(size: int) -> str:
     return f"{size} bytes" + (f" ({size_text(size)})" if size >= 1024 else "")
 
 
-def _cases(found: Peak) -> list[str]:
+def _cases(largest: Peak) -> list[str]:
     """The peak where no moment is the largest for all bounds."""
-    names = ", ".join(_LETTERS[k] if k < 26 else str(k) for k in range(len(found.others)))
-    lines = [f"peak  {show(found.always)} + max({names}) bytes"]
-    return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(found.others[:26])]
+    names = ", ".join(_LETTERS[k] if k < 26 else str(k) for k in range(len(largest.others)))
+    lines = [f"peak  {show(largest.always)} + max({names}) bytes"]
+    return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(largest.others[:26])]
 
 
 def _row(program: Program, store: Store, row: PeakRow, facts: BoundFacts) -> list[str]:
@@ -154,9 +154,9 @@ def _slots(program: Program, store: Store, facts: BoundFacts) -> str:
     return ", ".join(parts) or "1"
 
 
-def _notes(found: Peak, stores: Mapping[str, Store], facts: BoundFacts) -> Sequence[str]:
+def _notes(largest: Peak, stores: Mapping[str, Store], facts: BoundFacts) -> Sequence[str]:
     """What names mean that the program does not have."""
-    copies = [stores[r.part[0]] for r in found.rows if r.part[1] == COPY]
+    copies = [stores[r.part[0]] for r in largest.rows if r.part[1] == COPY]
     names = dict.fromkeys(name for s in copies for name in grown(s, facts))
     return [
         f"{show(Sym(name + BEFORE))}: how many slots there were before the last growth to {name}; "

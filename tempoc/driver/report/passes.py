@@ -39,14 +39,14 @@ def passes_text(compilation: Compilation) -> str:
 
 def _numbers(size: GraphSize) -> str:
     """``12 nodes, 2 merges``; what there is none of is not mentioned."""
-    found = {
+    counts = {
         "nodes": size.nodes,
         "merges": size.merges,
         "stars": size.stars,
         "kernels": size.kernels,
     }
     return ", ".join(
-        f"{n} {k if n != 1 else k[:-1]}" for k, n in found.items() if n or k == "nodes"
+        f"{n} {k if n != 1 else k[:-1]}" for k, n in counts.items() if n or k == "nodes"
     )
 
 

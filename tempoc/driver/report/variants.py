@@ -35,8 +35,8 @@ def _choices(choices: tuple[TunedChoice, ...]) -> str:
     return table(head, rows)
 
 
-def _bounds(found: tuple[tuple[str, int], ...]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in found) or "-"
+def _bounds(bounds: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in bounds) or "-"
 
 
 def _milliseconds(nanoseconds: int) -> str:
