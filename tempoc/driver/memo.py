@@ -51,10 +51,10 @@ class PassCache:
     ) -> Outcome[Graph]:
         """Run a pipeline on the program; a prefix that has run already is taken from the cache."""
         cached = self.cached_prefix(steps, sizes)
-        context = PassContext(space=self.space_of(graph), told=dict(sizes))
+        context = PassContext(space=self.space_of(graph), size_hints=dict(sizes))
         if cached:
             context = cached[-1].context.copy()
-            context.told = dict(sizes)
+            context.size_hints = dict(sizes)
         finished = len(cached)
 
         def noted(record: PassRecord[Graph]) -> None:

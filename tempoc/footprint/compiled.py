@@ -128,22 +128,22 @@ def _compiled(
     if isinstance(called, Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(STEPS)
     wanted = (at, *given), precision_of(loaded.program)
-    found = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
+    inspected = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):
         sizes.setdefault(layouts[store].nbytes(), {})[store] = None
     copies = (
         LoopCopy(type=kind, nbytes=size, stores=tuple(sizes.get(size, ())))
-        for kind, size in dict.fromkeys(_copies(found.text))
+        for kind, size in dict.fromkeys(_copies(inspected.text))
         if size >= LEAST
     )
     return Compiled(
         kernel=kernel.name,
         loop=called.loop.var if isinstance(called, Region) else "",
         given=sum(layouts[c.store].nbytes() * len({*c.keys}) for c in away),
-        updated=found.updated,
-        temporary=found.temporary,
+        updated=inspected.updated,
+        temporary=inspected.temporary,
         copies=tuple(sorted(copies, key=lambda copy: (-copy.nbytes, copy.type))),
     )
 

@@ -66,7 +66,7 @@ class _Walker:
     stores: dict[str, Store] = field(default_factory=dict)
     donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
     checked: dict[str, bool] = field(default_factory=dict)
-    found: dict[frozenset[StorePart], None] = field(default_factory=dict)
+    live_sets: dict[frozenset[StorePart], None] = field(default_factory=dict)
     values: dict[str, Expr | None] = field(default_factory=dict)
     whole: dict[str, frozenset[str]] = field(default_factory=dict)
     inner: bool = False
@@ -99,7 +99,7 @@ class _Walker:
     def largest(self) -> tuple[frozenset[StorePart], ...]:
         """Moments that are not part of others, the placeholders of all calls added to each."""
         zeros = frozenset((cell.store, ZEROS) for cell in self.placeholders())
-        sets = [moment | zeros for moment in self.found]
+        sets = [moment | zeros for moment in self.live_sets]
         sets.sort(key=len, reverse=True)
         largest: list[frozenset[StorePart]] = []
         for moment in sets:
@@ -119,7 +119,7 @@ class _Walker:
     def note(self, live: Live, *more: StorePart) -> None:
         """All this is there at one moment."""
         parts = (name.partition(" ") for name in live)
-        self.found[frozenset([*((name, cell) for name, _, cell in parts), *more])] = None
+        self.live_sets[frozenset([*((name, cell) for name, _, cell in parts), *more])] = None
 
     def grows(self, name: str) -> bool:
         """Whether a store has room for what is there so far."""

@@ -23,25 +23,25 @@ class VectorizedGraph(NamedTuple):
 class PassContext:
     """The polyhedral space of the current graph, and a collector of remarks.
 
-    ``told`` are values of bounds to optimize for; the program must be correct for all others, too.
+    ``size_hints`` are values of bounds to optimize for; the program must be correct for all others.
     ``asked``: whether a pass has read them, so that its result depends on them.
     """
 
     space: Space
     remarks: Remarks = field(default_factory=Remarks)
     starred: list[VectorizedGraph] = field(default_factory=list)
-    told: Mapping[str, int] = field(default_factory=dict)
+    size_hints: Mapping[str, int] = field(default_factory=dict)
     asked: bool = False
 
     @property
     def sizes(self) -> Mapping[str, int]:
         """Values of bounds to optimize for; a pass that reads them depends on them."""
         self.asked = True
-        return self.told
+        return self.size_hints
 
     def copy(self) -> PassContext:
         """An independent copy: remarks added to it do not appear in this one."""
-        remarks = Remarks(found=[*self.remarks.found])
+        remarks = Remarks(entries=[*self.remarks.entries])
         return replace(self, remarks=remarks, starred=[*self.starred])
 
     def declare(self, universe: Universe) -> None:

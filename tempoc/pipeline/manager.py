@@ -62,7 +62,7 @@ def run_pipeline(
     records = [*past]
     graph = records[-1].after if records else graph
     for step in steps[len(records) :]:
-        first_remark = len(context.remarks.found)
+        first_remark = len(context.remarks.entries)
         started = time.perf_counter()
         result = step.run(graph, context)
         seconds = time.perf_counter() - started
@@ -73,7 +73,7 @@ def run_pipeline(
             after=result,
             seconds=seconds,
             changed=result != graph,
-            remarks=tuple(context.remarks.found[first_remark:]),
+            remarks=tuple(context.remarks.entries[first_remark:]),
         )
         records.append(record)
         if noted is not None:

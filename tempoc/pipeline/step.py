@@ -28,11 +28,11 @@ class Remark:
 class Remarks:
     """The remarks of one run of a pipeline, in order."""
 
-    found: list[Remark] = field(default_factory=list)
+    entries: list[Remark] = field(default_factory=list)
 
     def add(self, step: str, message: str, span: Span | None = None) -> None:
         """Add a remark."""
-        self.found.append(Remark(step=step, message=message, span=span))
+        self.entries.append(Remark(step=step, message=message, span=span))
 
 
 class Context(Protocol):

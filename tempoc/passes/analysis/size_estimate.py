@@ -35,14 +35,17 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 def estimated_sizes(
-    universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING
+    universe: Universe, count: int = 1, size_hints: Mapping[str, int] = NOTHING
 ) -> dict[str, int]:
     """The estimate of each bound, and the last point of each dimension.
 
-    ``count`` is the number of unknown bounds that the size depends on; ``told`` are given values.
+    ``count`` is the number of unknown bounds that the size depends on; ``size_hints`` are values
+    that are given.
     """
     each = round((NOMINAL * GROWTH_PER_BOUND ** (count - 1)) ** (1 / count)) if count else NOMINAL
-    sizes = {b.name: each for b in universe.bounds} | _assumed_maxima(universe, each) | dict(told)
+    sizes = (
+        {b.name: each for b in universe.bounds} | _assumed_maxima(universe, each) | dict(size_hints)
+    )
     for b in universe.bounds:
         if b.value is not None:
             sizes[b.name] = max(1, evaluate(b.value, sizes))
@@ -62,7 +65,7 @@ def _assumed_maxima(universe: Universe, each: int) -> dict[str, int]:
 
 
 def unknown_bounds(
-    universe: Universe, names: Iterable[str], told: Mapping[str, int] = NOTHING
+    universe: Universe, names: Iterable[str], size_hints: Mapping[str, int] = NOTHING
 ) -> tuple[str, ...]:
     """The unknown bounds on which these bounds and dimensions depend."""
     dims = {d.name: d.bound for d in universe.dims}
@@ -74,7 +77,7 @@ def unknown_bounds(
         value = values[name]
         if value is not None:
             worklist += symbols(value)
-        elif name not in told and name not in _assumed_maxima(universe, NOMINAL):
+        elif name not in size_hints and name not in _assumed_maxima(universe, NOMINAL):
             free_bounds[name] = None
     return tuple(sorted(free_bounds))
 

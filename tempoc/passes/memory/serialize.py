@@ -52,7 +52,7 @@ class Serialize:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
-        at = estimated_sizes(graph.universe, told=context.sizes)
+        at = estimated_sizes(graph.universe, size_hints=context.sizes)
         loops = loop_dims(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
@@ -107,7 +107,10 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
 
     As running sums they need only one summand at a time.
     """
-    at, loops = estimated_sizes(graph.universe, told=context.sizes), loop_dims(graph, context.space)
+    at, loops = (
+        estimated_sizes(graph.universe, size_hints=context.sizes),
+        loop_dims(graph, context.space),
+    )
     lazy = enclosing_conds(graph)
     large: dict[str, list[Summand]] = {}
     for node in graph.nodes.values():

@@ -62,11 +62,13 @@ class Vectorize:
         """
         for starred in context.starred:
             if starred.graph is graph:
-                context.remarks.found.extend(starred.remarks)
+                context.remarks.entries.extend(starred.remarks)
                 return graph
-        first_remark = len(context.remarks.found)
+        first_remark = len(context.remarks.entries)
         graph = self._anew(graph, context)
-        context.starred.append(VectorizedGraph(graph, tuple(context.remarks.found[first_remark:])))
+        context.starred.append(
+            VectorizedGraph(graph, tuple(context.remarks.entries[first_remark:]))
+        )
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:

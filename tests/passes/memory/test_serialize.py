@@ -53,7 +53,7 @@ def walked(before: Graph, piece: int, **told: int) -> Graph:
     """The graph after both passes, verified; it means the same up to rounding."""
     space = Space(before.universe)
     steps = Serialize(piece=piece), Accumulate(piece=piece)
-    context = PassContext(space, told=told)
+    context = PassContext(space, size_hints=told)
     after = run_pipeline(before, steps, context, verify=lambda g, s: verify(g, space, after=s))
     for size in SIZES:
         wanted, found = meaning(before, size), meaning(after.graph, size)

@@ -147,7 +147,7 @@ def tiled(before: Graph, options: Tile) -> tuple[Graph, list[str]]:
             np.testing.assert_allclose(
                 found[name], value, rtol=2e-5, atol=1e-6, err_msg=f"{name}, {size}"
             )
-    return after, [r.message for r in context.remarks.found]
+    return after, [r.message for r in context.remarks.entries]
 
 
 def test_tensors_that_are_cut(golden: Golden) -> None:
