@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, int]]:
             raise RunError(over_budget(0, budget, dict(bounds)))
         return SimpleNamespace(chosen=SimpleNamespace(compilation=half, about=lambda: "half"))
 
-    monkeypatch.setattr(variants, "fit", fit)
+    monkeypatch.setattr(variants, "fit_budget", fit)
     return found
 
 

@@ -115,7 +115,7 @@ def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(text)
     space = Space(graph.universe)
     system = statements(graph, space)
-    monkeypatch.setattr("tempoc.schedule.dependences.befores", lambda *_: iter(()))
+    monkeypatch.setattr("tempoc.schedule.dependences.preceding_points", lambda *_: iter(()))
     tree = compute(system, space, graph).tree
     back = next(variants(tree))
     assert list(proof(system, back, space)) == []

@@ -67,6 +67,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setitem(backend.OPTIONS, backend.COMMON, {"xla_gpu_autotune_level": 0})
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(backend, "described", described)
-    monkeypatch.setattr(backend, "inspected", inspected)
+    monkeypatch.setattr(backend, "inspect_kernel", inspected)
     monkeypatch.setattr(backend, "compiles_late", lambda: True)
     return found
