@@ -2,41 +2,28 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from tempoc.base.diagnostics import Diagnostic, Label, Severity
+from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 TAB = "    "
-_CODES = {"error": "1;31", "warning": "1;33", "rule": "1;34", "bold": "1", "help": "1;36"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Paint:
-    """Wraps text in ANSI colours, or leaves it alone."""
-
-    on: bool
-
-    def __call__(self, role: str, text: str) -> str:
-        return f"\x1b[{_CODES[role]}m{text}\x1b[0m" if self.on and text else text
-
-
-def render_all(diagnostics: Sequence[Diagnostic], *, color: bool = False) -> str:
+def render_all(diagnostics: Sequence[Diagnostic]) -> str:
     """All diagnostics, a blank line between two; ends with a line break unless there is none."""
-    return "\n".join(render(d, color=color) for d in diagnostics)
+    return "\n".join(render(d) for d in diagnostics)
 
 
-def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
+def render(diagnostic: Diagnostic) -> str:
     """One diagnostic: headline, source lines with their spans underlined, notes, help."""
-    paint = _Paint(color)
     kind = diagnostic.severity.value
-    head = paint(kind, f"{kind}[{diagnostic.code}]") + paint("bold", f": {diagnostic.message}")
+    head = f"{kind}[{diagnostic.code}]: {diagnostic.message}"
     lines = [head]
     if diagnostic.primary is not None:
-        lines += _excerpts(diagnostic.primary, diagnostic.secondary, diagnostic.severity, paint)
-    lines += [_indented(paint("bold", "note"), note) for note in diagnostic.notes]
+        lines += _excerpts(diagnostic.primary, diagnostic.secondary)
+    lines += [_indented("note", note) for note in diagnostic.notes]
     if diagnostic.help is not None:
-        lines.append(_indented(paint("help", "help"), diagnostic.help))
+        lines.append(_indented("help", diagnostic.help))
     return "\n".join(lines) + "\n"
 
 
@@ -79,9 +66,7 @@ def _indented(head: str, text: str) -> str:
     return f"{head}: " + text.replace("\n", "\n      ")
 
 
-def _excerpts(
-    primary: Label, secondary: Sequence[Label], severity: Severity, paint: _Paint
-) -> list[str]:
+def _excerpts(primary: Label, secondary: Sequence[Label]) -> list[str]:
     """The primary span, then the secondary ones, each with its path where that changes."""
     labels = [primary, *secondary]
     width = max(len(str(label.span.line)) for label in labels)
@@ -89,25 +74,22 @@ def _excerpts(
     path: str | None = None
     for label in labels:
         if path is None or label.span.source.path != path:
-            lines.append(" " * width + paint("rule", "--> ") + str(label.span))
-            lines.append(paint("rule", " " * width + " |"))
-        role, mark = (severity.value, "^") if label is primary else ("rule", "-")
-        lines += _excerpt(label, width, role, mark, paint)
+            lines.append(" " * width + f"--> {label.span}")
+            lines.append(" " * width + " |")
+        lines += _excerpt(label, width, "^" if label is primary else "-")
         path = label.span.source.path
     return lines
 
 
-def _excerpt(label: Label, width: int, role: str, mark: str, paint: _Paint) -> list[str]:
+def _excerpt(label: Label, width: int, mark: str) -> list[str]:
     """The first line of a span and the underline below it."""
     span = label.span
     line = span.line
     shown, start, length = _visible(span)
-    gutter = paint("rule", f"{line:>{width}} |")
     words = f" {label.text}" if label.text else ""
-    under = " " * start + paint(role, mark * length + words)
     return [
-        f"{gutter} {shown}".rstrip(),
-        paint("rule", " " * width + " |") + " " + under,
+        f"{line:>{width}} | {shown}".rstrip(),
+        " " * width + " | " + " " * start + mark * length + words,
     ]
 
 

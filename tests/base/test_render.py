@@ -51,10 +51,8 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in render(Diagnostic(code="X", message="m", primary=Label(source.whole())))
 
 
-def test_colour_is_only_added() -> None:
-    painted = render_all([WRONG, WRONG], color=True)
-    assert "\x1b[1;31m" in painted
-    assert "\x1b" not in render_all([WRONG, WRONG])
+def test_there_is_a_blank_line_between_two() -> None:
+    assert render_all([WRONG, WRONG]) == f"{render(WRONG)}\n{render(WRONG)}"
 
 
 def test_json_holds_every_part() -> None:
