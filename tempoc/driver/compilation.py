@@ -172,11 +172,12 @@ class Compilation:
         fused kernels cannot be scheduled, fusion is undone; if the program cannot be scheduled
         either, it is refused with the cycle between its equations as they are written.
         """
-        space = self.space_of(self.passes.graph)
-        graph, plain = needed(self.passes.graph, space), needed(self.graph, self.space)
+        graph = self.passes.graph
+        graph = needed(graph, self.space_of(graph))
         try:
             return self._order(graph)
         except DiagnosticError:
+            plain = needed(self.graph, self.space)
             if graph == plain:
                 raise
         try:

@@ -106,9 +106,9 @@ def draw_python(text: str, stream: TextIO) -> None:
     from rich.syntax import Syntax
 
     screen = console(stream)
-    look = "ansi_dark"
     screen.print(
-        Syntax(text.rstrip("\n"), "python", theme=look, background_color="default"), soft_wrap=True
+        Syntax(text.rstrip("\n"), "python", theme="ansi_dark", background_color="default"),
+        soft_wrap=True,
     )
 
 
