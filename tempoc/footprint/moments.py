@@ -15,6 +15,7 @@ from typing import assert_never
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in
+from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import (
     Block,
@@ -36,7 +37,6 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.runtime.walk.blocks import used_stores
-from tempoc.runtime.walk.walk import zero_filled_stores
 from tempoc.symbolic.expr import Expr, sub
 
 Live = Mapping[str, frozenset[str]]

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
-from tempoc.runtime.report.progress import count_calls
 
 LEAST = 1024
 """Stores below this number of bytes are offloaded only if nothing else keeps to the budget."""

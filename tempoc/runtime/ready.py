@@ -5,10 +5,10 @@
     smooth = ready("out", bounds={"T": 64}, params={"W": w})
     y = smooth({"x": x})["y"]
 
-What depends on bounds, params and the seed is done once: params stay on the device, the walk is
-written, kernels are compiled. Of the inputs of a later call only names, types and shapes are looked
-at, if they are those of the call before. A function in Python is written for that (`_call_text`):
-around a program that is one kernel it costs little more than the call of that kernel.
+What depends on bounds, params and the seed is done once: params stay on the device, code is
+assembled, kernels are compiled. Of the inputs of a later call only names, types and shapes are
+looked at, if they are those of the call before. For a program that is a single kernel call, a
+function in Python is written (`_call_text`), which costs little more than that call.
 """
 
 from __future__ import annotations
@@ -29,15 +29,11 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.alignment import aligned
 from tempoc.runtime.device.stores import SharedCells
-from tempoc.runtime.execution.specialize import PlainRun, Specialization, cached_specialization
+from tempoc.runtime.execution.specialize import DirectRun, cached_specialization
 from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
-from tempoc.runtime.walk.walk import FILE
-
-_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": unaliased}
-"""What the text of a call takes from elsewhere."""
 
 
 def ready(
@@ -97,7 +93,7 @@ class Ready:
                 with backend.settings(self.loaded.program.x64):
                     outputs = repeated.call(inputs)
         except Exception as error:
-            if (reason := self._explained(error, repeated.plain)) is None:
+            if (reason := self._explained(error, repeated)) is None:
                 raise
             raise reason from error
         return self._full_run(inputs) if outputs is None else outputs
@@ -111,114 +107,126 @@ class Ready:
         result = run_given(self.loaded, given, self.settings, self.shared)
         special = cached_specialization(self.loaded, given)
         self.repeated = None
-        if special is not None and special.plain is not None and not self.loaded.traced:
-            self.repeated = self._repeatable(given, special, special.plain)
+        if special is not None and special.direct is not None and not self.loaded.traced:
+            self.repeated = self._repeatable(given, special.stores, special.direct)
         return result.outputs
 
     def _repeatable(
-        self, given: Given, special: Specialization, plain: PlainRun
+        self, given: Given, stores: frozenset[str], direct: DirectRun
     ) -> _RepeatedCall | None:
         """The fast path for inputs of the same kind; ``None`` if their cells must be assembled."""
         items = {i.store: i for i in self.loaded.program.inputs}
-        cells_of = {store: self.shared.cells.get(store, {}) for store in special.stores - {*items}}
-        candidates = [_direct_input(i, given, plain) for i in items.values()]
-        direct = tuple(t for t in candidates if t is not None)
-        if len(direct) < len(candidates) or any(
+        cells_of = {store: self.shared.cells.get(store, {}) for store in stores - {*items}}
+        candidates = [_direct_input(i, given, direct) for i in items.values()]
+        inputs = tuple(t for t in candidates if t is not None)
+        if len(inputs) < len(candidates) or any(
             tuple(cells) != ((),) for cells in cells_of.values()
         ):
             return None
-        places = {plain.prepared.filled[store]: cells[()] for store, cells in cells_of.items()}
-        names = {**plain.names, **places}
+        constant = {store: cells[()] for store, cells in cells_of.items()}
 
-        def second(inputs: Mapping[str, object]) -> dict[str, HostArray] | None:
+        def second(arguments: Mapping[str, object]) -> dict[str, HostArray] | None:
             # Only memory that is aligned is ever shared: what these copies share, others do.
-            arrays = {name: np.asarray(value) for name, value in inputs.items()}
+            arrays = {name: np.asarray(value) for name, value in arguments.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
             private = arrays | {name: aligned(a) for name, a in of_numbers.items()}
-            outputs = _compile_call(plain, names, direct)(private)
+            outputs = _compile_call(direct, constant, inputs)(private)
             if outputs is not None:
                 pairs = itertools.product(outputs.values(), private.values())
                 shared = any(itertools.starmap(np.may_share_memory, pairs))
-                self.repeated = _RepeatedCall(plain, _compile_call(plain, names, direct, shared))
+                call = _compile_call(direct, constant, inputs, shared)
+                self.repeated = _RepeatedCall(direct, stores, call)
             return outputs
 
-        return _RepeatedCall(plain, second)
+        return _RepeatedCall(direct, stores, second)
 
-    def _explained(self, error: Exception, plain: PlainRun) -> RunError | None:
-        failure = explain_failure(self.loaded, plain, self.settings, error)
+    def _explained(self, error: Exception, repeated: _RepeatedCall) -> RunError | None:
+        arguments = self.loaded, repeated.direct, repeated.stores, self.settings
+        failure = explain_failure(*arguments, error)
         return (
             device_failure(error) if failure is None and isinstance(error, MemoryError) else failure
         )
 
 
 class _RepeatedCall(NamedTuple):
-    """The fast path: a run on other inputs of the same kind, after a plain run.
+    """The fast path: a run on other inputs of the same kind, after a run that was a single call.
 
-    ``call`` gives the outputs, or ``None`` for inputs of another kind.
+    ``stores`` are those that are given; ``call`` gives the outputs, or ``None`` for inputs of
+    another kind.
     """
 
-    plain: PlainRun
+    direct: DirectRun
+    stores: frozenset[str]
     call: Callable[[Mapping[str, object]], dict[str, HostArray] | None]
 
 
 class _DirectInput(NamedTuple):
-    """An input that is passed as it is: its names in program and walk, its dtype, its shape.
+    """An input that is passed as it is: its name, its store, its dtype, its shape.
 
     One that is not ``straight`` has several uses, and is copied to the device first.
     """
 
     name: str
-    place: str
+    store: str
     kind: str
     shape: tuple[int, ...]
     straight: bool
 
 
-def _direct_input(item: ProgramInput, given: Given, plain: PlainRun) -> _DirectInput | None:
+def _direct_input(item: ProgramInput, given: Given, direct: DirectRun) -> _DirectInput | None:
     """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
-    layout = plain.prepared.layouts[item.store]
+    layout = direct.prepared.layouts[item.store]
     if layout.keys or layout.away or layout.shape != source.shape:
         return None
     return _DirectInput(
         name=item.name,
-        place=plain.prepared.filled[item.store],
+        store=item.store,
         kind=item.dtype,
         shape=source.shape,
-        straight=item.store in plain.walk.straight,
+        straight=item.store in direct.call.straight,
     )
 
 
 def _compile_call(
-    plain: PlainRun, scope: Mapping[str, Any], inputs: Sequence[_DirectInput], shared: bool = False
+    direct: DirectRun,
+    constant: Mapping[str, Any],
+    inputs: Sequence[_DirectInput],
+    shared: bool = False,
 ) -> Callable[[Mapping[str, object]], dict[str, HostArray] | None]:
-    """Compile the fast path; ``scope`` holds the names in the walk without the inputs.
+    """Compile the fast path; ``constant`` holds the given arrays that are no inputs, by store.
 
     ``shared``: outputs may be (parts of) inputs.
     """
-    names = {**scope, **_NAMES}
-    places = ", ".join(i.place for i in inputs)
-    walk = plain.walk.text.replace("def walk():", f"def walk({places}):", 1)
-    exec(compile(walk, FILE, "exec"), names)
+    prepared, call = direct.prepared, direct.call
+    names: dict[str, Any] = {
+        "ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": unaliased,
+        "kernel": call.kernel, "at": call.at,
+    }  # fmt: skip
     for k, i in enumerate(inputs):
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
-    for k, (_, _, take) in enumerate(plain.prepared.takes):
+    for k, store in enumerate(call.operands):
+        names[f"given{k}"] = constant.get(store)
+        names[f"zeros{k}"] = call.zeros.get(store)
+    for k, output in enumerate(prepared.program.outputs):
+        take = prepared.take(output)
         names[f"take{k}"] = np.asarray if take.is_cell else take
-    exec(compile(_call_text(plain, inputs, shared), "<call>", "exec"), names)
-    call: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
-    return call
+        names[f"constant{k}"] = constant.get(output.store)
+    exec(compile(_call_text(direct, inputs, shared), "<call>", "exec"), names)
+    compiled: Callable[[Mapping[str, object]], dict[str, HostArray] | None] = names["call"]
+    return compiled
 
 
-def _call_text(plain: PlainRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
-    """The text of the fast path, here for an input ``x`` and an output ``y`` in store 1::
+def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
+    """The text of the fast path, here for an input ``x``, a param and an output ``y``::
 
     def call(inputs):
         if len(inputs) != 1: return None
         a0 = inputs.get('x')
         if type(a0) is not ndarray: a0 = asarray(a0)
         if a0.dtype != dtype0 or a0.shape != shape0: return None
-        cells = walk(a0)
-        return {'y': take0(cells[1])}
+        r0, = kernel(at, a0, given1)
+        return {'y': take0(r0)}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
     for k, i in enumerate(inputs):
@@ -227,11 +235,24 @@ def _call_text(plain: PlainRun, inputs: Sequence[_DirectInput], shared: bool) ->
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
-    args = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
+    cells = {
+        i.store: f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)
+    }
+    zeros = direct.call.zeros
+    args = [
+        cells.get(store, f"zeros{k}()" if store in zeros else f"given{k}")
+        for k, store in enumerate(direct.call.operands)
+    ]
+    results = {store: f"r{k}" for k, store in enumerate(direct.call.results)}
     user_arrays = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
     outputs = []
-    for k, (name, number, _) in enumerate(plain.prepared.takes):
-        array = f"take{k}(cells[{number}])"
-        outputs.append(f"{name!r}: " + (f"apart({array}, ({user_arrays}))" if shared else array))
-    lines += [f"cells = walk({', '.join(args)})", f"return {{{', '.join(outputs)}}}"]
+    for k, output in enumerate(direct.prepared.program.outputs):
+        cell = results.get(output.store) or cells.get(output.store) or f"constant{k}"
+        array = f"take{k}({cell})"
+        array = f"apart({array}, ({user_arrays}))" if shared else array
+        outputs.append(f"{output.name!r}: {array}")
+    lines.append(
+        f"{''.join(f'{r}, ' for r in results.values())}= kernel({', '.join(['at', *args])})"
+    )
+    lines.append(f"return {{{', '.join(outputs)}}}")
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -1,4 +1,4 @@
-"""One run: load, bind arguments, place them on the device, walk, collect. No terminal, no files."""
+"""One run: load, bind arguments, place them on the device, execute, collect outputs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.stores import Layout, SharedCells, place_given
-from tempoc.runtime.execution.machine import Machine, run_walk
+from tempoc.runtime.execution.machine import Machine
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.execution.specialize import (
-    PlainRun,
+    DirectRun,
     Prepared,
     Specialization,
     cached_specialization,
@@ -46,7 +46,7 @@ from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
-from tempoc.runtime.walk.walk import WalkOptions, WalkText
+from tempoc.runtime.walk.assemble import RunHooks
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -160,9 +160,11 @@ def run_given(
     loaded = choose_program(loaded, given, settings.budget, settings.precision, resume)
     cached = cached_specialization(loaded, given)
     try:
-        if cached is not None and cached.plain is not None and settings.is_plain:
+        if cached is not None and (direct := cached.direct) and settings.is_plain and not shared:
             with backend.settings(loaded.program.x64):
-                return _run_plain(loaded, given, cached, cached.plain, settings, shared)
+                result = _run_directly(loaded, given, cached.bounds, direct, settings)
+            if result is not None:
+                return result
         return _run_specialized(loaded, *specialize(loaded, given, cached), settings, shared)
     except (backend.DeviceError, MemoryError) as error:
         raise device_failure(error) from error
@@ -183,142 +185,125 @@ def _run_specialized(
     stores = specialization.stores
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
-    watched = settings.watch is not None
-    options = WalkOptions(count=watched, account=settings.account, suspend=keep is not None)
+    hooks = RunHooks(
+        count=settings.watch is not None, account=settings.account, suspend=keep is not None
+    )
     prepared.check_budget(stores, settings.budget)
-    keeper = None
+    suspender = None
     if keep is not None:
         run_identity = identity(loaded, bindings, prepared.precision)
-        keeper = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
-    has_run = prepared.has_run(stores, options)
-    under = backend.settings if has_run else backend.session
+        suspender = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
+    under = backend.settings if prepared.has_run(stores, hooks) else backend.session
     with under(loaded.program.x64):
         try:
-            walk = prepared.walk(stores, options)
-            result = _run(loaded, prepared, walk, bindings, settings, options, keeper, shared)
+            result = _run(loaded, prepared, bindings, stores, settings, hooks, suspender, shared)
         finally:
-            if keeper is not None:
-                keeper.close()
-    if settings.is_plain and prepared.is_plain(walk):
-        specialization.remember_plain(prepared, walk, bindings)
+            if suspender is not None:
+                suspender.close()
+        if settings.is_plain and (call := prepared.straight_call(stores)) is not None:
+            specialization.remember_direct(prepared, call, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result
 
 
-def _run_plain(
+def _run_directly(
     loaded: LoadedProgram,
     given: Given,
-    specialization: Specialization,
-    plain: PlainRun,
+    bounds: Mapping[str, int],
+    direct: DirectRun,
     settings: Settings,
-    shared: SharedCells | None,
-) -> RunResult:
-    """A run without observers; a machine is built only to explain an exception."""
-    prepared, walk = plain.prepared, plain.walk
+) -> RunResult | None:
+    """A run as one call on the arrays of the caller; ``None`` if they need conversion."""
+    prepared, call = direct.prepared, direct.call
     for traced in loaded.traced:
-        traced.bounds = specialization.bounds
-    scope = {**plain.names}
-    arrays = _pass_directly(given, plain, scope) if shared is None else None
-    if arrays is None:
-        arrays = _place(loaded, specialize(loaded, given, specialization)[0], plain, scope, shared)
+        traced.bounds = bounds
+    if direct.arguments is None:
+        return None
+    arrays: list[Any] = [zeros() if (zeros := call.zeros.get(s)) else None for s in call.operands]
+    user_arrays = []
+    for name, is_param, k in direct.arguments:
+        arrays[k] = (given.params if is_param else given.inputs)[name].read()
+        if type(arrays[k]) is not np.ndarray:
+            return None
+        user_arrays.append(arrays[k])
     start = time.perf_counter()
     try:
-        cells = run_walk(walk, scope)
+        cells = dict(zip(call.results, call.kernel(call.at, *arrays), strict=True))
+        backend.wait(cells)
     except Exception as error:
-        if (failure := explain_failure(loaded, plain, settings, error)) is None:
+        if (failure := explain_failure(loaded, direct, call.straight, settings, error)) is None:
             raise
         raise failure from error
     seconds = time.perf_counter() - start
     return RunResult(
         outputs={
-            name: unaliased(take(cells[number]), arrays) for name, number, take in prepared.takes
+            o.name: unaliased(prepared.take(o)(cells[o.store]), user_arrays)
+            for o in loaded.program.outputs
         },
-        bounds=specialization.bounds,
+        bounds=bounds,
         seconds=seconds,
         peak_bytes=0,
-        given_bytes=prepared.sizes[walk],
+        given_bytes=sum(prepared.layouts[store].nbytes() for store in call.straight),
         variant=loaded.variant,
         about=loaded.about,
     )
 
 
 def explain_failure(
-    loaded: LoadedProgram, plain: PlainRun, settings: Settings, error: Exception
-) -> RunError | None:
-    """The error for an exception in a plain run, if a machine can explain it."""
-    prepared, environment = plain.prepared, (settings.show, loaded.hosts)
-    machine = Machine(prepared, plain.walk, prepared.kernels, {}, WalkOptions(), *environment)
-    return machine.explained(error)
-
-
-def _pass_directly(given: Given, plain: PlainRun, scope: dict[str, Any]) -> list[HostArray] | None:
-    """Put all arguments into the scope as they are; ``None`` if they need conversion."""
-    if not plain.is_straight:
-        return None
-    user_arrays = []
-    for names, sources in ((plain.inputs, given.inputs), (plain.params, given.params)):
-        for name, place in names:
-            array = sources[name].read()
-            if type(array) is not np.ndarray:
-                return None
-            scope[place] = array
-            user_arrays.append(array)
-    return user_arrays
-
-
-def _place(
     loaded: LoadedProgram,
-    bindings: Bindings,
-    plain: PlainRun,
-    scope: dict[str, Any],
-    shared: SharedCells | None,
-) -> list[HostArray]:
-    """Place the arguments and put them into the scope; returns the arrays of the caller."""
-    straight = plain.walk.straight
-    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, shared)
-    for store, cells in placed.items():
-        scope[plain.prepared.filled[store]] = cells[()]
-    return [cells[()] for name, cells in placed.items() if name in straight]
+    direct: DirectRun,
+    stores: frozenset[str],
+    settings: Settings,
+    error: Exception,
+) -> RunError | None:
+    """The error for an exception in the only call of a program, if a machine can explain it."""
+    prepared = direct.prepared
+    code = prepared.code(stores, RunHooks())
+    machine = Machine(prepared, code, {}, settings.show, loaded.hosts)
+    machine.position = next(iter(code.calls))
+    return machine.explained(error)
 
 
 def _run(
     loaded: LoadedProgram,
     prepared: Prepared,
-    walk: WalkText,
     bindings: Bindings,
+    stores: frozenset[str],
     settings: Settings,
-    options: WalkOptions,
-    keeper: Suspender | None,
+    hooks: RunHooks,
+    suspender: Suspender | None,
     shared: SharedCells | None,
 ) -> RunResult:
-    program, bounds = loaded.program, bindings.bounds
-    layouts, kernels = prepared.layouts, prepared.kernels
+    program, bounds, layouts = loaded.program, bindings.bounds, prepared.layouts
     for traced in loaded.traced:
         traced.bounds = bounds
+    code = prepared.code(stores, hooks)
     if settings.trace is not None:
-        named = zip(program.kernels, kernels, strict=True)
+        named = zip(program.kernels, prepared.kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    placed = place_given(program, bindings, layouts, walk.straight, shared)
+        code = prepared.assemble(stores, hooks, kernels)
+    placed = place_given(program, bindings, layouts, code.straight, shared)
     recorded: RecordedCalls | None = {} if settings.record else None
     machine = Machine(
         prepared,
-        walk,
-        kernels,
+        code,
         placed,
-        options,
-        settings.show if keeper is None else keeper.show,
+        settings.show if suspender is None else suspender.show,
         loaded.hosts,
-        settings.trace,
-        recorded,
-        keeper,
+        account=settings.account,
+        trace=settings.trace,
+        record=recorded,
+        suspender=suspender,
     )
+    slots = machine.capacities.now
+    given_bytes = sum(len(cells) * layouts[s].nbytes(slots) for s, cells in placed.items())
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     if settings.curve is not None:
         settings.curve.note(machine.ledger.now)
         machine.ledger.on_change = settings.curve.note
-    user_arrays = [cells[()] for name, cells in placed.items() if name in walk.straight]
+    user_arrays = [cells[()] for name, cells in placed.items() if name in code.straight]
     away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
     user_arrays += [cell.array for cell in away if cell is not None]
     del placed
@@ -329,13 +314,17 @@ def _run(
         seconds = time.perf_counter() - start
     bounds_after = machine.bounds
     take = prepared.take if not program.lengths else partial(_late_slice, layouts, bounds_after)
+    numbers = {name: number for number, name in enumerate(layouts)}
     result = RunResult(
-        outputs={o.name: unaliased(take(o)(cells[o.store]), user_arrays) for o in program.outputs},
+        outputs={
+            o.name: unaliased(take(o)(cells[numbers[o.store]]), user_arrays)
+            for o in program.outputs
+        },
         bounds=bounds_after,
         seconds=seconds,
         peak_bytes=0,
-        given_bytes=machine.given_bytes,
-        lengths=machine.found_lengths(),
+        given_bytes=given_bytes,
+        lengths=machine.known_lengths(),
         made=recorded or {},
         hosts=totals(machine.callers),
     )

@@ -48,6 +48,7 @@ from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
 from tempoc.ops.control.effects import EffectOp
+from tempoc.ops.control.externs import ExternVjp
 from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
@@ -261,7 +262,15 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Ke
             for v in f.vector
         ),
         lengths=f.lengths,
+        derives=_derived(statement, stages),
     )
+
+
+def _derived(statement: Statement, stages: Stages) -> tuple[str, ...]:
+    """The names in ``kernels.py`` of functions of the user that a statement differentiates."""
+    ops = (stages.graph.nodes[m].op for m in statement.members)
+    derived = [op.declared for op in ops if isinstance(op, ExternVjp)]
+    return tuple(dict.fromkeys(stages.imports[function] for function in derived))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

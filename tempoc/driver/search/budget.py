@@ -29,13 +29,13 @@ from tempoc.offload.choose import choose, copied_bytes
 from tempoc.passes.analysis.cost import operations
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
-from tempoc.runtime.report.progress import count_calls
 
 LEAST, TIMES = 1024, 4
 """The smallest limit for tiles, in bytes, and the factor between two limits.

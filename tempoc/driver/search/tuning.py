@@ -25,6 +25,7 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.search.candidates import MOVES, Candidate, Move
 from tempoc.driver.search.variants import AS_IT_IS
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
@@ -35,7 +36,6 @@ from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import not_measured
-from tempoc.runtime.report.progress import count_calls
 from tempoc.runtime.run import Settings, run_given
 
 LEAST, MOST, SECONDS = 3, 101, 4.0

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import MOST, FilledStores, fit_budget
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, resolve
@@ -27,7 +28,6 @@ from tempoc.runtime.forecast.budget import check_least
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
-from tempoc.runtime.report.progress import count_calls
 
 TIMES = 4
 """The factor beyond the reach of a variant at which the next one is searched; more if there would

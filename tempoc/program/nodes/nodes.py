@@ -127,7 +127,7 @@ class Kernel:
     encodes the failed check and its value (``runtime/device/faults.py``); the texts say what is
     wrong (``index {value} is out of range ...``). A kernel with ``vector`` computes all points of
     these ranges in each call; instead of one i32 it returns two, the second of which is the index
-    of the first failing point.
+    of the first failing point. ``derives`` are the aliases of externs that it differentiates.
     """
 
     name: str
@@ -138,6 +138,7 @@ class Kernel:
     checks: tuple[str, ...] = ()
     vector: tuple[PointRange, ...] = ()
     lengths: tuple[str, ...] = ()
+    derives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,11 +30,12 @@ STATE = "state.safetensors"
 PRINTED = "printed"
 VARIANT = "the variant"
 """The kind in an identity that holds the folder of the variant that ran."""
-FORMAT = 2
+FORMAT = 3
 _PART = ".part"
 _WIDTH = 20
 
-ArrayKey = tuple[int, ...]
+SavedLoop = tuple[str, int, int, int, bool]
+SavedCell = tuple[str, list[int] | None, str, str]
 Identity = dict[str, dict[str, str]]
 """What must agree between a run and its resumption, by kind and name: digests of the program and of
 data, values of bounds."""
@@ -44,17 +45,19 @@ data, values of bounds."""
 class State:
     """The state of a run at a suspend point, without the arrays.
 
-    ``variables`` are those of the walk: integers, and ranges as three integers. ``cells`` has for
-    each store and key the name of an array, "given" or "none", and the place of the cell: "device",
-    "host" or "both". ``lengths`` are those known so far, by bound; ``rooms`` the capacities of
-    growing stores. ``printed`` counts lines, ``saved`` are the paths of files. ``tops`` are the
-    peaks of the ledger on device and host, with the bytes by store; ``copied`` the bytes moved.
+    ``variables`` are those of loops, ``loops`` the stack: variable, remaining steps as a range, and
+    whether calls of a region divide them. ``cells`` has for each store and key the name of an
+    array, "given" or "none", and the place of the cell: "device", "host" or "both". ``lengths`` are
+    those known so far, by bound; ``rooms`` the capacities of growing stores. ``printed`` counts
+    lines, ``saved`` are the paths of files. ``tops`` are the peaks of the ledger on device and
+    host, with the bytes by store; ``copied`` the bytes moved.
     """
 
     identity: Identity
     position: int
-    variables: dict[str, int | list[int]]
-    cells: list[tuple[str, list[int] | None, str, str]]
+    variables: dict[str, int]
+    loops: list[SavedLoop]
+    cells: list[SavedCell]
     bounds: dict[str, int]
     lengths: dict[str, list[tuple[list[int], int]]]
     rooms: list[int]

@@ -1,7 +1,7 @@
-"""Suspends runs at suspend points and resumes them: between the machine and its checkpoint file.
+"""Suspends runs at suspend points and resumes them: between a frame and its checkpoint file.
 
-A snapshot holds all that the walk still needs (``walk/suspend_points.py``): live cells, remaining
-steps of loops, capacities of growing stores, known lengths, and which effects have happened. Random
+A snapshot is a copy of the frame (``walk/frame.py``): live cells, variables, the stack of loops,
+capacities of growing stores, known lengths; and which effects have happened. Random
 numbers depend on the seed and on the point where they are drawn only, so there is no generator
 state.
 """
@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,8 @@ from tempoc.runtime.checkpoint.state import (
     Counter,
     Identity,
     RestoredCheckpoint,
+    SavedCell,
+    SavedLoop,
     State,
     bytes_of,
     check_free,
@@ -41,20 +42,18 @@ from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import check_writable
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.backend import OnHost
-from tempoc.runtime.device.stores import CellArrays, Layout
-from tempoc.runtime.device.transfers import Transfers
+from tempoc.runtime.device.stores import CellArrays, bare_key
 from tempoc.runtime.host.effects import Show, Shown
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
 from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.walk.region_calls import RegionCalls
+from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
+from tempoc.runtime.walk.values import Variables
 
 EVERY = 60.0
 """Seconds between two checkpoints."""
-_CELL = re.compile(r"s(\d+)")
 ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
 """Where a cell is."""
 
@@ -88,23 +87,6 @@ def checkpoint_options(
 
 class RunSuspended(KeyboardInterrupt):
     """The run was asked to stop, and its checkpoint is written."""
-
-
-class SuspendedRun(Protocol):
-    """The parts of a machine that a snapshot reads and restores."""
-
-    program: Program
-    bounds: dict[str, int]
-    layouts: tuple[Layout, ...]
-    keyed: Any
-    lengths: Any
-    capacities: Any
-    done: list[int]
-    ledger: Ledger
-    transfers: Transfers
-
-    def check(self) -> None:
-        """Evaluate all pending checks."""
 
 
 class Suspender:
@@ -153,17 +135,22 @@ class Suspender:
         if self.counter is not None:
             self.counter.close()
 
-    # -------------------------------------------------------------- the walk
+    # -------------------------------------------------------------- snapshots
 
-    def names(self, machine: SuspendedRun, given: Mapping[str, CellArrays]) -> dict[str, Any]:
-        """The names that a walk with suspend points uses."""
-        self.machine = machine
-        self.given = {name: {_walk_key(k): c for k, c in cs.items()} for name, cs in given.items()}
-        self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
-        position = 0 if self.restored is None else self.restored.state.position
-        return {"again": position, "due": self.due, "hold": self.suspend, "back": self.restore}
+    def attach(self, frame: RunFrame, given: Mapping[str, CellArrays], resume: Many[int]) -> None:
+        """Take the frame of the run; one that resumes is restored.
 
-    def due(self) -> bool:
+        ``resume`` are the instructions after suspend points.
+        """
+        self.frame = frame
+        self.given = {name: {bare_key(k): c for k, c in cs.items()} for name, cs in given.items()}
+        self.numbers = {store.name: i for i, store in enumerate(frame.layouts)}
+        if self.restored is not None:
+            self._restore(self.restored)
+            frame.position = resume[self.restored.state.position]
+            self.restored = None
+
+    def is_due(self) -> bool:
         """Whether a checkpoint is due."""
         if self.options.directory is None:
             return False
@@ -171,46 +158,43 @@ class Suspender:
             self.options.stop.is_set() or time.monotonic() - self.written_at >= self.options.every
         )
 
-    def suspend(self, position: int, frame_locals: dict[str, Any]) -> None:
-        """Write a checkpoint; ``frame_locals`` are the variables of the walk."""
-        machine, arrays = self.machine, dict[str, HostArray]()
-        machine.check()
+    def suspend(self, boundary: int) -> None:
+        """Write a checkpoint at a suspend point, by number."""
+        frame, arrays = self.frame, dict[str, HostArray]()
+        frame.check()
         assert self.options.directory is not None
         state = State(
             identity=self.identity,
-            position=position,
-            variables=_variables(frame_locals),
-            cells=[*self._local(frame_locals, arrays), *self._keyed(arrays)],
-            bounds=dict(machine.bounds),
+            position=boundary,
+            variables={n: int(v) for n, v in frame.variables.items() if not isinstance(v, dict)},
+            loops=[_remaining(loop, frame.variables) for loop in frame.loops],
+            cells=[*self._cells(arrays)],
+            bounds=dict(frame.bounds),
             lengths={
-                bound: [([*map(int, point)], int(n)) for point, n in table.found.items()]
-                for bound, table in machine.lengths.items()
+                bound: [([*map(int, point)], int(n)) for point, n in ends.items()]
+                for bound, ends in frame.ends.items()
             },
-            rooms=[*machine.capacities.now],
-            done=machine.done[0],
+            rooms=[*frame.capacities.now],
+            done=frame.done[0],
             printed=self.printed,
             saved=self.saved,
-            tops=machine.ledger.peaks(),
-            copied=[machine.ledger.loaded, machine.ledger.evicted],
+            tops=frame.ledger.peaks(),
+            copied=[frame.ledger.loaded, frame.ledger.evicted],
         )
-        # Python may keep this dict with the frame, which would keep freed arrays alive.
-        frame_locals.clear()
         write_state(self.options.directory, state, arrays)
         self.written_at = time.monotonic()
         if self.options.stop.is_set():
             raise RunSuspended
 
-    def _local(self, frame_locals: Mapping[str, Any], arrays: dict[str, HostArray]) -> Any:
-        for name, cell in frame_locals.items():
-            if match := _CELL.fullmatch(name):
-                store = self.machine.layouts[int(match[1])].name
-                yield store, None, *self._put(store, (), cell, arrays)
-
-    def _keyed(self, arrays: dict[str, HostArray]) -> Any:
-        for store, cells in self.machine.keyed.items():
+    def _cells(self, arrays: dict[str, HostArray]) -> Iterator[SavedCell]:
+        """All cells with their places; adds their arrays."""
+        for store, cells in zip(self.frame.layouts, self.frame.cells, strict=True):
+            if store.is_single:
+                yield store.name, None, *self._put(store.name, (), cells, arrays)
+                continue
             for key, cell in cells.items():
                 point = [key] if isinstance(key, int) else [*key]
-                yield store, point, *self._put(store, key, cell, arrays)
+                yield store.name, point, *self._put(store.name, key, cell, arrays)
 
     def _put(
         self, store: str, key: Any, cell: Any, arrays: dict[str, HostArray]
@@ -218,7 +202,7 @@ class Suspender:
         """The entry of a cell in `State.cells`: source and place; adds its array to ``arrays``."""
         if cell is None or backend.is_donated(cell):
             return "none", ON_DEVICE
-        copy = self.machine.transfers.aside.get((self.numbers[store], key))
+        copy = self.frame.transfers.aside.get((self.numbers[store], key))
         where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
         cell = cell if copy is None else copy
         if self.given.get(store, {}).get(key) is cell:
@@ -227,69 +211,62 @@ class Suspender:
         arrays[name] = backend.host(cell)
         return name, where
 
-    # -------------------------------------------------------------- going on
-
-    def restore(self, *names: str) -> list[Any]:
-        """Restore the machine from the checkpoint; returns the values of the walk's variables."""
-        assert self.restored is not None
-        machine, state = self.machine, self.restored.state
-        ledger = machine.ledger
+    def _restore(self, restored: RestoredCheckpoint) -> None:
+        """Restore the frame from a checkpoint."""
+        frame, state = self.frame, restored.state
+        ledger = frame.ledger
         ledger.restart(state.tops)
-        machine.capacities.now[:] = state.rooms
-        machine.bounds.update(state.bounds)
-        machine.done[0] = state.done
+        frame.capacities.now[:] = state.rooms
+        frame.bounds.update(state.bounds)
+        frame.done[0] = state.done
         for bound, lengths in state.lengths.items():
             for point, length in lengths:
-                machine.lengths[bound].put(tuple(point), length)
-        for cells in machine.keyed.values():
-            cells.clear()
-        local: dict[str, Any] = {}
-        for store, coordinates, place, where in state.cells:
-            key = () if coordinates is None else _walk_key(tuple(coordinates))
-            cell = self._get(store, key, place, where)
-            if coordinates is None:
-                local[f"s{self.numbers[store]}"] = cell
+                frame.set_length(bound, tuple(point), length)
+        for number, store in enumerate(frame.layouts):
+            if store.is_single:
+                frame.cells[number] = None
             else:
-                machine.keyed[store][key] = cell
+                frame.cells[number].clear()
+        for name, coordinates, source, where in state.cells:
+            number = self.numbers[name]
+            key = () if coordinates is None else bare_key(tuple(coordinates))
+            cell = self._get(restored, name, key, source, where)
+            if coordinates is None:
+                frame.cells[number] = cell
+            else:
+                frame.cells[number][key] = cell
         ledger.loaded, ledger.evicted = state.copied
-        for name, value in state.variables.items():
-            local[name] = range(*value) if isinstance(value, list) else value
-        self.restored = None
-        return [local.get(name) for name in names]
+        frame.variables |= state.variables
+        for var, start, stop, step, divided in state.loops:
+            steps = range(start, stop, step)
+            frame.loops.append(ActiveLoop(var, steps, None if divided else iter(steps)))
 
-    def _get(self, store: str, key: Any, place: str, where: str) -> Any:
+    def _get(
+        self, restored: RestoredCheckpoint, store: str, key: Any, source: str, where: str
+    ) -> Any:
         """Restore a cell to the place where it was."""
-        assert self.restored is not None
-        if place == "none":
+        if source == "none":
             return None
-        machine, number = self.machine, self.numbers[store]
+        frame, number = self.frame, self.numbers[store]
         put = backend.put if where == ON_DEVICE else backend.put_on_host
-        if place == "given":
+        if source == "given":
             cell = self.given[store][key]
         else:
-            cell = put(self.restored.arrays[place](), machine.layouts[number].dtype)
+            cell = put(restored.arrays[source](), frame.layouts[number].dtype)
         if where == ON_DEVICE:
-            machine.ledger.wrote(number, key)
+            frame.ledger.wrote(number, key)
             return cell
-        machine.ledger.put_away(number, key)
-        return machine.transfers.loaded(number, cell, key) if where == BOTH else cell
+        frame.ledger.put_away(number, key)
+        return frame.transfers.loaded(number, cell, key) if where == BOTH else cell
 
 
-def _walk_key(key: tuple[int, ...]) -> Any:
-    """A key in the form of the walk: an integer for one dimension, otherwise a tuple."""
-    return key[0] if len(key) == 1 else key
-
-
-def _variables(frame_locals: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """The loop variables and the remaining steps of loops, out of the walk's local variables."""
-    variables: dict[str, int | list[int]] = {}
-    for name, value in frame_locals.items():
-        steps = value.remaining if isinstance(value, RegionCalls) else value
-        if isinstance(steps, range):
-            variables[name] = [steps.start, steps.stop, steps.step]
-        elif name.startswith("v_") and isinstance(value, int):
-            variables[name] = value
-    return variables
+def _remaining(loop: ActiveLoop, variables: Variables) -> SavedLoop:
+    """The steps of a loop that are still to come; whether they are divided into calls."""
+    steps = loop.steps
+    assert isinstance(steps, range)
+    if loop.iterator is None:
+        return loop.var, steps.start, steps.stop, steps.step, True
+    return loop.var, variables[loop.var] + steps.step, steps.stop, steps.step, False
 
 
 # ------------------------------------------------------------------ which run it is

@@ -220,6 +220,15 @@ def put_all(arrays: Iterable[HostArray], dtype: str) -> list[DeviceArray]:
     return list(jax.device_put([aligned(array, NUMPY[dtype]) for array in arrays]))
 
 
+coordinates: Callable[[tuple[int, ...]], HostArray] = functools.partial(np.array, dtype=np.int32)
+"""The coordinates of a point as a new vector: the device may read the one before later."""
+
+
+def constant(point: tuple[int, ...]) -> DeviceArray:
+    """The coordinates of a point on the device, for many calls."""
+    return put(coordinates(point), "i32")
+
+
 def as_array(value: object) -> DeviceArray:
     """A number or array (also while JAX traces) as an array of JAX."""
     return jnp.asarray(value)
@@ -288,6 +297,8 @@ def lengthened(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     Waits for the result, so that at most one array exists twice. On a CPU numpy does it, without
     compiling anything.
     """
+    if array.shape[axis] == size:
+        return array
     if jax.default_backend() == "cpu":
         return _lengthened_by_host(array, axis, size)
     larger = _lengthened(array, axis, size)
@@ -352,6 +363,11 @@ def put_on_host(array: HostArray, dtype: str, *, as_it_is: bool = False) -> OnHo
         return OnHost(np.asarray(array, NUMPY[dtype]))
     plain = np.array(array, NUMPY[dtype])
     return OnHost(plain if kind is None else jax.device_put(plain, kind))
+
+
+def is_on_host(array: object) -> bool:
+    """Whether an array is offloaded."""
+    return isinstance(array, OnHost)
 
 
 def to_host(array: DeviceArray) -> OnHost:

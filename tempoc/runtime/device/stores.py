@@ -18,7 +18,7 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import CapacityGroup
+from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.problem import RunError
 
@@ -46,6 +46,11 @@ class Layout:
     group: int = -1
     growing: int = -1
     away: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a store is one cell: no keys, or all reduced to a single slot."""
+        return all(m == 1 for m in self.moduli)
 
     def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
         """The shape of a cell for these capacities of the groups."""
@@ -88,13 +93,19 @@ def layout(
     )
 
 
-def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
-    """A new cell of zeros; ``now`` are the capacities of the groups."""
-    return backend.zeros(store.shaped(now), store.dtype)
+def layouts_of(program: Program, bounds: Mapping[str, int]) -> dict[str, Layout]:
+    """The layouts of all stores of a program, in its order."""
+    growing = groups(program)
+    return {store.name: layout(store, bounds, growing) for store in program.stores}
+
+
+def bare_key(key: PointIndex) -> PointIndex | int:
+    """A key as host programs write it: a bare integer where there is one key dimension."""
+    return key[0] if len(key) == 1 else key
 
 
 class KeyedCells(dict[PointIndex | int, DeviceArray]):
-    """Cells of a store by key (a bare integer where there is one key dimension).
+    """Cells of a store by bare key.
 
     With ``filled``, a cell is allocated as zeros at its first use, and ``wrote`` is called;
     otherwise a missing cell is a bug of the compiler.
@@ -104,14 +115,13 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
         self,
         store: Layout,
         filled: bool,
-        given: CellArrays,
-        now: Sequence[int] = (),
-        wrote: Callable[[object], None] | None = None,
+        allocate: Callable[[Layout], DeviceArray],
+        wrote: Callable[[object], None],
     ) -> None:
-        super().__init__((key[0] if len(key) == 1 else key, cell) for key, cell in given.items())
+        super().__init__()
         self.store = store
         self.filled = filled
-        self.now = now
+        self.allocate = allocate
         self.wrote = wrote
 
     def __missing__(self, key: PointIndex | int) -> DeviceArray:
@@ -123,9 +133,8 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
 
     def touch(self, key: PointIndex | int) -> DeviceArray:
         """Allocate a cell as zeros."""
-        self[key] = allocate(self.store, self.now)
-        if self.wrote is not None:
-            self.wrote(key)
+        self[key] = self.allocate(self.store)
+        self.wrote(key)
         return self[key]
 
 

@@ -14,7 +14,6 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import KeyedCells, Layout
-from tempoc.runtime.walk.walk import is_local
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class OutputSlice:
         if self.is_cell:
             return backend.host(cells)
         outer = tuple(len(self.points[d]) for d in self.spans)
-        if is_local(self.layout):
+        if self.layout.is_single:
             # Without keys, or with a single slot, which holds the only point that can be read.
             part = self.part(backend.host(cells))
             if part.shape == (*outer, *self.shape):

@@ -1,18 +1,15 @@
 """Specializations of a loaded program, cached for later runs.
 
-`Prepared` depends on the bounds and the precision: layouts, jitted kernels, walks. `Specialization`
+`Prepared` depends on the bounds and the precision: layouts, jitted kernels, code. `Specialization`
 depends on names, types and shapes of the arguments: that they are valid, and the bounds they imply.
 """
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes.bounds import BUDGET
@@ -23,7 +20,6 @@ from tempoc.program.nodes.nodes import (
     ProgramInput,
     ProgramOutput,
     ProgramParam,
-    Region,
 )
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
@@ -31,76 +27,46 @@ from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, PointIndex, bin
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.backend import DeviceArray
-from tempoc.runtime.device.capacity import Capacities, groups
-from tempoc.runtime.device.stores import CellArrays, Layout, allocate, given_stores, layout
+from tempoc.runtime.device.stores import Layout, given_stores, layouts_of
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.walk.assemble import RunHooks, assemble
+from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.region_calls import Pace
-from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
-from tempoc.runtime.walk.write_walk import write_walk
+from tempoc.runtime.walk.straight import StraightCall, straight_call
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A program specialized for bounds and a precision of products.
 
-    ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
-    are ``keyed``, by number; ``filled`` are the names that inputs and params of the others have in
-    walks. Cells of stores in ``zeroed`` start as zeros; ``capacities`` are the sizes of growing
-    groups. ``scope`` has the functions that walks call: kernels, allocators of zeros.
-    ``is_limited``: the program was compiled for a budget.
+    ``layouts`` are those of all stores in the order of the program. ``is_limited``: the program was
+    compiled for a budget.
     """
 
     program: Program
     bounds: Mapping[str, int]
     layouts: Mapping[str, Layout]
     kernels: Sequence[Callable[..., Any]]
-    regions: Mapping[str, Region]
-    stores: tuple[Layout, ...]
-    keyed: tuple[tuple[int, Layout], ...]
-    filled: Mapping[str, str]
-    zeroed: frozenset[str]
-    capacities: tuple[tuple[int, ...], ...]
-    scope: Mapping[str, Any]
     is_limited: bool
     precision: str
-    walks: dict[tuple[frozenset[str], WalkOptions], WalkText] = field(default_factory=dict)
-    scopes: dict[WalkText, Mapping[str, Any]] = field(default_factory=dict)
-    constants: dict[PointIndex, DeviceArray] = field(default_factory=dict)
-    sizes: dict[WalkText, int] = field(default_factory=dict)
+    codes: dict[tuple[frozenset[str], RunHooks], HostCode] = field(default_factory=dict)
+    straight: dict[frozenset[str], StraightCall | None] = field(default_factory=dict)
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
+
+    @cached_property
+    def stores(self) -> tuple[Layout, ...]:
+        """The layouts by number."""
+        return tuple(self.layouts.values())
 
     def check_budget(self, given: frozenset[str], budget: int | None) -> None:
         """Raises ``RunError`` if the stores of a run exceed the budget; the result is cached."""
         if (given, budget) not in self.fits:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
-
-    def constant(self, point: PointIndex) -> DeviceArray:
-        """A constant point on the device, cached."""
-        if point not in self.constants:
-            self.constants[point] = backend.put(np.array(point, np.int32), "i32")
-        return self.constants[point]
-
-    def names(self, walk: WalkText) -> Mapping[str, Any]:
-        """The names of a walk that have the same value in every run."""
-        if walk not in self.scopes:
-            points = {name: self.constant(p) for name, p in walk.constants.items()}
-            used = frozenset((*walk.code.co_names, "__builtins__"))
-            scope = {name: value for name, value in self.scope.items() if name in used}
-            self.scopes[walk] = scope | points
-        return self.scopes[walk]
-
-    def is_plain(self, walk: WalkText) -> bool:
-        """Whether a walk needs no names from a machine, only its inputs and constants."""
-        if self.keyed or self.is_limited or backend.compiles_late():
-            return False
-        defined = {*self.names(walk), *self.filled.values(), *vars(builtins)}
-        return defined.issuperset(walk.code.co_names)
 
     @cached_property
     def takes(self) -> tuple[tuple[str, int, OutputSlice], ...]:
@@ -109,15 +75,6 @@ class Prepared:
         outputs = self.program.outputs
         return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
 
-    def given_bytes(
-        self, walk: WalkText, placed: Mapping[str, CellArrays], now: Sequence[int] = ()
-    ) -> int:
-        """The bytes of inputs, params and the seed; the same in every run."""
-        if walk not in self.sizes:
-            sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
-            self.sizes[walk] = sum(sizes)
-        return self.sizes[walk]
-
     def take(self, output: ProgramOutput) -> OutputSlice:
         """How to read an output if all bounds are known before the run."""
         if output.name not in self.slices:
@@ -125,16 +82,33 @@ class Prepared:
             self.slices[output.name] = output_slice(output, layout, self.bounds)
         return self.slices[output.name]
 
-    def has_run(self, given: frozenset[str], options: WalkOptions) -> bool:
+    def has_run(self, given: frozenset[str], hooks: RunHooks) -> bool:
         """Whether all kernels of such a run are compiled already."""
-        return (given, options) in self.walks and not backend.compiles_late()
+        return (given, hooks) in self.codes and not backend.compiles_late()
 
-    def walk(self, given: frozenset[str], options: WalkOptions) -> WalkText:
-        """The walk for a set of given stores, cached."""
-        key = given, options
-        if key not in self.walks:
-            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, options)
-        return self.walks[key]
+    def code(self, given: frozenset[str], hooks: RunHooks) -> HostCode:
+        """The code for a set of given stores, cached."""
+        key = given, hooks
+        if key not in self.codes:
+            self.codes[key] = self.assemble(given, hooks, self.kernels)
+        return self.codes[key]
+
+    def assemble(
+        self, given: frozenset[str], hooks: RunHooks, kernels: Sequence[Callable[..., Any]]
+    ) -> HostCode:
+        """The code with these kernels."""
+        return assemble(self.program, self.layouts, self.bounds, given, kernels, backend, hooks)
+
+    def straight_call(self, given: frozenset[str]) -> StraightCall | None:
+        """The run as a single call without observers, cached; ``None`` if it is not one."""
+        if given not in self.straight:
+            late = self.is_limited or backend.compiles_late()
+            self.straight[given] = (
+                None
+                if late
+                else straight_call(self.program, self.layouts, self.bounds, given, self.kernels)
+            )
+        return self.straight[given]
 
 
 def prepare(
@@ -149,40 +123,20 @@ def prepare(
     prepared = loaded.known.get(key)
     if not isinstance(prepared, Prepared):
         program = loaded.program
-        growing = groups(program)
-        loops = {region.kernel: region for region in regions(program.tree)}
-        layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
-        stores = tuple(layouts.values())
-        kernels = [
-            _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
-            for f, k in zip(loaded.functions, program.kernels, strict=True)
-        ]
-        numbered = tuple(enumerate(stores))
-        makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
-        # Libraries in C import with the builtins of the function in Python that called them.
-        scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
+        loops = {region.kernel for region in regions(program.tree)}
         prepared = Prepared(
             program=program,
             bounds=bounds,
-            layouts=layouts,
-            kernels=kernels,
-            regions=loops,
-            stores=stores,
-            keyed=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
-            filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
-            zeroed=stores_read_as_zeros(program),
-            capacities=Capacities.of(program, bounds).sizes,
-            scope={**scope, **makers, **kernels_by_name(kernels)},
+            layouts=layouts_of(program, bounds),
+            kernels=[
+                _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
+                for f, k in zip(loaded.functions, program.kernels, strict=True)
+            ],
             is_limited=BUDGET in dict(program.provenance),
             precision=precision,
         )
         loaded.known[key] = prepared
     return prepared
-
-
-def kernels_by_name(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Kernels by their names in walks."""
-    return {f"k{i}": kernel for i, kernel in enumerate(kernels)}
 
 
 def _compiled(
@@ -198,19 +152,16 @@ def _compiled(
     return compiled(function, static, kernel.donated, precision, commands)
 
 
-class PlainRun(NamedTuple):
-    """What a plain run needs: one without statistics, checkpoints or other observers.
+class DirectRun(NamedTuple):
+    """A run that is a single call.
 
-    ``is_straight``: every input and param is passed directly to a single call. ``inputs`` are pairs
-    of the name and its name in the walk, ``params`` those of tensors.
+    ``arguments`` are inputs and tensors of params: the name, whether it is a param, and the number
+    of the operand; ``None`` if they cannot all be passed as they are.
     """
 
     prepared: Prepared
-    walk: WalkText
-    names: Mapping[str, Any]
-    is_straight: bool
-    inputs: tuple[tuple[str, str], ...]
-    params: tuple[tuple[str, str], ...]
+    call: StraightCall
+    arguments: tuple[tuple[str, bool, int], ...] | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -218,34 +169,31 @@ class Specialization:
     """What follows from names, types and shapes of the arguments; holds no data.
 
     ``params`` are the given ones with the names of their tensors, ``stores`` all stores filled
-    before the run. ``plain`` is set after the first run if the walk needs no machine.
+    before the run. ``direct`` is set after the first run if it was a single call.
     """
 
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[PointIndex, str]]
     stores: frozenset[str]
-    plain: PlainRun | None = None
+    direct: DirectRun | None = None
 
-    def remember_plain(self, prepared: Prepared, walk: WalkText, given: Bindings) -> None:
-        """Let later runs with the same kind of arguments be plain."""
+    def remember_direct(self, prepared: Prepared, call: StraightCall, given: Bindings) -> None:
+        """Let later runs with the same kind of arguments be one call."""
         program = prepared.program
-        items: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
-            i.name: (i, given.inputs[i.name]) for i in program.inputs
-        }
-        tensors: dict[str, tuple[ProgramInput | ProgramParam, TensorSource | None]] = {
-            self.params[p.name].get((), ""): (p, given.params[p.name].get(()))
+        items: list[tuple[str, bool, ProgramInput | ProgramParam, TensorSource | None]] = [
+            (i.name, False, i, given.inputs[i.name]) for i in program.inputs
+        ]
+        items += [
+            (self.params[p.name].get((), ""), True, p, given.params[p.name].get(()))
             for p in program.params
             if p.name in given.params
-        }
-        sources = [*items.values(), *tensors.values()]
-        are_direct = self.stores == walk.straight == {item.store for item, _ in sources}
-        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in sources)
-        inputs, params = (
-            tuple((name, prepared.filled[item.store]) for name, (item, _) in some.items())
-            for some in (items, tensors)
-        )
-        names = prepared.names(walk)
-        self.plain = PlainRun(prepared, walk, names, are_direct and fits, inputs, params)
+        ]
+        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for _, _, item, s in items)
+        arguments = None
+        if fits and self.stores == call.straight == {item.store for _, _, item, _ in items}:
+            numbers = {store: k for k, store in enumerate(call.operands)}
+            arguments = tuple((name, is_param, numbers[i.store]) for name, is_param, i, _ in items)
+        self.direct = DirectRun(prepared, call, arguments)
 
 
 def cached_specialization(loaded: LoadedProgram, given: Given) -> Specialization | None:

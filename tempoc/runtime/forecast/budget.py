@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import LIMIT, resolve
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
 from tempoc.runtime.messages.problem import Problem, RunError
-from tempoc.runtime.report.progress import count_calls
 
 PATIENCE = 20_000
 """With more kernel calls the largest bounds of a program with offloading are not searched for."""

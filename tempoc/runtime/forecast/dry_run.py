@@ -1,44 +1,73 @@
-"""The dry run: predicts the peak of memory by running the walk with cells that hold nothing.
+"""The dry run: predicts the peak of memory by running a program's code on a device without arrays.
 
-The ledger counts the bytes of cells that the walk writes, frees and grows. The same walk with
-kernels that do nothing gives the same counts before the run, without a device. Long loops are
-sampled (``walk/sample_steps.py``). A loop that ends early at run time is taken to its largest
-length; since cells that its last step frees may stay if it ends earlier, short lengths are tried as
-well.
+The ledger counts the bytes of cells that the code writes, frees and grows. The same code with
+kernels that do nothing gives the same counts before the run. Long loops are sampled
+(``sample_steps.py``). A loop that ends early at run time is taken to its largest length; since
+cells that its last step frees may stay if it ends earlier, short lengths are tried as well.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from types import FunctionType
 from typing import Any
 
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.nodes.nodes import Call, Program, Region
-from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.capacity import Capacities, groups
-from tempoc.runtime.device.stores import Layout, layout
-from tempoc.runtime.walk.sample_steps import sampled
-from tempoc.runtime.walk.walk import WalkOptions, WalkText, is_local, stores_read_as_zeros
-from tempoc.runtime.walk.write_walk import write_walk
+from tempoc.runtime.data.bindings import PointIndex
+from tempoc.runtime.device.capacity import groups
+from tempoc.runtime.device.stores import Layout, layouts_of
+from tempoc.runtime.forecast.sample_steps import LoopSample, sample_of
+from tempoc.runtime.walk.assemble import RunHooks, assemble
+from tempoc.runtime.walk.code import HostCode, execute
+from tempoc.runtime.walk.frame import RunFrame
+from tempoc.runtime.walk.values import Values, Variables
+
+SHORT = (1, 2, 3)
+"""Short lengths to try for bounds that end during the run."""
 
 
-class _Cell:
-    """A placeholder for an array, and for a dict of arrays."""
+class _Placeholder:
+    """Stands for an array, and for a dict of arrays."""
 
-    def __getitem__(self, place: object) -> _Cell:
+    def __getitem__(self, place: object) -> _Placeholder:
         """One of them."""
         return self
 
 
-SHORT = (1, 2, 3)
-"""Short lengths to try for bounds that end during the run."""
-CELL = _Cell()
-"""The placeholder of all cells."""
+ARRAY, COPY = _Placeholder(), _Placeholder()
+"""The placeholders of all arrays on the device, and of all copies with the host."""
+
+
+class _NoDevice:
+    """A device that holds nothing."""
+
+    def zeros(self, shape: tuple[int, ...], dtype: str) -> object:
+        """A placeholder."""
+        return ARRAY
+
+    def lengthened(self, array: Any, axis: int, size: int) -> object:
+        """The same placeholder."""
+        return array
+
+    def coordinates(self, point: tuple[int, ...]) -> object:
+        """The point itself."""
+        return point
+
+    constant = coordinates
+
+    def to_device(self, copy: Any, dtype: str) -> object:
+        """A placeholder."""
+        return ARRAY
+
+    def to_host(self, array: Any) -> object:
+        """The placeholder of a copy."""
+        return COPY
+
+    def is_on_host(self, array: Any) -> bool:
+        """Whether it is the placeholder of a copy."""
+        return array is COPY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +94,27 @@ def forecast(
 
     ``every_step``: do not sample loops.
     """
-    dry_runs = (
-        _DryRun(program, bounds, given, not every_step, lengths)
-        for lengths in _length_patterns(program, bounds)
-    )
-    return max((dry_run.run() for dry_run in dry_runs), key=lambda f: f.peak)
+    layouts = layouts_of(program, bounds)
+    on, ends = _NoDevice(), _LengthPattern()
+    kernels = _kernels(program, ends)
+    code = assemble(program, layouts, bounds, given, kernels, on, RunHooks(account=True))
+    samples = [] if every_step else _samples(code, program, bounds, layouts)
+    forecasts = []
+    for ends.lengths in _length_patterns(program, bounds):
+        dry_run = _DryRun(program, tuple(layouts.values()), bounds, on)
+        forecasts.append(dry_run.run(code, given, samples, ends))
+    return max(forecasts, key=lambda f: f.peak)
+
+
+@dataclass(slots=True)
+class _LengthPattern:
+    """Lengths over points, in turn; 0: the largest."""
+
+    lengths: tuple[int, ...] = (0,)
+
+    def at(self, outer: PointIndex) -> int:
+        """The length at a point."""
+        return self.lengths[sum(outer) % len(self.lengths)]
 
 
 def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
@@ -83,235 +128,129 @@ def _length_patterns(program: Program, bounds: Mapping[str, int]) -> Iterator[tu
             yield from ((n, 0), (0, n))
 
 
-class _Cells(dict[Any, object]):
-    """The cells of a keyed store; a missing one is added."""
-
-    def __init__(self, wrote: Callable[[object], None]) -> None:
-        super().__init__()
-        self.wrote = wrote
-
-    def __missing__(self, key: object) -> object:
-        """A cell that starts as zeros."""
-        self[key] = CELL
-        self.wrote(key)
-        return CELL
+def _samples(
+    code: HostCode, program: Program, bounds: Mapping[str, int], layouts: Mapping[str, Layout]
+) -> list[LoopSample | None]:
+    """The samples of the loops of the host, by number."""
+    values = Values(bounds, frozenset(length.bound for length in program.lengths))
+    return [sample_of(loop, layouts, groups(program), values) for loop in code.loops]
 
 
-class _DryRun:
-    """A stand-in for the machine, without arrays."""
+def _kernels(program: Program, ends: _LengthPattern) -> list[Callable[..., Sequence[object]]]:
+    """Kernels that do nothing: they return placeholders, endings, and no fault."""
+    faults = {k.name: (None,) * bool(k.checks) for k in program.kernels}
+    kernels: dict[str, Callable[..., Sequence[object]]] = {}
+    for part in statements_in(program.tree):
+        match part:
+            case Call(kernel=name):
+                results = (ARRAY,) * len(part.results) + (True,) * len(part.endings)
+                kernels[name] = _constant_kernel(results + faults[name])
+            case Region(kernel=name):
+                kernels[name] = _region_kernel(part, ends, faults[name])
+            case _:
+                pass
+    return [kernels.get(k.name, _constant_kernel(())) for k in program.kernels]
 
-    def __init__(
+
+def _constant_kernel(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+    """A kernel that returns the given results."""
+    return lambda *operands: results
+
+
+def _region_kernel(
+    region: Region, ends: _LengthPattern, fault: tuple[None, ...]
+) -> Callable[..., tuple[object, ...]]:
+    """The kernel of a device loop: lengths end where the pattern says so."""
+
+    def kernel(at: tuple[int, ...], *operands: object) -> tuple[object, ...]:
+        first, count, *rest = at
+        length = ends.at(tuple(rest[: len(region.point)]))
+        length = length if length - 1 in range(first, first + count) else 0
+        lengths = ((length,) * len(region.endings),) * bool(region.endings)
+        return (ARRAY,) * len(region.carried) + lengths + fault
+
+    return kernel
+
+
+class _DryRun(RunFrame):
+    """The frame of a run without arrays."""
+
+    def run(
         self,
-        program: Program,
-        bounds: Mapping[str, int],
+        code: HostCode,
         given: frozenset[str],
-        sample: bool,
-        lengths: tuple[int, ...],
-    ) -> None:
-        """``lengths`` is the pattern of lengths over points; 0: the largest."""
-        self.lengths = lengths
-        self.outer: tuple[int, ...] = ()
-        self.tables = {n.bound: _Lengths(bounds[n.bound]) for n in program.lengths}
-        self.steps = range(0)
-        growing = groups(program)
-        layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
-        self.program = program
-        self.bounds = bounds
-        self.layouts = tuple(layouts.values())
-        self.capacities = Capacities.of(program, bounds)
-        self.ledger = Ledger(self.layouts, self.capacities.now)
-        wishes = WalkOptions(account=True, sample=sample)
-        self.walk = write_walk(program, layouts, bounds, given, wishes)
-        self.keyed = {
-            i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
-            for i, store in enumerate(self.layouts)
-            if not is_local(store)
-        }
-        for i, store in enumerate(self.layouts):
-            if store.name in given:
-                for key in self._keys(store):
-                    (self.ledger.put_away if store.away else self.ledger.wrote)(i, key)
-        self.given = self.ledger.now + self.ledger.away.now
-        self.filled = stores_read_as_zeros(program)
-
-    def _keys(self, store: Layout) -> Iterator[Any]:
-        sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
-        for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
-            yield key[0] if len(key) == 1 else key
-
-    def run(self) -> Forecast:
-        """Run the walk, and read the ledger."""
-        scope = self._scope(self.walk)
-        FunctionType(self.walk.code, scope)()
-        scope.clear()
+        samples: Sequence[LoopSample | None],
+        ends: _LengthPattern,
+    ) -> Forecast:
+        """Run the code, and read the ledger."""
+        self.code, self.samples, self.pattern = code, samples, ends
+        self.place_zeros(code.zeros)
+        zeros = self.ledger.now
+        self.place({s.name: self._given(s) for s in self.layouts if s.name in given}, account=True)
+        given_bytes = self.ledger.now + self.ledger.away.now - zeros
+        execute(code, self)
         ledger = self.ledger
         return Forecast(
             peak=ledger.peak,
             stores=ledger.at_peak(),
-            given=self.given,
+            given=given_bytes,
             away=ledger.away.peak,
             away_stores=ledger.away_at_peak(),
             loaded=ledger.loaded,
             evicted=ledger.evicted,
         )
 
-    def _scope(self, walk: WalkText) -> dict[str, Any]:
-        numbers = {store.name: i for i, store in enumerate(self.layouts)}
-        for name, store in walk.zeros.items():
-            self.ledger.wrote(numbers[store], name)
-        scope: dict[str, Any] = {
-            "array": _nothing, "i32": None, "faults": deque[Any](maxlen=0), "check": _nothing,
-            "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": _nothing, "ended": self.length_ended, "turns": self.region_calls,
-            "rooms": self.capacities.now, "left": self.capacities.steps_left, "more": self.grow,
-            "grown": self.grown, "some": self.sample, "load": self.load, "evict": self.evict,
-            "loaded": self.loaded, "evicted": self.evicted, "stale": _nothing,
-        }  # fmt: skip
-        scope |= {f"n{k}": table for k, table in enumerate(self.tables.values())}
-        scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
-        kernels = self.kernels()
-        scope |= {
-            f"k{i}": kernels.get(k.name, _constant_kernel(()))
-            for i, k in enumerate(self.program.kernels)
-        }
-        scope |= {
-            f"host{i}": _constant_kernel((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)
-        }
-        for i in range(len(self.layouts)):
-            scope[f"s{i}"] = self.keyed.get(i)
-            scope[f"given{i}"] = CELL
-            scope[f"zeros{i}"] = lambda: CELL
-        return scope
+    def _given(self, store: Layout) -> dict[PointIndex, object]:
+        """The cells of a store that is filled before the run."""
+        sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
+        keys = itertools.product(*(range(sizes[d]) for d in store.keys))
+        return dict.fromkeys(keys, COPY if store.away else ARRAY)
 
-    def kernels(self) -> Mapping[str, Callable[..., tuple[object, ...]]]:
-        """Kernels that do nothing, by name: they return placeholders, endings, and no fault."""
-        faults = {k.name: (None,) * bool(k.checks) for k in self.program.kernels}
-        by_name: dict[str, Callable[..., tuple[object, ...]]] = {}
-        for part in statements_in(self.program.tree):
-            match part:
-                case Call(kernel=name) if name not in by_name:
-                    cells = (CELL,) * len(part.results)
-                    ends = (any(self.lengths),) * len(part.endings)
-                    by_name[name] = _constant_kernel(cells + ends + faults[name])
-                case Region(kernel=name) if name not in by_name:
-                    counts = len(part.carried), len(part.endings)
-                    by_name[name] = partial(self.region, *counts, faults[name])
-                case _:
-                    pass
-        return by_name
+    # -------------------------------------------------------------- hooks
 
-    def region(
-        self, cells: int, endings: int, fault: tuple[None, ...], *given: object
-    ) -> tuple[object, ...]:
-        """The results of a call of a region: cells, and lengths that end in its steps."""
-        length = self.length(self.outer)
-        length = length if length - 1 in self.steps else 0
-        return (CELL,) * cells + ((length,) * endings,) * bool(endings) + fault
-
-    def length(self, outer: tuple[int, ...]) -> int:
-        """The length at a point, by the pattern."""
-        return self.lengths[sum(outer) % len(self.lengths)]
-
-    def length_ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
-        """A bound may end here; it does if this is its length in the pattern."""
-        if length == self.length(outer):
-            self.tables[bound][outer[0] if len(outer) == 1 else outer] = length
-
-    def sample(
-        self,
-        steps: range,
-        first: int,
-        marks: Callable[[int], tuple[int, ...]],
-        rows: Callable[[int], tuple[tuple[int, int], ...]],
-    ) -> Sequence[int]:
-        """The steps of a loop to take."""
-        if len(steps) < 2:
+    def steps_of(self, number: int, steps: range) -> Sequence[int]:
+        """A sample of the steps with the same peak of memory."""
+        sample = self.samples[number] if self.samples else None
+        if sample is None or len(steps) < 2:
             return steps
-        a, b = steps[:2]
-        lines = [
-            (x, y, self.capacities.sizes[n])
-            for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
-        ]
-        return sampled(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
+        var = self.code.loops[number].var
 
-    def grow(self, group: int, rows: int) -> None:
-        """Grow the keyed stores of a group; the walk grows those in its local variables."""
-        size = self.capacities.enough(group, rows)
-        if size == self.capacities.now[group]:
-            return
-        self.capacities.now[group] = size
-        for i, cells in self.keyed.items():
-            if self.layouts[i].group == group:
-                for key in cells:
-                    self.ledger.grew(i, key)
+        def at(step: int) -> Variables:
+            return {**self.variables, var: step}
 
-    def grown(self, number: int, cell: object) -> object:
-        """Grow a cell in a local variable of the walk."""
-        if cell is not None:
-            self.ledger.grew(number, ())
-        return cell
+        return sample.steps(steps, at, self.capacities.sizes)
 
-    def load(self, number: int, key: object) -> None:
-        """Load a cell of a keyed store."""
-        cells = self.keyed[number]
-        if key in cells:
-            self.loaded(number, CELL, key)
-        elif (number, key) in self.ledger.away.cells or self.layouts[number].name in self.filled:
-            cells[key] = self.loaded(number, None, key)
+    def region_steps(self, region: Region, steps: range, room: int | None) -> int:
+        """All steps, or those before stores grow."""
+        return len(steps) if room is None else min(len(steps), room)
 
-    def evict(self, number: int, key: object) -> None:
-        """Evict a cell of a keyed store."""
-        if key in self.keyed[number]:
-            self.evicted(number, CELL, key)
+    def region_returned(
+        self, region: Region, steps: range, rest: range, result: Any, ended: bool
+    ) -> None:
+        """A call takes no time."""
 
-    def loaded(self, number: int, cell: object, key: object = ()) -> object:
-        """The cell, loaded if it is on the host."""
-        place = number, key
-        if place in self.ledger.away.cells and place not in self.ledger.device.cells:
-            self.ledger.load(number, key)
-        elif cell is None and self.layouts[number].name in self.filled:
-            self.ledger.wrote(number, key)
-        else:
-            return cell
-        return CELL
+    def length_ended(self, bound: str, outer: PointIndex, length: int) -> None:
+        """A bound may end here; it does if this is its length in the pattern."""
+        if length == self.pattern.at(outer):
+            self.set_length(bound, outer, length)
 
-    def evicted(self, number: int, cell: object, key: object = ()) -> object:
-        """The cell, evicted if it is on the device."""
-        if cell is not None and (number, key) in self.ledger.device.cells:
-            self.ledger.evict(number, key)
-        return cell
+    def call_host(self, number: int, point: PointIndex, args: Sequence[Any]) -> Sequence[Any]:
+        """Placeholders."""
+        return (ARRAY,) * len(self.code.hosts[number].results)
 
-    def region_calls(
-        self,
-        number: int,
-        steps: range,
-        outer: tuple[int, ...],
-        left: Callable[[int], int] | None = None,
-    ) -> Iterator[tuple[tuple[int, ...], Callable[[object], None]]]:
-        """The calls of a region: one for each capacity of its growing stores."""
-        while steps:
-            count = len(steps) if left is None else min(len(steps), left(steps[0]))
-            self.steps, self.outer = steps[:count], outer
-            yield (steps[0], count, *outer), _nothing
-            steps = steps[count:]
+    def perform(self, number: int, point: Any, values: Sequence[Any]) -> None:
+        """Nothing is printed."""
 
+    def failed(self, kernel: int, point: Any, fault: Any) -> None:
+        """Nothing fails."""
 
-class _Lengths(dict[object, int]):
-    """Lengths by point: the largest possible one until the bound ends there."""
+    def check(self) -> None:
+        """Nothing fails."""
 
-    def __init__(self, largest: int) -> None:
-        super().__init__()
-        self.largest = largest
+    def is_due(self) -> bool:
+        """Never: a dry run is not suspended."""
+        return False
 
-    def __missing__(self, point: object) -> int:
-        """The bound has not ended at this point."""
-        return self.largest
-
-
-def _nothing(*given: object) -> None:
-    """Does nothing."""
-
-
-def _constant_kernel(results: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
-    """A kernel that returns the given results."""
-    return lambda *given: results
+    def suspend(self, boundary: int) -> None:
+        """Never called."""
+        raise AssertionError("a dry run is not suspended")

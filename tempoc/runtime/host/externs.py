@@ -5,10 +5,8 @@ An exception inside becomes `ExternFailure`; the machine adds the point and repo
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,25 +94,16 @@ def evaluated_vjp(
         except ExternFailure:
             raise
         except Exception as error:
-            raise underivable(extern, error) from error
+            raise underivable([extern], error) from error
         return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
-def underivable(extern: Extern, error: Exception) -> ExternFailure:
-    """The failure for a function that JAX cannot differentiate."""
-    reason = f"{extern.name} cannot be differentiated: {exception_text(error).rstrip('.')}"
+def underivable(externs: Sequence[Extern], error: Exception) -> ExternFailure:
+    """The failure for a function that JAX cannot differentiate: one of these."""
+    name = " or ".join(extern.name for extern in externs)
+    reason = f"{name} cannot be differentiated: {exception_text(error).rstrip('.')}"
     help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
-    return ExternFailure(extern.name, reason, help=help)
-
-
-def derivative_failure(error: Exception, externs: Sequence[Extern]) -> ExternFailure | None:
-    """The failure for an exception of JAX raised while a kernel differentiates a user function."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        line = frame.line or ""
-        if Path(frame.filename).name == "kernels.py" and "jax.vjp(" in line:
-            extern = next((e for e in externs if e.alias and f" {e.alias}(" in line), None)
-            return None if extern is None else underivable(extern, error)
-    return None
+    return ExternFailure(name, reason, help=help)
 
 
 def failure(

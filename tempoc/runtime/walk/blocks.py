@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.analysis.traversal import calls, regions, statements_in, touched_stores
+from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
     Block,
@@ -26,7 +26,6 @@ from tempoc.program.nodes.nodes import (
 )  # fmt: skip
 from tempoc.runtime.device.capacity import may_stay_small
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.report.progress import count_calls
 
 LONG = 4096
 """The most kernel calls in a block that runs as one call, which cannot be interrupted."""
@@ -120,20 +119,6 @@ def _microseconds(
     return count_calls(s, env, weigh)
 
 
-def block_operands(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
-    """The operands of blocks that run as one call: their cells must exist, written or not."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from block_operands(item, single_calls)
-        case Loop(body=body) | Guard(body=body):
-            yield from block_operands(body, single_calls)
-        case Block(kernel=kernel, carried=carried, read=read) if kernel in single_calls:
-            yield from (cells.store for cells in (*carried, *read))
-        case _:
-            pass
-
-
 def used_stores(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[str]:
     """The stores that a statement uses."""
     match s:
@@ -155,36 +140,3 @@ def used_stores(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[
             pass
         case _:
             assert_never(s)
-
-
-def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
-    """Unkeyed stores of inputs, params and the seed whose only use is one call outside of loops.
-
-    Their host arrays can be passed directly to that call. None if the program calls user functions
-    or has effects, which might change the arrays.
-    """
-    if any(isinstance(s, Host | Effect) for s in statements_in(program.tree)):
-        return frozenset()
-    items = [*_flattened(program.tree, single_calls)]
-    uses = Counter(
-        store for item in items for store in dict.fromkeys(used_stores(item, single_calls))
-    )
-    uses += Counter(output.store for output in program.outputs)
-    calls = [item for item in items if isinstance(item, Block | Call)]
-    operands = frozenset(store for item in calls for store in used_stores(item, single_calls))
-    excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
-    inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
-    candidates = (name for name in inputs if uses[name] == 1 and name in operands)
-    return frozenset(candidates) - excluded
-
-
-def _flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
-    """The top-level statements in order, with blocks that are not single calls flattened."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from _flattened(item, single_calls)
-        case Block(kernel=kernel, body=body) if kernel not in single_calls:
-            yield from _flattened(body, single_calls)
-        case _:
-            yield s

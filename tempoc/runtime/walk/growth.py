@@ -1,11 +1,11 @@
-"""The lines of a walk that let stores grow: before a call that needs more, a whole group grows.
+"""Growth of stores: before a call that needs more slots, a whole group of stores grows.
 
 Stores never shrink, so a need is checked once, and again only after a variable in it has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,30 +25,25 @@ from tempoc.program.nodes.nodes import (
 from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 
-ArithText = Callable[[Arith], str]
+GroupRows = tuple[int, Arith]
+"""A group of stores, by number, and the slots that it must have."""
 
 
 @dataclass(slots=True)
-class GrowthLines:
-    """Writes growth checks. ``emitted`` are the needs checked already, by group and text; ``local``
-    the stores held in local variables of the walk, by group."""
+class GrowthChecks:
+    """The checks that code needs; ``emitted`` are those that hold where it stands."""
 
     groups: Sequence[CapacityGroup]
-    emitted: set[tuple[int, str]] = field(default_factory=set)
-    local: dict[int, list[int]] = field(default_factory=dict)
+    emitted: set[GroupRows] = field(default_factory=set)
 
-    def lines(self, needs: Sequence[CapacityNeed], text: ArithText) -> Iterator[str]:
+    def of(self, needs: Sequence[CapacityNeed]) -> Iterator[GroupRows]:
         """The checks of some needs, without those emitted already."""
         for need in needs:
             number = self.groups.index(group_of(need))
-            for rows in map(text, need.rows):
-                if (number, rows) in self.emitted:
-                    continue
-                self.emitted.add((number, rows))
-                yield f"if {rows} > rooms[{number}]:"
-                yield f"    more({number}, {rows})"
-                for i in self.local.get(number, ()):
-                    yield f"    s{i} = grown({i}, s{i})"
+            for rows in need.rows:
+                if (number, rows) not in self.emitted:
+                    self.emitted.add((number, rows))
+                    yield number, rows
 
     @contextmanager
     def scoped(self) -> Iterator[None]:
@@ -57,19 +52,14 @@ class GrowthLines:
         yield
         self.emitted = outer
 
-    def step_limit(self, region: Region, text: ArithText) -> str:
-        """The number of consecutive steps without growth, as a further argument of ``turns``."""
-        var = region.loop.var
-        parts = [
-            f"left({self.groups.index(group_of(need))}, {text(rows)})"
+    def per_step(self, region: Region) -> list[GroupRows]:
+        """The needs that change with the steps of a region, which end a call of it."""
+        return [
+            (self.groups.index(group_of(need)), rows)
             for need in region.needs
             for rows in need.rows
-            if var in names(rows)
+            if region.loop.var in names(rows)
         ]
-        if not parts:
-            return ""
-        least = parts[0] if len(parts) == 1 else f"min({', '.join(parts)})"
-        return f", lambda v_{var}: {least}"
 
 
 def invariant_needs(loop: Loop) -> tuple[CapacityNeed, ...]:

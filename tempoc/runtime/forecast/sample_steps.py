@@ -31,6 +31,7 @@ from tempoc.program.nodes.nodes import (
 )
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk.values import Function, Values, Variables, function
 
 _CASES = 64
 """Conditions with more cases of ``min`` and ``max`` are not analyzed."""
@@ -39,26 +40,50 @@ _AROUND = 3
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleSteps:
-    """The steps to sample: the ``first`` ones, the last ones, and those around changes.
+@dataclass(frozen=True, slots=True)
+class LoopSample:
+    """The steps of a loop to sample: the ``first`` ones, the last ones, and those around changes.
 
     A change is where one of the ``marks`` is 0, and where a group of stores (by number) needs more
     ``rows`` than one of its sizes.
     """
 
     first: int
-    marks: tuple[Arith, ...]
-    rows: tuple[tuple[int, Arith], ...]
+    marks: tuple[Function, ...]
+    rows: tuple[tuple[int, Function], ...]
+
+    def steps(
+        self, steps: range, at: Callable[[int], Variables], sizes: Sequence[Sequence[int]]
+    ) -> Sequence[int]:
+        """The sampled steps of a range; ``at`` gives the variables at a step.
+
+        Marks are affine: their roots follow from their values at the first two steps.
+        """
+        if len(steps) <= 2 * (self.first + _AROUND):
+            return steps
+        sampled = {*range(self.first), *range(len(steps) - _AROUND, len(steps))}
+        start, second = at(steps[0]), at(steps[1])
+        lines = [(mark(start), mark(second)) for mark in self.marks]
+        for group, rows in self.rows:
+            needs = rows(start), rows(second)
+            lines += [(needs[0] - size, needs[1] - size) for size in sizes[group]]
+        for first_value, second_value in lines:
+            if first_value != second_value:
+                root = -first_value // (second_value - first_value)
+                sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
+        return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
 
 
 class _Unpredictable(Exception):
     """The steps cannot be sampled: all have to be taken."""
 
 
-def sample_steps(
-    loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[CapacityGroup]
-) -> SampleSteps | None:
+def sample_of(
+    loop: Loop,
+    layouts: Mapping[str, Layout],
+    groups: Sequence[CapacityGroup],
+    values: Values,
+) -> LoopSample | None:
     """The steps of a loop to sample; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
     marks: dict[Arith, None] = {}
@@ -77,47 +102,11 @@ def sample_steps(
                 rows |= {(number, e): None for e in need.rows if _is_affine(e, var, inner)}
     except _Unpredictable:
         return None
-    return SampleSteps(first=first, marks=tuple(marks), rows=tuple(rows))
-
-
-def steps_text(
-    loop: Loop,
-    steps: str,
-    sample_only: bool,
-    layouts: Mapping[str, Layout],
-    groups: Sequence[CapacityGroup],
-    text: Callable[[Arith], str],
-) -> str:
-    """The text of a loop's range, or of the sampled steps if ``sample_only``."""
-    sample = sample_steps(loop, layouts, groups) if sample_only else None
-    if sample is None:
-        return steps
-    marks = "".join(f"{text(e)}, " for e in sample.marks)
-    rows = "".join(f"({n}, {text(e)}), " for n, e in sample.rows)
-    var = f"v_{loop.var}"
-    return f"some({steps}, {sample.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
-
-
-def sampled(
-    steps: range,
-    first: int,
-    marks: Sequence[tuple[int, int]],
-    rows: Sequence[tuple[int, int, Sequence[int]]],
-) -> Sequence[int]:
-    """The sampled steps of a range.
-
-    ``marks`` are the values of affine expressions at the first two steps; their roots are changes.
-    So are ``rows``, each with the sizes of its group, which are changes where they are exceeded.
-    """
-    if len(steps) <= 2 * (first + _AROUND):
-        return steps
-    lines = [*marks, *((x - size, y - size) for x, y, sizes in rows for size in sizes)]
-    sampled = {*range(first), *range(len(steps) - _AROUND, len(steps))}
-    for first_value, second_value in lines:
-        if first_value != second_value:
-            root = -first_value // (second_value - first_value)
-            sampled |= {*range(root - _AROUND, root + _AROUND + 1)}
-    return [steps[k] for k in sorted(sampled) if 0 <= k < len(steps)]
+    return LoopSample(
+        first,
+        tuple(function(values.of(e)) for e in marks),
+        tuple((number, function(values.of(e))) for number, e in rows),
+    )
 
 
 def _cells(s: ProgramStatement) -> Iterator[Cell]:

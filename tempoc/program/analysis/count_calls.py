@@ -1,0 +1,101 @@
+"""Counts the kernel calls of a statement, without running loops whose steps are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tempoc.program.nodes.arithmetic import Arith, evaluate, names
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Load,
+    Loop,
+    ProgramStatement,
+    Region,
+    Sequence,
+)  # fmt: skip
+
+
+def count_calls(
+    s: ProgramStatement, env: Mapping[str, int], weigh: Callable[[Call], int] = lambda call: 1
+) -> int:
+    """How many kernels are called. Loops whose body does not depend on the variable are not run.
+
+    With `weigh`, what they weigh together.
+    """
+    count = _counter(s, weigh)
+    return count if isinstance(count, int) else count(env)
+
+
+_Counter = Callable[[Mapping[str, int]], int]
+
+
+def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counter:
+    """What is called in a statement, or how to find that out."""
+    match s:
+        case Sequence(items=items):
+            return _sum_counters([_counter(item, weigh) for item in items])
+        case Loop(body=body):
+            return _loop_counter(s, _counter(body, weigh))
+        case Guard(condition=condition, body=body):
+            return _guard_counter(condition, _counter(body, weigh))
+        case Call():
+            return weigh(s)
+        case Effect(call=call):
+            return weigh(call)
+        case Region(loop=body) | Block(body=body):
+            return _counter(body, weigh)
+        case Free() | Host() | Load() | Evict():
+            return 0
+
+
+def _sum_counters(parts: list[int | _Counter]) -> int | _Counter:
+    constant = sum(p for p in parts if isinstance(p, int))
+    counters = [p for p in parts if not isinstance(p, int)]
+    return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
+
+
+def _guard_counter(condition: Arith, body: int | _Counter) -> int | _Counter:
+    if isinstance(body, int):
+        return (lambda env: body if evaluate(condition, env) else 0) if body else 0
+    return lambda env: body(env) if evaluate(condition, env) else 0
+
+
+def _loop_counter(loop: Loop, body: int | _Counter) -> int | _Counter:
+    if body == 0:
+        return 0
+    varies, var = loop.var in _trip_count_names(loop.body), loop.var
+
+    def count(env: Mapping[str, int]) -> int:
+        points = range(evaluate(loop.lower, env), evaluate(loop.upper, env), loop.step)
+        if isinstance(body, int):
+            return len(points) * body
+        if not varies:
+            return len(points) * body(env) if points else 0
+        total, inner = 0, dict(env)
+        for i in points:
+            inner[var] = i
+            total += body(inner)
+        return total
+
+    return count
+
+
+def _trip_count_names(s: ProgramStatement) -> frozenset[str]:
+    """Names that decide how often something in the statement happens."""
+    match s:
+        case Sequence(items=items):
+            return frozenset().union(*(_trip_count_names(item) for item in items))
+        case Loop(lower=lower, upper=upper, body=body):
+            return _trip_count_names(body).union(names(lower), names(upper))
+        case Guard(condition=condition, body=body):
+            return _trip_count_names(body).union(names(condition))
+        case Region(loop=body) | Block(body=body):
+            return _trip_count_names(body)
+        case _:
+            return frozenset()

@@ -1,0 +1,30 @@
+"""What a host program asks of a device: the backend has one, a dry run one that holds nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Device(Protocol):
+    """Allocates, grows and moves arrays; makes the coordinates of a point."""
+
+    def zeros(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A new array of zeros."""
+
+    def lengthened(self, array: Any, axis: int, size: int) -> Any:
+        """The array with ``size`` slots along an axis, zeros at the end."""
+
+    def coordinates(self, point: tuple[int, ...]) -> Any:
+        """A new int32 vector: the device may read the one before at any later time."""
+
+    def constant(self, point: tuple[int, ...]) -> Any:
+        """A vector for many calls."""
+
+    def to_device(self, copy: Any, dtype: str) -> Any:
+        """A copy on the device of an array with the host."""
+
+    def to_host(self, array: Any) -> Any:
+        """A copy with the host of an array on the device."""
+
+    def is_on_host(self, array: Any) -> bool:
+        """Whether an array is with the host."""

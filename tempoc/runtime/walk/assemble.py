@@ -1,0 +1,487 @@
+"""Assembles the code of a program for given bounds: its tree, flat, with the hooks of a run.
+
+Expressions become functions of the loop variables, cells become places in the frame. A region is
+one instruction for each of its calls, a block one for its only call. A run that counts bytes
+executes the statements of blocks one by one, since each of them has bytes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
+from tempoc.program.analysis.zero_filled import zero_filled_stores
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith, Operation
+from tempoc.runtime.device.capacity import CapacityGroup, groups
+from tempoc.runtime.device.device import Device
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk import instructions as code
+from tempoc.runtime.walk.blocks import single_call_blocks, used_stores
+from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
+from tempoc.runtime.walk.frame import RunFrame
+from tempoc.runtime.walk.growth import (
+    GroupRows,
+    GrowthChecks,
+    block_needs,
+    invariant_needs,
+    output_needs,
+)
+from tempoc.runtime.walk.operands import Action, Operands, gather, reduced
+from tempoc.runtime.walk.straight import direct_inputs
+from tempoc.runtime.walk.values import Values, Variables, function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHooks:
+    """What code does besides its calls: ``count`` them, ``account`` for bytes in the ledger.
+
+    ``suspend``: with suspend points, at which the run can be suspended and resumed: before each
+    statement of the outermost sequence, at each step of a loop, after each call of a region.
+    """
+
+    count: bool = False
+    account: bool = False
+    suspend: bool = False
+
+
+def assemble(
+    program: nodes.Program,
+    layouts: Mapping[str, Layout],
+    bounds: Mapping[str, int],
+    given: frozenset[str],
+    kernels: Sequence[Callable[..., Any]],
+    on: Device,
+    hooks: RunHooks,
+) -> HostCode:
+    """The code of a program; ``given`` are the stores that are filled before the run."""
+    selected = single_call_blocks(program, bounds, given, layouts)
+    numbers = {store.name: i for i, store in enumerate(program.stores)}
+    values = Values(bounds, frozenset(length.bound for length in program.lengths))
+    operands = Operands(tuple(layouts.values()), numbers, values, hooks.account)
+    assembler = _Assembler(
+        program=program,
+        layouts=layouts,
+        given=given,
+        kernels=kernels,
+        device=on,
+        hooks=hooks,
+        selected=selected,
+        single_calls={} if hooks.account else selected,
+        numbers=numbers,
+        values=values,
+        operands=operands,
+        filled=zero_filled_stores(program),
+        growth=GrowthChecks(groups(program)),
+    )
+    return assembler.assemble()
+
+
+@dataclass(slots=True)
+class _Label:
+    """An instruction that is not known yet."""
+
+    number: int = END
+
+
+@dataclass(slots=True, kw_only=True)
+class _Assembler:
+    program: nodes.Program
+    layouts: Mapping[str, Layout]
+    given: frozenset[str]
+    kernels: Sequence[Callable[..., Any]]
+    device: Device
+    hooks: RunHooks
+    selected: Mapping[str, int]
+    single_calls: Mapping[str, int]
+    numbers: Mapping[str, int]
+    values: Values
+    operands: Operands
+    filled: frozenset[str]
+    growth: GrowthChecks
+    makers: list[Callable[[], Instruction]] = field(default_factory=list)
+    calls: dict[int, KernelCall | nodes.Host] = field(default_factory=dict)
+    resume: list[int] = field(default_factory=list)
+    loops: list[nodes.Loop] = field(default_factory=list)
+    hosts: list[nodes.Host] = field(default_factory=list)
+    effects: list[nodes.Effect] = field(default_factory=list)
+    zeros: dict[int, None] = field(default_factory=dict)
+    allocated: dict[str, None] = field(default_factory=dict)
+    uninterrupted: bool = False
+
+    def assemble(self) -> HostCode:
+        tree = self.program.tree
+        self.allocated |= {name: None for name, store in self.layouts.items() if store.away}
+        for item in tree.items if isinstance(tree, nodes.Sequence) else (tree,):
+            self.boundary()
+            self.allocate_for(item)
+            self.statement(item)
+        for store in dict.fromkeys(output.store for output in self.program.outputs):
+            if self.layouts[store].is_single:
+                self.allocate(store)
+                if self.layouts[store].away and store in self.filled:
+                    self.ensure_zeros(store)
+        self.grow(self.growth.of(output_needs(self.program.outputs, self.growing_groups())))
+        self.emit(lambda: code.jump(END))
+        return HostCode(
+            instructions=tuple(make() for make in self.makers),
+            calls=self.calls,
+            resume=tuple(self.resume),
+            loops=tuple(self.loops),
+            hosts=tuple(self.hosts),
+            effects=tuple(self.effects),
+            zeros=tuple(self.zeros),
+            straight=direct_inputs(self.program, self.single_calls),
+        )
+
+    # -------------------------------------------------------------- emission
+
+    @property
+    def following(self) -> int:
+        """The number of the instruction after the next one."""
+        return len(self.makers) + 1
+
+    def emit(
+        self, make: Callable[[], Instruction], call: KernelCall | nodes.Host | None = None
+    ) -> None:
+        """Add an instruction, made when all labels are known."""
+        if call is not None:
+            self.calls[len(self.makers)] = call
+        self.makers.append(make)
+
+    def act(self, act: Action) -> None:
+        """Add an instruction that goes on to the next one."""
+        following = self.following
+        self.emit(lambda: code.action(act, following))
+
+    def mark(self, label: _Label) -> None:
+        """The label is the next instruction."""
+        label.number = len(self.makers)
+
+    def boundary(self) -> None:
+        """Add a suspend point."""
+        if self.hooks.suspend and not self.uninterrupted:
+            number, following = len(self.resume), self.following
+            self.resume.append(following)
+            self.emit(lambda: code.boundary(number, following))
+
+    def grow(self, checks: Sequence[GroupRows] | Any) -> None:
+        """Add checks of capacities."""
+        for group, rows in checks:
+            needed, following = function(self.values.of(rows)), self.following
+            self.emit(_bound(code.grow, group, needed, following))
+
+    def growing_groups(self) -> dict[str, CapacityGroup]:
+        """The growing stores with their groups."""
+        every = self.growth.groups
+        return {name: every[s.group] for name, s in self.layouts.items() if s.group >= 0}
+
+    # -------------------------------------------------------------- allocation
+
+    def allocate_for(self, item: nodes.ProgramStatement) -> None:
+        """Allocate cells that start as zeros before the outermost statement that uses them."""
+        if isinstance(item, nodes.Block) and item.kernel in self.single_calls:
+            self.allocated |= dict.fromkeys(cells.store for cells in item.made)
+        names = dict.fromkeys(used_stores(item, self.single_calls))
+        body = item.body if isinstance(item, nodes.Block) else item
+        anew = overwritten_stores(body, names)
+        self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
+        for name in names:
+            self.allocate(name)
+
+    def allocate(self, name: str) -> None:
+        """Allocate the only cell of a store that starts as zeros, unless it is there."""
+        if name in self.given or name in self.allocated or name not in self.filled:
+            return
+        if self.layouts[name].is_single:
+            self.allocated[name] = None
+            self.act(self.new_zeros(name))
+
+    def ensure_zeros(self, name: str) -> None:
+        """Allocate the only cell of an operand if it was not written yet."""
+        if self.layouts[name].is_single and name not in self.given:
+            act, number, following = self.new_zeros(name), self.numbers[name], self.following
+            self.emit(lambda: code.ensured(act, number, following))
+
+    def new_zeros(self, name: str) -> Action:
+        write = self.operands.writer(nodes.Cell(store=name))
+        store = self.layouts[name]
+        return lambda frame: write(frame, frame.allocate(store))
+
+    # -------------------------------------------------------------- statements
+
+    def statement(self, s: nodes.ProgramStatement) -> None:
+        """The instructions of a statement."""
+        match s:
+            case nodes.Sequence(items=items):
+                for item in items:
+                    self.statement(item)
+            case nodes.Loop():
+                self.loop(s)
+            case nodes.Guard(condition=condition, body=body):
+                self.guard(condition, body)
+            case nodes.Call():
+                self.call(s)
+            case nodes.Host():
+                self.host(s)
+            case nodes.Effect(call=call):
+                self.call(call, s)
+            case nodes.Free(cells=freed) | nodes.Evict(cells=freed, dead=True):
+                for cell in freed:
+                    self.act(self.operands.free(cell))
+            case nodes.Load(cells=cells):
+                for cell in cells:
+                    self.act(self.operands.load(cell))
+            case nodes.Evict(cells=cells):
+                for cell in cells:
+                    self.act(self.operands.evict(cell))
+            case nodes.Region():
+                self.region(s)
+            case nodes.Block():
+                self.block(s)
+            case _:
+                assert_never(s)
+
+    def guard(self, condition: Arith, body: nodes.ProgramStatement) -> None:
+        holds, following, end = function(self.values.of(condition)), self.following, _Label()
+        self.emit(lambda: code.branch(holds, following, end.number))
+        with self.growth.scoped():
+            self.statement(body)
+        self.mark(end)
+
+    def loop(self, loop: nodes.Loop) -> None:
+        self.grow(self.growth.of(invariant_needs(loop)))
+        steps, number, head = self.steps(loop), len(self.loops), self.following
+        self.loops.append(loop)
+        self.emit(lambda: code.enter_loop(loop.var, number, steps, head))
+        upward = loop.limit is not None and loop.step > 0
+        limit = function(self.values.of(loop.limit)) if upward and loop.limit is not None else None
+        body, end = self.following, _Label()
+        self.emit(lambda: code.next_step(loop.var, limit, body, end.number))
+        self.boundary()
+        with self.growth.scoped():
+            self.statement(loop.body)
+        self.emit(lambda: code.jump(head))
+        self.mark(end)
+
+    def steps(self, loop: nodes.Loop) -> Callable[[Variables], range]:
+        """The range of a loop, limited by what is known of lengths when it begins."""
+        lower, upper, step = loop.lower, loop.upper, loop.step
+        if loop.limit is not None and step == -1:
+            lower = Operation("min", (lower, Operation("-", (loop.limit, 1))))
+        elif loop.limit is not None and step == 1:
+            upper = Operation("min", (upper, loop.limit))
+        first, end = self.values.of(lower), self.values.of(upper)
+        if not callable(first) and not callable(end):
+            fixed = range(first, end, step)
+            return lambda variables: fixed
+        start, stop = function(first), function(end)
+        return lambda variables: range(start(variables), stop(variables), step)
+
+    # -------------------------------------------------------------- calls
+
+    def call(self, call: nodes.Call, effect: nodes.Effect | None = None) -> None:
+        """A kernel call; none if all that it computes is given."""
+        number = self.kernel_number(call.kernel)
+        kernel = self.program.kernels[number]
+        stored = [cell for cell in call.results if cell.store not in self.given]
+        if not stored and not kernel.checks and effect is None and not call.endings:
+            return
+        self.grow(self.growth.of(call.needs))
+        overwritten = [self.location(cell) for cell in stored if cell.when is None]
+        readers = [
+            self.operands.argument(
+                cell, donated=i in kernel.donated, overwritten=self.location(cell) in overwritten
+            )
+            for i, cell in enumerate(call.args)
+        ]
+        released = [
+            cell for i in kernel.donated if self.location(cell := call.args[i]) not in overwritten
+        ]
+        self.zeros |= {
+            self.numbers[cell.store]: None
+            for i, cell in enumerate(call.args)
+            if cell.when is not None and i not in kernel.donated
+        }
+        lengths = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
+        point, function_, following = (
+            self.point((*call.point, *lengths)), self.kernels[number], self.following,
+        )  # fmt: skip
+        plain = not (released or call.endings or kernel.checks or effect)
+        if plain and len(stored) == len(call.results) and all(map(self.is_plain, stored)):
+            gathered = gather(readers, self.singles(call.args))
+            results = tuple(self.numbers[cell.store] for cell in stored)
+            self.emit(
+                lambda: code.call_of_singles(function_, point, gathered, results, following), call
+            )
+        else:
+            called = code.Called(
+                kernel=number,
+                writers=tuple(
+                    self.operands.writer(cell) if cell.store not in self.given else None
+                    for cell in call.results
+                ) if effect is None else (),
+                released=tuple(self.operands.free(cell, popped=True) for cell in released),
+                ends=tuple(
+                    code.Ended(e.bound, self.tuple(e.outer), function(self.values.of(e.length)))
+                    for e in call.endings
+                ),
+                checks=bool(kernel.checks),
+                effect=len(self.effects) if effect is not None else None,
+            )  # fmt: skip
+            gathered = gather(readers, self.singles(call.args))
+            self.emit(lambda: code.call_kernel(function_, point, gathered, called, following), call)
+        if effect is not None:
+            self.effects.append(effect)
+        self.count(1)
+
+    def host(self, host: nodes.Host) -> None:
+        """A call of a host function; its arguments and results are cells."""
+        number, point, following = len(self.hosts), self.tuple(host.point), self.following
+        gathered = gather([self.operands.reader(cell) for cell in host.args])
+        writers = tuple(map(self.operands.writer, host.results))
+        self.hosts.append(host)
+        self.emit(lambda: code.call_host(number, point, gathered, writers, following), host)
+
+    def region(self, region: nodes.Region) -> None:
+        """Calls of the kernel of a device loop until all its steps are done."""
+        loop = region.loop
+        for cells in (*region.carried, *region.read):
+            self.ensure_zeros(cells.store)
+        for name in region.local:
+            self.act(self.operands.free(nodes.Cell(store=name)))
+        limited = bool(region.endings) and loop.limit is not None
+        with self.growth.scoped():
+            needs = [(g, function(self.values.of(e))) for g, e in self.growth.of(region.needs)]
+        run = code.RegionRun(
+            region=region,
+            steps=self.steps(loop),
+            device_call=self.device_call(region, region.carried),
+            outer=self.tuple(region.point),
+            lengths=self.tuple(region.lengths),
+            limit=function(self.values.of(loop.limit or 0)) if limited else None,
+            room=self.room(region),
+            needs=tuple(needs),
+            counted=self.hooks.count,
+        )
+        enter = self.following
+        self.emit(lambda: run.enter(enter))
+        call, returned, end = len(self.makers), self.following, _Label()
+        self.emit(lambda: run.call(returned, end.number), region)
+        self.boundary()
+        self.emit(lambda: code.jump(call))
+        self.mark(end)
+        if dead := final_frees(loop.body, frozenset(region.local)):
+            # A region frees nothing, so the frees of its last step follow the call.
+            steps, following, after = self.steps(loop), self.following, _Label()
+            self.emit(lambda: code.last_step(loop.var, steps, following, after.number))
+            for part in dead:
+                self.statement(part)
+            self.mark(after)
+
+    def room(self, region: nodes.Region) -> Callable[[RunFrame], int] | None:
+        """How many steps of a region may follow a step before stores must grow."""
+        needs = [(g, function(self.values.of(e))) for g, e in self.growth.per_step(region)]
+        if not needs:
+            return None
+
+        def room(frame: RunFrame) -> int:
+            left = frame.capacities.steps_left
+            return min(left(group, rows(frame.variables)) for group, rows in needs)
+
+        return room
+
+    def block(self, block: nodes.Block) -> None:
+        """A block as one call, or its statements one by one."""
+        if block.kernel not in self.single_calls:
+            # Runs that count bytes and others must have the same suspend points.
+            outer = self.uninterrupted
+            self.uninterrupted = outer or block.kernel in self.selected
+            self.statement(block.body)
+            self.uninterrupted = outer
+            return
+        for cells in (*block.carried, *block.read):
+            self.ensure_zeros(cells.store)
+        self.grow(self.growth.of(block_needs(block, self.growing_groups())))
+        point, following = self.point((*block.point, *block.lengths)), self.following
+        device_call = self.device_call(block, (*block.carried, *block.made))
+        self.emit(lambda: code.call_block(device_call, point, following), block)
+        self.count(self.single_calls[block.kernel])
+        for part in final_frees(block.body, frozenset(block.local)):
+            self.statement(part)
+
+    def device_call(
+        self, part: nodes.Region | nodes.Block, results: tuple[nodes.Cells, ...]
+    ) -> code.DeviceCall:
+        """The call of the kernel of a region or block."""
+        number = self.kernel_number(part.kernel)
+        ended = (part.lengths[place] for place in part.endings)
+        return code.DeviceCall(
+            number=number,
+            kernel=self.kernels[number],
+            operands=tuple(map(self.operands.several, (*part.carried, *part.read))),
+            writers=tuple(map(self.operands.several_writer, results)),
+            ends=tuple(map(self.ended, ended)),
+            checks=bool(self.program.kernels[number].checks),
+            local=tuple(self.numbers[name] for name in part.local if self.hooks.account),
+        )
+
+    def ended(self, length: Arith) -> code.Ended:
+        """A length that a region or block may end."""
+        bound, *outer = length.args if isinstance(length, Operation) else [length]
+        return code.Ended(str(bound), self.tuple(outer))
+
+    def count(self, calls: int) -> None:
+        """Count kernel calls as done."""
+        if self.hooks.count:
+
+            def done(frame: RunFrame) -> None:
+                frame.done[0] += calls
+
+            self.act(done)
+
+    # -------------------------------------------------------------- operands
+
+    def kernel_number(self, name: str) -> int:
+        return next(i for i, kernel in enumerate(self.program.kernels) if kernel.name == name)
+
+    def location(self, cell: nodes.Cell) -> tuple[str, tuple[object, ...]]:
+        """What tells cells apart: the store, and parts of the key that are not always 0."""
+        moduli = self.layouts[cell.store].moduli
+        parts = zip(cell.key, self.values.all(cell.key), moduli, strict=True)
+        return cell.store, tuple(
+            e if callable(v) and m != 1 else reduced(v, m) for e, v, m in parts
+        )
+
+    def is_plain(self, cell: nodes.Cell) -> bool:
+        """Whether a result goes to the only cell of its store, and nothing follows."""
+        store = self.layouts[cell.store]
+        return store.is_single and cell.when is None and not store.away and not self.hooks.account
+
+    def singles(self, cells: Sequence[nodes.Cell]) -> list[int] | None:
+        """The numbers of the stores of operands, if all are their only cells."""
+        if all(self.layouts[cell.store].is_single and cell.when is None for cell in cells):
+            return [self.numbers[cell.store] for cell in cells]
+        return None
+
+    def tuple(self, some: Sequence[Arith]) -> Callable[[Variables], tuple[int, ...]]:
+        """Expressions as a function that gives a tuple."""
+        point = self.values.point(some)
+        return point if callable(point) else lambda variables: point
+
+    def point(self, some: Sequence[Arith]) -> code.Point:
+        """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
+        if not some:
+            return lambda frame: ()
+        coordinates, point = self.device.coordinates, self.values.point(some)
+        if callable(point):
+            return lambda frame: coordinates(point(frame.variables))
+        constant = self.device.constant(point)
+        return lambda frame: constant
+
+
+def _bound(make: Callable[..., Instruction], *arguments: Any) -> Callable[[], Instruction]:
+    """An instruction to be made of these arguments."""
+    return lambda: make(*arguments)

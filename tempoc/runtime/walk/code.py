@@ -1,0 +1,47 @@
+"""Host programs as flat code: a sequence of instructions, each of which names the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tempoc.program.nodes.nodes import Block, Call, Effect, Host, Loop, Region
+from tempoc.runtime.walk.frame import RunFrame
+
+Instruction = Callable[[RunFrame], int]
+"""Changes the state of a run, and returns the number of the next instruction."""
+END = -1
+"""The number of no instruction: the run is over."""
+KernelCall = Call | Region | Block
+"""What calls a kernel."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HostCode:
+    """The instructions of a program for given bounds and given stores.
+
+    ``calls`` has the nodes of instructions that call kernels or host functions, ``resume`` the
+    instruction after each suspend point. ``hosts`` and ``effects`` are referred to by number;
+    ``zeros`` are the stores, by number, that need zeros for absent arguments. ``straight`` are the
+    stores of inputs and params whose arrays are passed directly to a single call.
+    """
+
+    instructions: tuple[Instruction, ...]
+    calls: Mapping[int, KernelCall | Host]
+    resume: tuple[int, ...]
+    loops: tuple[Loop, ...]
+    hosts: tuple[Host, ...]
+    effects: tuple[Effect, ...]
+    zeros: tuple[int, ...]
+    straight: frozenset[str]
+
+
+def execute(code: HostCode, frame: RunFrame) -> None:
+    """Run from the frame's position to the end."""
+    instructions, number = code.instructions, frame.position
+    try:
+        while number >= 0:
+            number = instructions[number](frame)
+    except BaseException:
+        frame.position = number
+        raise

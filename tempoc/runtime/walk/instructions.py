@@ -1,0 +1,337 @@
+"""The instructions of host programs: functions of the frame that return the next instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.nodes.nodes import Region
+from tempoc.runtime.walk.code import Instruction
+from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
+from tempoc.runtime.walk.operands import Action, Reader, Writer
+from tempoc.runtime.walk.values import Function, Variables
+
+Point = Callable[[RunFrame], Any]
+"""The coordinates of a call, as the kernel takes them."""
+Kernel = Callable[..., Sequence[Any]]
+
+
+def action(act: Action, following: int) -> Instruction:
+    """Change the frame, and go on."""
+
+    def instruction(frame: RunFrame) -> int:
+        act(frame)
+        return following
+
+    return instruction
+
+
+def ensured(act: Action, number: int, following: int) -> Instruction:
+    """Change the frame if a store has no cell yet."""
+
+    def instruction(frame: RunFrame) -> int:
+        if frame.cells[number] is None:
+            act(frame)
+        return following
+
+    return instruction
+
+
+def grow(group: int, rows: Function, following: int) -> Instruction:
+    """Let a group of stores grow if it has fewer slots."""
+
+    def instruction(frame: RunFrame) -> int:
+        needed = rows(frame.variables)
+        if needed > frame.capacities.now[group]:
+            frame.grow(group, needed)
+        return following
+
+    return instruction
+
+
+def branch(condition: Function, following: int, otherwise: int) -> Instruction:
+    """Go on if a condition holds."""
+
+    def instruction(frame: RunFrame) -> int:
+        return following if condition(frame.variables) else otherwise
+
+    return instruction
+
+
+def jump(following: int) -> Instruction:
+    """Go on elsewhere."""
+    return lambda frame: following
+
+
+def boundary(number: int, following: int) -> Instruction:
+    """A suspend point: take a snapshot if one is due."""
+
+    def instruction(frame: RunFrame) -> int:
+        if frame.is_due():
+            frame.suspend(number)
+        return following
+
+    return instruction
+
+
+def enter_loop(
+    var: str, number: int, steps: Callable[[Variables], range], head: int
+) -> Instruction:
+    """Begin a loop of the host."""
+
+    def instruction(frame: RunFrame) -> int:
+        chosen = frame.steps_of(number, steps(frame.variables))
+        frame.loops.append(ActiveLoop(var, chosen, iter(chosen)))
+        return head
+
+    return instruction
+
+
+def next_step(var: str, limit: Function | None, body: int, following: int) -> Instruction:
+    """The head of a loop of the host: its next step, or its end."""
+
+    def instruction(frame: RunFrame) -> int:
+        iterator = frame.loops[-1].iterator
+        assert iterator is not None
+        variables = frame.variables
+        for step in iterator:
+            variables[var] = step
+            if limit is not None and step >= limit(variables):
+                break
+            return body
+        frame.loops.pop()
+        return following
+
+    return instruction
+
+
+def last_step(
+    var: str, steps: Callable[[Variables], range], following: int, otherwise: int
+) -> Instruction:
+    """Set the variable of a loop to its last step; go on elsewhere if there is none."""
+
+    def instruction(frame: RunFrame) -> int:
+        executed = steps(frame.variables)
+        if not executed:
+            return otherwise
+        frame.variables[var] = executed[-1]
+        return following
+
+    return instruction
+
+
+def call_of_singles(
+    kernel: Kernel, point: Point, operands: Reader, results: tuple[int, ...], following: int
+) -> Instruction:
+    """A call of which all operands and results are the only cells of their stores."""
+    if len(results) == 1:
+        (number,) = results
+
+        def one(frame: RunFrame) -> int:
+            (frame.cells[number],) = kernel(point(frame), *operands(frame))
+            return following
+
+        return one
+
+    def instruction(frame: RunFrame) -> int:
+        arrays = kernel(point(frame), *operands(frame))
+        cells = frame.cells
+        for number, array in zip(results, arrays, strict=True):
+            cells[number] = array
+        return following
+
+    return instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A length that a kernel may end: its bound, the point, and the length, unless it is given."""
+
+    bound: str
+    outer: Callable[[Variables], tuple[int, ...]]
+    length: Function | None = None
+
+    def note(self, frame: RunFrame, end: Any) -> bool:
+        """Tell the frame if the kernel says so: a condition, or the length itself."""
+        if end:
+            variables = frame.variables
+            length = int(end) if self.length is None else self.length(variables)
+            frame.length_ended(self.bound, self.outer(variables), length)
+        return bool(end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """What to do with the results of a call: ``writers`` take them (``None``: dropped).
+
+    ``released`` frees donated arguments first. After the results come a condition for each of the
+    ``ends``, then the fault if the kernel has ``checks``. All results go to an ``effect``, by
+    number, if there is one.
+    """
+
+    kernel: int
+    writers: tuple[Writer | None, ...]
+    released: tuple[Action, ...] = ()
+    ends: tuple[Ended, ...] = ()
+    checks: bool = False
+    effect: int | None = None
+
+    def returned(self, frame: RunFrame, at: Any, results: Sequence[Any]) -> None:
+        """Take the results of a call at a point."""
+        for release in self.released:
+            release(frame)
+        for write, array in zip(self.writers, results, strict=False):
+            if write is not None:
+                write(frame, array)
+        last = len(results) - self.checks
+        for ended, end in zip(self.ends, results[last - len(self.ends) : last], strict=True):
+            ended.note(frame, end)
+        if self.checks:
+            frame.failed(self.kernel, at, results[-1])
+        if self.effect is not None:
+            frame.perform(self.effect, at, results[: last - len(self.ends)])
+
+
+def call_kernel(
+    kernel: Kernel, point: Point, operands: Reader, called: Called, following: int
+) -> Instruction:
+    """Any call of a kernel."""
+
+    def instruction(frame: RunFrame) -> int:
+        at = point(frame)
+        called.returned(frame, at, kernel(at, *operands(frame)))
+        return following
+
+    return instruction
+
+
+def call_host(
+    number: int,
+    point: Callable[[Variables], tuple[int, ...]],
+    operands: Reader,
+    writers: tuple[Writer, ...],
+    following: int,
+) -> Instruction:
+    """A call of a host function."""
+
+    def instruction(frame: RunFrame) -> int:
+        results = frame.call_host(number, point(frame.variables), operands(frame))
+        for write, array in zip(writers, results, strict=True):
+            write(frame, array)
+        return following
+
+    return instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceCall:
+    """A call of the kernel of a region or block, which returns cells, lengths, and a fault.
+
+    Stores in ``local`` exist while it runs; they are entered into the ledger. Lengths are numbers:
+    0 where a bound did not end.
+    """
+
+    number: int
+    kernel: Kernel
+    operands: tuple[Reader, ...]
+    writers: tuple[Writer, ...]
+    ends: tuple[Ended, ...]
+    checks: bool
+    local: tuple[int, ...] = ()
+
+    def __call__(self, frame: RunFrame, at: Any) -> tuple[Any, list[int]]:
+        """Call the kernel; its first result, and the lengths."""
+        for number in self.local:
+            frame.ledger.wrote(number, ())
+        results = self.kernel(at, *[read(frame) for read in self.operands])
+        for number in self.local:
+            frame.ledger.freed(number, ())
+        count = len(self.writers)
+        for write, array in zip(self.writers, results, strict=False):
+            write(frame, array)
+        if self.checks:
+            frame.failed(self.number, None, results[-1])
+        lengths = [int(n) for n in results[count]] if self.ends else []
+        return results[0], lengths
+
+    def note_ends(self, frame: RunFrame, lengths: Sequence[int]) -> None:
+        """Tell the frame which lengths have ended."""
+        for ended, length in zip(self.ends, lengths, strict=True):
+            ended.note(frame, length)
+
+
+def call_block(device_call: DeviceCall, point: Point, following: int) -> Instruction:
+    """A block as one call."""
+
+    def instruction(frame: RunFrame) -> int:
+        device_call.note_ends(frame, device_call(frame, point(frame))[1])
+        return following
+
+    return instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionRun:
+    """The calls of a region.
+
+    ``room`` gives how many steps may follow a step without growth, ``needs`` what a call needs,
+    ``limit`` where the loop ends, as far as that is known. ``counted``: its kernel calls count as
+    those that it stands for.
+    """
+
+    region: Region
+    steps: Callable[[Variables], range]
+    device_call: DeviceCall
+    outer: Callable[[Variables], tuple[int, ...]]
+    lengths: Callable[[Variables], tuple[int, ...]]
+    limit: Function | None
+    room: Callable[[RunFrame], int] | None
+    needs: tuple[tuple[int, Function], ...]
+    counted: bool
+
+    def enter(self, following: int) -> Instruction:
+        """Begin the region."""
+        var = self.region.loop.var
+
+        def instruction(frame: RunFrame) -> int:
+            frame.loops.append(ActiveLoop(var, self.steps(frame.variables)))
+            return following
+
+        return instruction
+
+    def call(self, returned: int, following: int) -> Instruction:
+        """Run some of the remaining steps, or end the region."""
+        var, region = self.region.loop.var, self.region
+
+        def instruction(frame: RunFrame) -> int:
+            active, variables = frame.loops[-1], frame.variables
+            steps = active.steps
+            assert isinstance(steps, range)
+            if steps:
+                variables[var] = steps[0]
+            if not steps or (self.limit is not None and steps[0] >= self.limit(variables)):
+                frame.loops.pop()
+                return following
+            room = None if self.room is None else self.room(frame)
+            count = frame.region_steps(region, steps, room)
+            now, rest = steps[:count], steps[count:]
+            for group, rows in self.needs:
+                frame.grow(group, rows(variables))
+            at = (now[0], count, *self.outer(variables), *self.lengths(variables))
+            first, lengths = self.device_call(frame, frame.device.coordinates(at))
+            if self.counted:
+                frame.done[0] += round(count * self.calls_of_step(frame))
+            result = first if region.carried else lengths
+            frame.region_returned(region, now, rest, result, any(lengths))
+            active.steps = rest
+            self.device_call.note_ends(frame, lengths)
+            return returned
+
+        return instruction
+
+    def calls_of_step(self, frame: RunFrame) -> float:
+        """The mean number of kernel calls that a step stands for."""
+        values = frame.bounds | {var: frame.variables[var] for var in self.region.point}
+        return count_calls(self.region.loop, values) / len(self.steps(frame.variables))

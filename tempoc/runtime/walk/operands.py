@@ -1,0 +1,221 @@
+"""Cells as operands of instructions: functions that read, write and free them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from tempoc.program.nodes.nodes import Cell, Cells
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk.frame import RunFrame
+from tempoc.runtime.walk.values import Function, KeyValue, Value, Values, function, key_value
+
+Reader = Callable[[RunFrame], Any]
+"""Gives the array of a cell, or arrays by key."""
+Writer = Callable[[RunFrame, Any], None]
+"""Stores an array."""
+Action = Callable[[RunFrame], None]
+"""Changes a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellAccess:
+    """A cell at run time: its store, its key (``None``: it is the only cell), its condition."""
+
+    number: int
+    key: KeyValue | None
+    when: Function | None = None
+
+    def key_in(self, frame: RunFrame) -> Any:
+        """The bare key; empty for the only cell."""
+        if self.key is None:
+            return ()
+        return self.key(frame.variables) if callable(self.key) else self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Makes readers and writers. ``account``: enter what is written and freed into the ledger."""
+
+    layouts: tuple[Layout, ...]
+    numbers: Mapping[str, int]
+    values: Values
+    account: bool
+
+    def access(self, cell: Cell) -> CellAccess:
+        """The cell as instructions refer to it."""
+        number = self.numbers[cell.store]
+        when = None if cell.when is None else function(self.values.of(cell.when))
+        store = self.layouts[number]
+        if store.is_single:
+            return CellAccess(number, None, when)
+        parts = [
+            reduced(self.values.of(e), modulo)
+            for e, modulo in zip(cell.key, store.moduli, strict=True)
+        ]
+        return CellAccess(number, key_value(parts), when)
+
+    def reader(self, cell: Cell) -> Reader:
+        """Reads a cell regardless of its condition."""
+        access = self.access(cell)
+        number, key = access.number, access.key
+        if key is None:
+            return lambda frame: frame.cells[number]
+        if callable(key):
+            return lambda frame: frame.cells[number][key(frame.variables)]
+        return lambda frame: frame.cells[number][key]
+
+    def argument(self, cell: Cell, *, donated: bool, overwritten: bool) -> Reader:
+        """Reads an argument of a call; zeros where its condition fails, shared unless donated.
+
+        A donated cell is removed from its store at once, unless it is ``overwritten``.
+        """
+        access = self.access(cell)
+        number, when = access.number, access.when
+        if when is not None:
+            read, store = self.reader(cell), self.layouts[number]
+            if donated:
+                return lambda frame: read(frame) if when(frame.variables) else frame.allocate(store)
+            return lambda frame: read(frame) if when(frame.variables) else frame.zeros[number]
+        if donated and access.key is not None and not overwritten:
+            return lambda frame: frame.cells[number].pop(access.key_in(frame))
+        return self.reader(cell)
+
+    def writer(self, cell: Cell) -> Writer:
+        """Stores an array in a cell, where its condition holds."""
+        access = self.access(cell)
+        number, key, when = access.number, access.key, access.when
+        wrote = self.wrote(access)
+
+        def write(frame: RunFrame, array: Any) -> None:
+            if when is not None and not when(frame.variables):
+                return
+            if key is None:
+                frame.cells[number] = array
+            else:
+                frame.cells[number][key(frame.variables) if callable(key) else key] = array
+            if wrote is not None:
+                wrote(frame)
+
+        return write
+
+    def wrote(self, access: CellAccess) -> Action | None:
+        """What follows a write: a copy on the host is stale, the ledger grows."""
+        number, away, account = access.number, self.layouts[access.number].away, self.account
+        if not (away or account):
+            return None
+
+        def note(frame: RunFrame) -> None:
+            key = access.key_in(frame)
+            if away:
+                frame.transfers.stale(number, key)
+            if account:
+                frame.ledger.wrote(number, key)
+
+        return note
+
+    def free(self, cell: Cell, *, popped: bool = False) -> Action:
+        """Frees a cell where its condition holds; one that was ``popped`` is gone already."""
+        access = self.access(cell)
+        number, when = access.number, access.when
+        away, account = self.layouts[number].away, self.account
+        removed = popped and access.key is not None and when is None
+
+        def free(frame: RunFrame) -> None:
+            if when is not None and not when(frame.variables):
+                return
+            key = access.key_in(frame)
+            if access.key is None:
+                frame.cells[number] = None
+            elif not removed:
+                frame.cells[number].pop(key, None)
+            if away:
+                frame.transfers.stale(number, key)
+            if account:
+                frame.ledger.freed(number, key)
+
+        return free
+
+    def load(self, cell: Cell) -> Action:
+        """Loads a cell to the device if it exists, or starts as zeros."""
+        access = self.access(cell)
+        number = access.number
+
+        def load(frame: RunFrame) -> None:
+            if access.when is not None and not access.when(frame.variables):
+                return
+            cells, key = frame.cells[number], access.key_in(frame)
+            if access.key is None:
+                frame.cells[number] = frame.transfers.loaded(number, cells)
+            elif key in cells:
+                cells[key] = frame.transfers.loaded(number, cells[key], key)
+            elif cells.filled:
+                cells.touch(key)
+
+        return load
+
+    def evict(self, cell: Cell) -> Action:
+        """Moves a cell to the host if it is on the device."""
+        access = self.access(cell)
+        number = access.number
+
+        def evict(frame: RunFrame) -> None:
+            if access.when is not None and not access.when(frame.variables):
+                return
+            cells, key = frame.cells[number], access.key_in(frame)
+            if access.key is None:
+                frame.cells[number] = frame.transfers.evicted(number, cells)
+            elif key in cells:
+                cells[key] = frame.transfers.evicted(number, cells[key], key)
+
+        return evict
+
+    def several(self, cells: Cells) -> Reader:
+        """Reads an operand of a region: an array, or a dict of arrays by slots."""
+        readers = {place: self.reader(cell) for place, cell in self.arrays(cells)}
+        if not cells.places:
+            return next(iter(readers.values()))
+        return lambda frame: {place: read(frame) for place, read in readers.items()}
+
+    def several_writer(self, cells: Cells) -> Writer:
+        """Stores a result of a region in its cells."""
+        writers = {place: self.writer(cell) for place, cell in self.arrays(cells)}
+        if not cells.places:
+            return next(iter(writers.values()))
+
+        def write(frame: RunFrame, arrays: Mapping[Any, Any]) -> None:
+            for place, put in writers.items():
+                put(frame, arrays[place])
+
+        return write
+
+    def arrays(self, cells: Cells) -> list[tuple[Any, Cell]]:
+        """The cells of an operand of a region, each with the slots that are its key there."""
+        moduli = self.layouts[self.numbers[cells.store]].moduli
+        arrays: list[tuple[Any, Cell]] = []
+        for key in cells.keys:
+            slots = [reduced(self.values.of(key[k]), moduli[k]) for k in cells.places]
+            arrays.append((key_value(slots), Cell(store=cells.store, key=key)))
+        return arrays
+
+
+def gather(readers: Sequence[Reader], only: Sequence[int] | None = None) -> Reader:
+    """Reads all operands of a call; ``only``: the numbers of their stores, if these are single."""
+    if only is not None and len(only) > 1:
+        get = itemgetter(*only)
+        return lambda frame: get(frame.cells)
+    if only is not None and len(only) == 1:
+        number = only[0]
+        return lambda frame: (frame.cells[number],)
+    return lambda frame: [read(frame) for read in readers]
+
+
+def reduced(value: Value, modulo: int) -> Value:
+    """A part of a key as the slot of its cell."""
+    if modulo == 1:
+        return 0
+    if callable(value):
+        return (lambda variables: value(variables) % modulo) if modulo else value
+    return value % modulo if modulo else value

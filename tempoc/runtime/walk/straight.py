@@ -1,0 +1,157 @@
+"""Programs that are a single kernel call: what they pass to it, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Program,
+    ProgramStatement,
+)
+from tempoc.program.nodes.nodes import Sequence as Several
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk.blocks import single_call_blocks, used_stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StraightCall:
+    """The only kernel call of a program, at a point.
+
+    ``operands`` and ``results`` are stores; of operands in ``zeros`` that function makes the array.
+    ``straight`` are the given stores whose host arrays can be passed as they are.
+    """
+
+    kernel: Callable[..., Sequence[Any]]
+    at: Any
+    operands: tuple[str, ...]
+    zeros: Mapping[str, Callable[[], Any]]
+    results: tuple[str, ...]
+    straight: frozenset[str]
+
+
+def straight_call(
+    program: Program,
+    layouts: Mapping[str, Layout],
+    bounds: Mapping[str, int],
+    given: frozenset[str],
+    kernels: Sequence[Callable[..., Any]],
+) -> StraightCall | None:
+    """The call of a program that is nothing else; ``None`` if it is more.
+
+    It neither checks anything nor ends a length, and all stores are single cells of fixed size.
+    """
+    single_calls = single_call_blocks(program, bounds, given, layouts)
+    nodes: list[Call | Block] = []
+    for item in flattened(program.tree, single_calls):
+        match _taken(item, bounds):
+            case Call() | Block() as node:
+                nodes += [node] if _computes(node, given) else []
+            case None | Free():
+                pass
+            case _:
+                return None
+    if len(nodes) != 1 or nodes[0].endings:
+        return None
+    (node,) = nodes
+    number = next(i for i, kernel in enumerate(program.kernels) if kernel.name == node.kernel)
+    kernel = program.kernels[number]
+    operands, results = _operands(node), _results(node)
+    if kernel.checks or kernel.lengths or operands is None or results is None:
+        return None
+    read = {output.store for output in program.outputs}
+    used = (layouts[name] for name in {*read, *operands, *results})
+    if any(not store.is_single or store.group >= 0 or store.away for store in used):
+        return None
+    if not read <= {*results, *given} or not given.isdisjoint(results):
+        return None
+    expressions = node.point if isinstance(node, Call) else (*node.point, *node.lengths)
+    point = tuple(evaluate(e, bounds) for e in expressions)
+    return StraightCall(
+        kernel=kernels[number],
+        at=backend.constant(point) if point else (),
+        operands=operands,
+        zeros={
+            name: partial(backend.zeros, layouts[name].shape, layouts[name].dtype)
+            for name in operands
+            if name not in given
+        },
+        results=results,
+        straight=direct_inputs(program, single_calls),
+    )
+
+
+def _taken(s: ProgramStatement, bounds: Mapping[str, int]) -> ProgramStatement | None:
+    """A guarded statement itself; ``None`` where its condition fails."""
+    while isinstance(s, Guard):
+        if not evaluate(s.condition, bounds):
+            return None
+        s = s.body
+    return s
+
+
+def _computes(node: Call | Block, given: frozenset[str]) -> bool:
+    """Whether a call computes anything that is not given."""
+    return isinstance(node, Block) or any(cell.store not in given for cell in node.results)
+
+
+def _operands(node: Call | Block) -> tuple[str, ...] | None:
+    return _stores(node.args if isinstance(node, Call) else (*node.carried, *node.read))
+
+
+def _results(node: Call | Block) -> tuple[str, ...] | None:
+    return _stores(node.results if isinstance(node, Call) else (*node.carried, *node.made))
+
+
+def _stores(cells: Sequence[Cell | Cells]) -> tuple[str, ...] | None:
+    """The stores of operands; ``None`` if one has a condition, or is a dict of cells."""
+    if any(c.places if isinstance(c, Cells) else c.when is not None for c in cells):
+        return None
+    return tuple(cell.store for cell in cells)
+
+
+def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
+    """Unkeyed stores of inputs, params and the seed whose only use is one call outside of loops.
+
+    Their host arrays can be passed directly to that call. None if the program calls user functions
+    or has effects, which might change the arrays.
+    """
+    if any(isinstance(s, Host | Effect) for s in statements_in(program.tree)):
+        return frozenset()
+    items = [*flattened(program.tree, single_calls)]
+    uses = Counter(
+        store for item in items for store in dict.fromkeys(used_stores(item, single_calls))
+    )
+    uses += Counter(output.store for output in program.outputs)
+    calls = [item for item in items if isinstance(item, Block | Call)]
+    operands = frozenset(store for item in calls for store in used_stores(item, single_calls))
+    excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
+    inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
+    candidates = (name for name in inputs if uses[name] == 1 and name in operands)
+    return frozenset(candidates) - excluded
+
+
+def flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
+    """The top-level statements in order, with blocks that are not single calls flattened."""
+    match s:
+        case Several(items=items):
+            for item in items:
+                yield from flattened(item, single_calls)
+        case Block(kernel=kernel, body=body) if kernel not in single_calls:
+            yield from flattened(body, single_calls)
+        case _:
+            yield s
