@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tempoc.program.nodes.nodes import Program, ProgramOutput
+from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import (
     CheckpointOptions,
@@ -26,9 +25,9 @@ from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.accounting import Ledger
-from tempoc.runtime.device.stores import Layout, SharedCells, place_given
+from tempoc.runtime.device.stores import SharedCells, place_given
 from tempoc.runtime.execution.machine import Machine
-from tempoc.runtime.execution.outputs import OutputSlice, output_slice
+from tempoc.runtime.execution.outputs import output_slice
 from tempoc.runtime.execution.specialize import (
     DirectRun,
     Prepared,
@@ -237,10 +236,7 @@ def _run_directly(
         raise failure from error
     seconds = time.perf_counter() - start
     return RunResult(
-        outputs={
-            o.name: unaliased(prepared.take(o)(cells[o.store]), user_arrays)
-            for o in loaded.program.outputs
-        },
+        outputs=_outputs(prepared, bounds, cells, user_arrays),
         bounds=bounds,
         seconds=seconds,
         peak_bytes=0,
@@ -312,15 +308,11 @@ def _run(
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
-    bounds_after = machine.bounds
-    take = prepared.take if not program.lengths else partial(_late_slice, layouts, bounds_after)
-    numbers = {name: number for number, name in enumerate(layouts)}
     result = RunResult(
-        outputs={
-            o.name: unaliased(take(o)(cells[numbers[o.store]]), user_arrays)
-            for o in program.outputs
-        },
-        bounds=bounds_after,
+        outputs=_outputs(
+            prepared, machine.bounds, dict(zip(layouts, cells, strict=True)), user_arrays
+        ),
+        bounds=machine.bounds,
         seconds=seconds,
         peak_bytes=0,
         given_bytes=given_bytes,
@@ -344,11 +336,20 @@ def _with_accounting(result: RunResult, ledger: Ledger) -> RunResult:
     )
 
 
-def _late_slice(
-    layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: ProgramOutput
-) -> OutputSlice:
-    """How to read an output if some bounds are determined during the run."""
-    return output_slice(output, layouts[output.store], bounds)
+def _outputs(
+    prepared: Prepared,
+    bounds: Mapping[str, int],
+    cells: Mapping[str, Any],
+    user_arrays: Sequence[HostArray],
+) -> dict[str, HostArray]:
+    """The outputs out of the cells of stores; ``bounds`` are those at the end of the run."""
+    outputs = {}
+    for o in prepared.program.outputs:
+        late = bool(prepared.program.lengths)
+        layout = prepared.layouts[o.store]
+        take = output_slice(o, layout, bounds) if late else prepared.take(o)
+        outputs[o.name] = unaliased(take(cells[o.store]), user_arrays)
+    return outputs
 
 
 def unaliased(output: HostArray, given: Sequence[HostArray]) -> HostArray:

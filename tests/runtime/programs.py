@@ -141,6 +141,28 @@ RNN = Program(
     ),
 )  # fmt: skip
 
+SCAN_KERNELS = """
+import jax.numpy as jnp
+from jax import lax
+
+def scan(at, y, x, w):
+    def step(h, x):
+        h = jnp.tanh(w @ h + x)
+        return h, h
+    return lax.scan(step, jnp.zeros((3,), jnp.float32), x)
+"""
+# The same as a single kernel.
+SCAN = replace(
+    RNN,
+    kernels=(Kernel(name="scan", donated=(0,), equations=("h[t] = ...",)),),
+    tree=Call(
+        kernel="scan",
+        point=(),
+        args=(Cell(store="h"), Cell(store="x"), Cell(store="W")),
+        results=(Cell(store="h.now"), Cell(store="h")),
+    ),
+)
+
 SUMS_KERNELS = """
 import jax.numpy as jnp
 from jax import lax

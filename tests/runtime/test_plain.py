@@ -1,6 +1,8 @@
-"""Runs of which nothing is seen but their outputs go without the machine from the second one on."""
+"""Programs that are a single call run without the machine from the second time on."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tempoc.runtime.execution.specialize import Specialization
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write
+from tests.runtime.programs import SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
 
 
 class Built:
@@ -40,7 +42,7 @@ def once(loaded: LoadedProgram, x: np.ndarray, w: np.ndarray, **settings: bool) 
 
 
 def test_later_runs_need_no_machine(tmp_path, built):
-    loaded = load(write(tmp_path, RNN, RNN_KERNELS))
+    loaded = load(write(tmp_path, SCAN, SCAN_KERNELS))
     random = np.random.default_rng(0)
     for _ in range(3):
         x, w = random.normal(size=(7, 3)).astype("f"), random.normal(size=(3, 3)).astype("f")
@@ -67,18 +69,19 @@ def test_checks_need_a_machine(tmp_path, built):
 
 
 def test_what_fails_is_named(tmp_path, built):
-    loaded = load(write(tmp_path, RNN, RNN_KERNELS))
+    loaded = load(write(tmp_path, SCAN, SCAN_KERNELS))
     w, x = np.eye(3, dtype="f"), np.ones((4, 3), "f")
     once(loaded, x, w)
     (known,) = (k for k in loaded.known.values() if isinstance(k, Specialization))
-    assert known.plain is not None
+    assert known.direct is not None
 
     def failing(*arrays):
         raise backend.DeviceError("out of everything")
 
-    known.plain.names["k1"] = failing
+    call = replace(known.direct.call, kernel=failing)
+    known.direct = known.direct._replace(call=call)
     with pytest.raises(RunError, match="out of everything") as error:
         once(loaded, x, w)
     (problem,) = error.value.problems
-    assert "step" in problem.message and problem.notes == ("it computes h[t] = ...",)
+    assert "scan" in problem.message and problem.notes == ("it computes h[t] = ...",)
     assert built.count == 2

@@ -15,7 +15,7 @@ from tempoc.runtime import ready as readily
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run, run_given
-from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write
+from tests.runtime.programs import RNN, RNN_KERNELS, SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
 
 ALL = """
 dim t < T
@@ -67,11 +67,16 @@ def same(found, wanted):
         np.testing.assert_array_equal(found[name], value)
 
 
-def test_by_hand(tmp_path, runs):
-    directory = write(tmp_path, RNN, RNN_KERNELS)
+@pytest.mark.parametrize(
+    ("program", "kernels", "counts"),
+    [(SCAN, SCAN_KERNELS, (1, 1, 1, 2, 3, 3)), (RNN, RNN_KERNELS, (1, 2, 3, 4, 5, 6))],
+    ids=["one call", "many"],
+)
+def test_by_hand(program, kernels, counts, tmp_path, runs):
+    directory = write(tmp_path, program, kernels)
     w = drawn(3, 3)
     step = ready(directory, params={"net.W": w.copy()})
-    for steps, count in ((7, 1), (7, 1), (7, 1), (4, 2), (7, 3), (7, 3)):
+    for steps, count in zip((7, 7, 7, 4, 7, 7), counts, strict=True):
         x = drawn(steps, 3)
         same(step({"x": x}), run(directory, {}, {"x": x}, {"net.W": w}).outputs)
         assert len(runs) == count
@@ -119,7 +124,7 @@ def test_one_kernel(tmp_path, runs):
     ],
 )
 def test_what_is_wrong_is_said(given, tmp_path):
-    directory = write(tmp_path, RNN, RNN_KERNELS)
+    directory = write(tmp_path, SCAN, SCAN_KERNELS)
     step = ready(directory, params={"net.W": drawn(3, 3)})
     for _ in range(3):
         step({"x": drawn(7, 3)})
@@ -131,7 +136,7 @@ def test_what_is_wrong_is_said(given, tmp_path):
 
 
 def test_byte_order(tmp_path):
-    directory = write(tmp_path, RNN, RNN_KERNELS)
+    directory = write(tmp_path, SCAN, SCAN_KERNELS)
     step = ready(directory, params={"net.W": np.eye(3, dtype="f")})
     x = drawn(7, 3)
     wanted = run(directory, {}, {"x": x}, {"net.W": np.eye(3, dtype="f")}).outputs
@@ -151,7 +156,7 @@ def test_checks_hold_in_each_call(tmp_path):
 
 
 def test_what_fails_is_named(tmp_path, monkeypatch):
-    step = ready(write(tmp_path, RNN, RNN_KERNELS), params={"net.W": np.eye(3, dtype="f")})
+    step = ready(write(tmp_path, SCAN, SCAN_KERNELS), params={"net.W": np.eye(3, dtype="f")})
     x = drawn(4, 3)
     step({"x": x})
     step({"x": x})
@@ -160,8 +165,8 @@ def test_what_fails_is_named(tmp_path, monkeypatch):
     def failing(*arrays):
         raise readily.backend.DeviceError("out of everything")
 
-    step.repeated.call.__globals__["walk"].__globals__["k1"] = failing
+    step.repeated.call.__globals__["kernel"] = failing
     with pytest.raises(RunError, match="out of everything") as error:
         step({"x": x})
     (problem,) = error.value.problems
-    assert "step" in problem.message and problem.notes == ("it computes h[t] = ...",)
+    assert "scan" in problem.message and problem.notes == ("it computes h[t] = ...",)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import builtins
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -23,46 +23,54 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.runtime.data.bindings import Given
-from tempoc.runtime.device.stores import layout
+from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.load.load import load
 from tempoc.runtime.report.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
-from tempoc.runtime.walk.walk import WalkOptions
-from tempoc.runtime.walk.write_walk import write_walk
-from tests.runtime.programs import FIBONACCI, RNN, RNN_KERNELS, SUMS, op, write
+from tempoc.runtime.walk.assemble import RunHooks
+from tests.runtime.programs import (
+    FIBONACCI,
+    FIBONACCI_KERNELS,
+    RNN,
+    RNN_KERNELS,
+    SUMS,
+    SUMS_KERNELS,
+    op,
+    write,
+)
 
 
-def walk(program, bounds, given=frozenset(), wishes=None):
-    layouts = {s.name: layout(s, bounds) for s in program.stores}
-    return write_walk(program, layouts, bounds, given, wishes or WalkOptions())
+def called(tmp_path, program, kernels, bounds, given=(), **hooks):
+    """The nodes of the calls in a program's code, in order."""
+    loaded = load(write(tmp_path, program, kernels))
+    code = prepare(loaded, bounds).code(frozenset(given), RunHooks(**hooks))
+    return [call.kernel for _, call in sorted(code.calls.items())]
 
 
-def test_the_walk_of_the_rnn_is_what_one_would_write():
-    found = walk(RNN, {"T": 9}, frozenset({"x", "W"}))
-    assert found.text == (
-        "def walk():\n"
-        "    s0 = given0\n"
-        "    s1 = given1\n"
-        "    s2, = k0(())\n"
-        "    s3 = zeros3()\n"
-        "    for v_t in range(0, 9, 1):\n"
-        "        s2, s3, = k1(array((v_t,), i32), s2, s3, s0, s1)\n"
-        "    return {3: s3, 2: s2}\n"
-    )
-    assert found.calls[7].kernel == "step"
+def test_the_calls_of_the_rnn_are_what_one_would_write(tmp_path):
+    assert called(tmp_path, RNN, RNN_KERNELS, {"T": 9}, ("x", "W")) == ["zero", "step"]
 
 
-def test_slots_that_are_used_in_turn():
-    text = walk(FIBONACCI, {"T": 9}).text
-    assert "s0[(v_t) % 2], = k1(array((v_t,), i32), s0[(v_t - 2) % 2], s0[(v_t - 1) % 2])" in text
+def test_slots_that_are_used_in_turn(tmp_path):
+    loaded = load(write(tmp_path, FIBONACCI, FIBONACCI_KERNELS))
+    result = run_given(loaded, Given(bounds={"T": 9}, inputs={}, params={}), Settings(account=True))
+    assert result.outputs["last"] == 34
+    assert result.peak_bytes == 8  # two numbers, whatever T is
 
 
-def test_checks_and_counts():
-    text = walk(SUMS, {"T": 9, "B": 2, "N": 18}, frozenset({"x"}), WalkOptions(count=True)).text
-    assert "s1[v_b], fault, = k0(" in text
-    assert "faults.append((0, array((v_b, v_t,), i32), fault))" in text
-    assert "done[0] += 1" in text
+def test_checks_and_counts(tmp_path):
+    loaded = load(write(tmp_path, SUMS, SUMS_KERNELS))
+    counts = []
+
+    @contextmanager
+    def watch(program, bounds, done):
+        yield
+        counts.append(done[0])
+
+    given = Given(bounds={}, inputs=as_sources({"x": np.ones((2, 18), np.int32)}), params={})
+    run_given(loaded, given, Settings(watch=watch))
+    assert counts == [36]
 
 
 KERNELS = """
@@ -150,8 +158,7 @@ def test_params_given_are_not_computed(tmp_path):
     out = write(tmp_path, CONDITIONS, KERNELS)
     found = run(out, {"T": 1}, params={"w": np.full(4, 7, np.float16)}).outputs
     assert found["h"].tolist() == [[7, 7, 7]]
-    text = walk(CONDITIONS, {"T": 1}, frozenset({"w"})).text
-    assert "k0" not in text
+    assert called(tmp_path / "again", CONDITIONS, KERNELS, {"T": 1}, ("w",)) == ["step"]
 
 
 def test_accounting_sees_frees(tmp_path):
@@ -201,10 +208,3 @@ def test_progress():
     triangle = Loop(var="b", lower=0, upper="B", step=1, body=replace(SUMS.tree.body, upper="b"))
     assert count_calls(triangle, {"B": 4}) == 6
     assert bar(5, 10, 3.0).startswith("[###############...............]  50%  3 s  3 s left")
-
-
-def test_libraries_in_c_find_the_builtins(tmp_path):
-    """They import with those of the walk that called them, whatever names it uses itself."""
-    prepared = prepare(load(write(tmp_path, RNN, RNN_KERNELS)), {"T": 9})
-    found = prepared.names(prepared.walk(frozenset({"x", "W"}), WalkOptions()))
-    assert found["__builtins__"] is builtins

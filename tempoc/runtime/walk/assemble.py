@@ -317,7 +317,7 @@ class _Assembler:
                 lambda: code.call_of_singles(function_, point, gathered, results, following), call
             )
         else:
-            called = code.Called(
+            called = code.ResultSink(
                 kernel=number,
                 writers=tuple(
                     self.operands.writer(cell) if cell.store not in self.given else None
@@ -471,7 +471,7 @@ class _Assembler:
         point = self.values.point(some)
         return point if callable(point) else lambda variables: point
 
-    def point(self, some: Sequence[Arith]) -> code.Point:
+    def point(self, some: Sequence[Arith]) -> code.PointReader:
         """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
         if not some:
             return lambda frame: ()

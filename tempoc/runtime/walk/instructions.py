@@ -13,9 +13,9 @@ from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.operands import Action, Reader, Writer
 from tempoc.runtime.walk.values import Function, Variables
 
-Point = Callable[[RunFrame], Any]
+PointReader = Callable[[RunFrame], Any]
 """The coordinates of a call, as the kernel takes them."""
-Kernel = Callable[..., Sequence[Any]]
+DeviceFunction = Callable[..., Sequence[Any]]
 
 
 def action(act: Action, following: int) -> Instruction:
@@ -123,7 +123,11 @@ def last_step(
 
 
 def call_of_singles(
-    kernel: Kernel, point: Point, operands: Reader, results: tuple[int, ...], following: int
+    kernel: DeviceFunction,
+    point: PointReader,
+    operands: Reader,
+    results: tuple[int, ...],
+    following: int,
 ) -> Instruction:
     """A call of which all operands and results are the only cells of their stores."""
     if len(results) == 1:
@@ -163,7 +167,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class ResultSink:
     """What to do with the results of a call: ``writers`` take them (``None``: dropped).
 
     ``released`` frees donated arguments first. After the results come a condition for each of the
@@ -195,7 +199,7 @@ class Called:
 
 
 def call_kernel(
-    kernel: Kernel, point: Point, operands: Reader, called: Called, following: int
+    kernel: DeviceFunction, point: PointReader, operands: Reader, called: ResultSink, following: int
 ) -> Instruction:
     """Any call of a kernel."""
 
@@ -234,7 +238,7 @@ class DeviceCall:
     """
 
     number: int
-    kernel: Kernel
+    kernel: DeviceFunction
     operands: tuple[Reader, ...]
     writers: tuple[Writer, ...]
     ends: tuple[Ended, ...]
@@ -262,7 +266,7 @@ class DeviceCall:
             ended.note(frame, length)
 
 
-def call_block(device_call: DeviceCall, point: Point, following: int) -> Instruction:
+def call_block(device_call: DeviceCall, point: PointReader, following: int) -> Instruction:
     """A block as one call."""
 
     def instruction(frame: RunFrame) -> int:

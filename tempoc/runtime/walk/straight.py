@@ -73,11 +73,11 @@ def straight_call(
     operands, results = _operands(node), _results(node)
     if kernel.checks or kernel.lengths or operands is None or results is None:
         return None
-    read = {output.store for output in program.outputs}
-    used = (layouts[name] for name in {*read, *operands, *results})
+    read = dict.fromkeys(output.store for output in program.outputs)
+    used = (layouts[name] for name in (*read, *operands, *results))
     if any(not store.is_single or store.group >= 0 or store.away for store in used):
         return None
-    if not read <= {*results, *given} or not given.isdisjoint(results):
+    if not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
     expressions = node.point if isinstance(node, Call) else (*node.point, *node.lengths)
     point = tuple(evaluate(e, bounds) for e in expressions)

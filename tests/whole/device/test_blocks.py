@@ -12,8 +12,9 @@ from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.walk import blocks as limits
-from tempoc.runtime.walk.walk import WalkOptions
+from tempoc.runtime.walk.assemble import RunHooks
 from tests.support.agreement import agree, compile_text
+from tests.whole.device.host_code import blocks_of, host_code, regions_of
 
 LOOPS = "canonicalize,fuse"
 
@@ -88,25 +89,20 @@ def test_one_after_the_other_they_compute_the_same(
     agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 3)))
 
 
-def walk(text: str, *, account: bool = False, **bounds: int) -> str:
-    loaded = compile_text(text, 2)[1]
-    given = frozenset(i.store for i in loaded.program.inputs)
-    return prepare(loaded, bounds).walk(given, WalkOptions(account=account)).text
-
-
 def test_a_run_is_one_call_without_stores() -> None:
-    text = walk(RETURNS, T=100)
-    assert text.count("= k") == 1
-    assert "zeros" not in text
+    loaded = compile_text(RETURNS, 2)[1]
+    code = host_code(loaded, {"T": 100})
+    assert len(code.calls) == len(blocks_of(code)) == 1
+    given = frozenset(i.store for i in loaded.program.inputs)
+    call = prepare(loaded, {"T": 100}).straight_call(given)
+    assert call is not None and not call.zeros
 
 
 def test_long_loops_and_accounts_take_several_calls() -> None:
     steps = "dim t < T\ninput x[t]: f32\na[0] = x[0]\na[t] = sin(a[t-1]) when t >= 1\noutput a\n"
     loaded = compile_text(steps, 2, LOOPS)[1]
-    given = frozenset(i.store for i in loaded.program.inputs)
     for bound, account, called in ((9, False, 0), (9, True, 1), (limits.LONG + 2, False, 1)):
-        found = prepare(loaded, {"T": bound}).walk(given, WalkOptions(account=account)).text
-        assert found.count("turns(") == called
+        assert len(regions_of(host_code(loaded, {"T": bound}, account=account))) == called
 
 
 def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
@@ -115,10 +111,9 @@ def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
     loaded = compile_text(steps, 2, LOOPS)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
     for bound, called in ((limits.LONG + 2, 0), (limits.BRIEF + 2, 1)):
-        found = prepare(loaded, {"T": bound}).walk(given, WalkOptions())
-        assert found.text.count("turns(") == called
-        assert found.straight == given
-        assert "zeros" not in found.text.split("turns(")[0].split("if ")[0]
+        code = host_code(loaded, {"T": bound})
+        assert len(regions_of(code)) == called
+        assert code.straight == given
     agree(steps, {"T": limits.LONG + 2}, passes=LOOPS)
 
 
@@ -183,7 +178,7 @@ def test_weights_and_the_seed_go_straight_to_one_call() -> None:
     loaded = compile_text(LEARNED, 2, LOOPS)[1]
     program = loaded.program
     given = frozenset((program.inputs[0].store, program.params[0].store, program.seed))
-    assert prepare(loaded, {"T": 6}).walk(given, WalkOptions()).straight == given
+    assert prepare(loaded, {"T": 6}).code(given, RunHooks()).straight == given
     x, w = np.ones((6, 4), np.float32), np.eye(4, dtype=np.float32)
 
     def run(w: object, seed: int = 1) -> np.ndarray:

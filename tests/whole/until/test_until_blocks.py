@@ -12,14 +12,15 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import blocks
+from tempoc.program.nodes.nodes import Block
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import blocks as limits
-from tempoc.runtime.walk.walk import WalkOptions
+from tempoc.runtime.walk.code import HostCode
 from tests.support.agree import compiled
+from tests.whole.device.host_code import host_code, regions_of
 from tests.whole.until.test_until import COLLATZ, collatz
 from tests.whole.until.test_until_each import MANY
 from tests.whole.until.test_until_regions import TWO
@@ -51,11 +52,9 @@ def quickly(text: str, folder: Path) -> Path:
     return folder / "out"
 
 
-def walk(loaded: LoadedProgram, **bounds: int) -> str:
-    """What the runner does if all inputs are given."""
-    given = frozenset(i.store for i in loaded.program.inputs)
-    found = resolve(loaded.program, bounds, [], {}).values
-    return prepare(loaded, found).walk(given, WalkOptions()).text
+def code_of(loaded: LoadedProgram, **bounds: int) -> HostCode:
+    """The code of a run with all inputs given."""
+    return host_code(loaded, resolve(loaded.program, bounds, [], {}).values)
 
 
 @pytest.mark.parametrize(("text", "ends"), [(COLLATZ, ["T"]), (TWO, ["T", "S"])])
@@ -64,12 +63,11 @@ def test_a_run_that_finds_its_lengths_is_one_call(
 ) -> None:
     loaded = load(quickly(text, tmp_path))
     bounds = {b.name: 9 for b in loaded.program.bounds if b.value is None}
-    found = walk(loaded, **bounds)
-    assert found.count("= k") == 1
-    assert "turns(" not in found
-    assert [found.count(f"ended({bound!r}, ()") for bound in ends] == [1] * len(ends)
-    long = walk(loaded, **dict.fromkeys(bounds, limits.BRIEF + 2))
-    assert long.count("turns(") == len(ends)
+    (block,) = code_of(loaded, **bounds).calls.values()
+    assert isinstance(block, Block)
+    assert [block.lengths[place] for place in block.endings] == ends
+    long = code_of(loaded, **dict.fromkeys(bounds, limits.BRIEF + 2))
+    assert len(regions_of(long)) == len(ends)
 
 
 def test_blocks_in_a_loop_over_what_ends(tmp_path: Path) -> None:
@@ -78,7 +76,7 @@ def test_blocks_in_a_loop_over_what_ends(tmp_path: Path) -> None:
     found = [b for b in blocks(loaded.program.tree) if b.point == ("i",)]
     assert [b.kernel for b in found if b.endings]
     assert all(b.lengths for b in found)
-    assert "turns(" not in walk(loaded, T=9, I=3)
+    assert not regions_of(code_of(loaded, T=9, I=3))
 
 
 def test_one_after_the_other_they_compute_the_same(
@@ -87,7 +85,7 @@ def test_one_after_the_other_they_compute_the_same(
     monkeypatch.setattr(limits, "LONG", 0)
     monkeypatch.setattr(limits, "BRIEF", 0)
     out = compiled(COLLATZ, tmp_path)
-    assert "turns(" in walk(load(out), T=9)
+    assert regions_of(code_of(load(out), T=9))
     found = run(out, {"T": 9}, {"c0": np.int32(6)})
     assert found.outputs["c"].tolist() == collatz(6, 9)
 
@@ -95,8 +93,8 @@ def test_one_after_the_other_they_compute_the_same(
 def test_stores_that_may_stay_small_are_not_made_as_large_as_may_be(tmp_path: Path) -> None:
     program = Agreeing(REREAD, tmp_path)
     loaded = load(program.folders[2])
-    assert "turns(" not in walk(loaded, T=500)
-    assert "more(" in walk(loaded, T=1500)
+    assert not regions_of(code_of(loaded, T=500))
+    assert any(region.needs for region in regions_of(code_of(loaded, T=1500)))
     for most in (5, 600):
         x = np.linspace(0.0, 1.0, num=most, dtype=np.float32)
         found = program({"T": most}, {"x": x})
