@@ -10,7 +10,7 @@ from typing import Any
 from tempoc.program.nodes.nodes import Cell, Cells
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.frame import RunFrame
-from tempoc.runtime.walk.values import Function, IndexValue, KeyValue, Values, function, key_value
+from tempoc.runtime.walk.values import Function, RunValue, KeyValue, Values, function, key_value
 
 Reader = Callable[[RunFrame], Any]
 """Gives the array of a cell, or arrays by key."""
@@ -212,7 +212,7 @@ def gather(readers: Sequence[Reader], only: Sequence[int] | None = None) -> Read
     return lambda frame: [read(frame) for read in readers]
 
 
-def reduced(value: IndexValue, modulo: int) -> IndexValue:
+def reduced(value: RunValue, modulo: int) -> RunValue:
     """A part of a key as the slot of its cell."""
     if modulo == 1:
         return 0

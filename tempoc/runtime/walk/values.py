@@ -13,7 +13,7 @@ from tempoc.program.nodes.arithmetic import BINARY, Arith, Operation, evaluate
 Variables = dict[str, Any]
 """Loop variables by name, and for each bound that ends during the run the table of its lengths."""
 Function = Callable[[Variables], int]
-IndexValue = int | Function
+RunValue = int | Function
 """A number, or a function of the variables."""
 KeyValue = int | tuple[int, ...] | Callable[[Variables], Any]
 """The same of a key: bare where it has one dimension."""
@@ -35,7 +35,7 @@ class Values:
     bounds: Mapping[str, int]
     lengths: frozenset[str] = frozenset()
 
-    def of(self, e: Arith) -> IndexValue:
+    def of(self, e: Arith) -> RunValue:
         """The value of an expression."""
         match e:
             case int():
@@ -53,7 +53,7 @@ class Values:
             case _:
                 return _operation(e.op, [self.of(a) for a in e.args])
 
-    def all(self, some: Sequence[Arith]) -> list[IndexValue]:
+    def all(self, some: Sequence[Arith]) -> list[RunValue]:
         """The values of several expressions."""
         return [self.of(e) for e in some]
 
@@ -62,12 +62,12 @@ class Values:
         return tuple_value(self.all(some))
 
 
-def function(value: IndexValue) -> Function:
+def function(value: RunValue) -> Function:
     """The value as a function, also where it is constant."""
     return value if callable(value) else lambda variables: value
 
 
-def tuple_value(parts: Sequence[IndexValue]) -> tuple[int, ...] | Callable[[Variables], Any]:
+def tuple_value(parts: Sequence[RunValue]) -> tuple[int, ...] | Callable[[Variables], Any]:
     """Several values as a tuple."""
     if not any(map(callable, parts)):
         return tuple(p for p in parts if isinstance(p, int))
@@ -81,12 +81,12 @@ def tuple_value(parts: Sequence[IndexValue]) -> tuple[int, ...] | Callable[[Vari
     return lambda variables: tuple([f(variables) for f in functions])
 
 
-def key_value(parts: Sequence[IndexValue]) -> KeyValue:
+def key_value(parts: Sequence[RunValue]) -> KeyValue:
     """Several values as a key: bare where there is one."""
     return parts[0] if len(parts) == 1 else tuple_value(parts)
 
 
-def _operation(op: str, parts: list[IndexValue]) -> IndexValue:
+def _operation(op: str, parts: list[RunValue]) -> RunValue:
     constants = [p for p in parts if isinstance(p, int)]
     # A division by zero is an error only if it is reached.
     undefined = op in ("//", "%") and parts[1] == 0
@@ -97,7 +97,7 @@ def _operation(op: str, parts: list[IndexValue]) -> IndexValue:
     if op in _MANY:
         known = [evaluate(Operation(op, tuple(constants)), {})] if constants else []
         unknown = [p for p in parts if callable(p)]
-        some: list[IndexValue] = [*unknown, *known]
+        some: list[RunValue] = [*unknown, *known]
         return reduce(lambda left, right: _binary(_MANY[op], left, right), some)
     functions = [function(p) for p in parts]
     if op == "not":
@@ -108,7 +108,7 @@ def _operation(op: str, parts: list[IndexValue]) -> IndexValue:
     return lambda variables: any(f(variables) for f in functions) or last(variables)
 
 
-def _binary(apply: Callable[[int, int], int], left: IndexValue, right: IndexValue) -> IndexValue:
+def _binary(apply: Callable[[int, int], int], left: RunValue, right: RunValue) -> RunValue:
     if isinstance(left, int):
         if isinstance(right, int):
             return lambda variables: apply(left, right)
