@@ -64,7 +64,7 @@ class Machine(RunFrame):
         record: RecordedCalls | None = None,
         suspender: Suspender | None = None,
     ) -> None:
-        super().__init__(prepared.program, prepared.stores, prepared.bounds, backend)
+        super().__init__(prepared.storage, prepared.bounds, backend)
         self.code = code
         self.show = show
         self.paces = prepared.paces

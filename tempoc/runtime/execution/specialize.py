@@ -33,6 +33,7 @@ from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk.assemble import RunHooks, assemble
 from tempoc.runtime.walk.code import HostCode
+from tempoc.runtime.walk.frame import Storage
 from tempoc.runtime.walk.region_calls import Pace
 from tempoc.runtime.walk.straight import StraightCall, straight_call
 
@@ -58,22 +59,15 @@ class Prepared:
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
 
     @cached_property
-    def stores(self) -> tuple[Layout, ...]:
-        """The layouts by number."""
-        return tuple(self.layouts.values())
+    def storage(self) -> Storage:
+        """The stores as frames have them."""
+        return Storage.of(self.program, self.layouts, self.bounds)
 
     def check_budget(self, given: frozenset[str], budget: int | None) -> None:
         """Raises ``RunError`` if the stores of a run exceed the budget; the result is cached."""
         if (given, budget) not in self.fits:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
-
-    @cached_property
-    def takes(self) -> tuple[tuple[str, int, OutputSlice], ...]:
-        """For each output its name, the number of its store, and how to read it."""
-        numbers = {store.name: i for i, store in enumerate(self.stores)}
-        outputs = self.program.outputs
-        return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
 
     def take(self, output: ProgramOutput) -> OutputSlice:
         """How to read an output if all bounds are known before the run."""

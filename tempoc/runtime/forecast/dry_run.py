@@ -21,7 +21,7 @@ from tempoc.runtime.device.stores import Layout, layouts_of
 from tempoc.runtime.forecast.sample_steps import LoopSample, sample_of
 from tempoc.runtime.walk.assemble import RunHooks, assemble
 from tempoc.runtime.walk.code import HostCode, execute
-from tempoc.runtime.walk.frame import RunFrame
+from tempoc.runtime.walk.frame import RunFrame, Storage
 from tempoc.runtime.walk.values import Values, Variables
 
 SHORT = (1, 2, 3)
@@ -99,9 +99,9 @@ def forecast(
     kernels = _kernels(program, ends)
     code = assemble(program, layouts, bounds, given, kernels, on, RunHooks(account=True))
     samples = [] if every_step else _samples(code, program, bounds, layouts)
-    forecasts = []
+    storage, forecasts = Storage.of(program, layouts, bounds), []
     for ends.lengths in _length_patterns(program, bounds):
-        dry_run = _DryRun(program, tuple(layouts.values()), bounds, on)
+        dry_run = _DryRun(storage, bounds, on)
         forecasts.append(dry_run.run(code, given, samples, ends))
     return max(forecasts, key=lambda f: f.peak)
 

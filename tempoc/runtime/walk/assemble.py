@@ -29,7 +29,7 @@ from tempoc.runtime.walk.growth import (
     invariant_needs,
     output_needs,
 )
-from tempoc.runtime.walk.operands import Action, Operands, gather, reduced
+from tempoc.runtime.walk.operands import Action, Operands, gather
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import Values, Variables, function
 
@@ -108,6 +108,7 @@ class _Assembler:
     hosts: list[nodes.Host] = field(default_factory=list)
     effects: list[nodes.Effect] = field(default_factory=list)
     zeros: dict[int, None] = field(default_factory=dict)
+    jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     uninterrupted: bool = False
 
@@ -124,11 +125,11 @@ class _Assembler:
                 if self.layouts[store].away and store in self.filled:
                     self.ensure_zeros(store)
         self.grow(self.growth.of(output_needs(self.program.outputs, self.growing_groups())))
-        self.emit(lambda: code.jump(END))
+        self.jumps[len(self.makers)] = END
         return HostCode(
             instructions=tuple(make() for make in self.makers),
             calls=self.calls,
-            resume=tuple(self.resume),
+            resume=tuple(map(self.to, self.resume)),
             loops=tuple(self.loops),
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
@@ -154,24 +155,35 @@ class _Assembler:
     def act(self, act: Action) -> None:
         """Add an instruction that goes on to the next one."""
         following = self.following
-        self.emit(lambda: code.action(act, following))
+        self.emit(lambda: code.action(act, self.to(following)))
 
     def mark(self, label: _Label) -> None:
         """The label is the next instruction."""
         label.number = len(self.makers)
+
+    def jump(self, number: int) -> None:
+        """Go on elsewhere: takes a number, but no instruction is executed for it."""
+        self.jumps[len(self.makers)] = number
+        self.makers.append(lambda: code.unreachable)
+
+    def to(self, number: int) -> int:
+        """The next instruction, if all jumps on the way to it are taken."""
+        while number in self.jumps:
+            number = self.jumps[number]
+        return number
 
     def boundary(self) -> None:
         """Add a suspend point."""
         if self.hooks.suspend and not self.uninterrupted:
             number, following = len(self.resume), self.following
             self.resume.append(following)
-            self.emit(lambda: code.boundary(number, following))
+            self.emit(lambda: code.boundary(number, self.to(following)))
 
     def grow(self, checks: Sequence[GroupRows] | Any) -> None:
         """Add checks of capacities."""
         for group, rows in checks:
             needed, following = function(self.values.of(rows)), self.following
-            self.emit(_bound(code.grow, group, needed, following))
+            self.emit(self.bound(code.grow, group, needed, following))
 
     def growing_groups(self) -> dict[str, CapacityGroup]:
         """The growing stores with their groups."""
@@ -203,7 +215,7 @@ class _Assembler:
         """Allocate the only cell of an operand if it was not written yet."""
         if self.layouts[name].is_single and name not in self.given:
             act, number, following = self.new_zeros(name), self.numbers[name], self.following
-            self.emit(lambda: code.ensured(act, number, following))
+            self.emit(lambda: code.ensured(act, number, self.to(following)))
 
     def new_zeros(self, name: str) -> Action:
         write = self.operands.writer(nodes.Cell(store=name))
@@ -246,7 +258,7 @@ class _Assembler:
 
     def guard(self, condition: Arith, body: nodes.ProgramStatement) -> None:
         holds, following, end = function(self.values.of(condition)), self.following, _Label()
-        self.emit(lambda: code.branch(holds, following, end.number))
+        self.emit(lambda: code.branch(holds, self.to(following), self.to(end.number)))
         with self.growth.scoped():
             self.statement(body)
         self.mark(end)
@@ -255,15 +267,15 @@ class _Assembler:
         self.grow(self.growth.of(invariant_needs(loop)))
         steps, number, head = self.steps(loop), len(self.loops), self.following
         self.loops.append(loop)
-        self.emit(lambda: code.enter_loop(loop.var, number, steps, head))
+        self.emit(lambda: code.enter_loop(loop.var, number, steps, self.to(head)))
         upward = loop.limit is not None and loop.step > 0
         limit = function(self.values.of(loop.limit)) if upward and loop.limit is not None else None
         body, end = self.following, _Label()
-        self.emit(lambda: code.next_step(loop.var, limit, body, end.number))
+        self.emit(lambda: code.next_step(loop.var, limit, self.to(body), self.to(end.number)))
         self.boundary()
         with self.growth.scoped():
             self.statement(loop.body)
-        self.emit(lambda: code.jump(head))
+        self.jump(head)
         self.mark(end)
 
     def steps(self, loop: nodes.Loop) -> Callable[[Variables], range]:
@@ -306,23 +318,17 @@ class _Assembler:
             if cell.when is not None and i not in kernel.donated
         }
         lengths = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
-        point, function_, following = (
-            self.point((*call.point, *lengths)), self.kernels[number], self.following,
-        )  # fmt: skip
-        plain = not (released or call.endings or kernel.checks or effect)
-        if plain and len(stored) == len(call.results) and all(map(self.is_plain, stored)):
-            gathered = gather(readers, self.singles(call.args))
-            results = tuple(self.numbers[cell.store] for cell in stored)
-            self.emit(
-                lambda: code.call_of_singles(function_, point, gathered, results, following), call
-            )
-        else:
-            called = code.ResultSink(
+        point, following = self.point((*call.point, *lengths)), self.following
+        function_ = self.kernels[number]
+        gathered, singles = gather(readers), self.singles(call.args)
+        writers = [
+            self.operands.writer(cell) if cell.store not in self.given else None
+            for cell in call.results
+        ]
+        if released or call.endings or kernel.checks or effect or None in writers:
+            sink = code.ResultSink(
                 kernel=number,
-                writers=tuple(
-                    self.operands.writer(cell) if cell.store not in self.given else None
-                    for cell in call.results
-                ) if effect is None else (),
+                writers=tuple(writers) if effect is None else (),
                 released=tuple(self.operands.free(cell, popped=True) for cell in released),
                 ends=tuple(
                     code.Ended(e.bound, self.tuple(e.outer), function(self.values.of(e.length)))
@@ -330,9 +336,23 @@ class _Assembler:
                 ),
                 checks=bool(kernel.checks),
                 effect=len(self.effects) if effect is not None else None,
-            )  # fmt: skip
-            gathered = gather(readers, self.singles(call.args))
-            self.emit(lambda: code.call_kernel(function_, point, gathered, called, following), call)
+            )
+            self.emit(
+                lambda: code.call_into_sink(function_, point, gathered, sink, following), call
+            )
+        elif singles is not None and all(map(self.is_plain, stored)):
+            results = tuple(self.numbers[cell.store] for cell in stored)
+            self.emit(
+                lambda: code.call_of_singles(
+                    function_, point, singles, results, self.to(following)
+                ),
+                call,
+            )
+        else:
+            puts = tuple(write for write in writers if write is not None)
+            self.emit(
+                lambda: code.call_kernel(function_, point, gathered, puts, self.to(following)), call
+            )
         if effect is not None:
             self.effects.append(effect)
         self.count(1)
@@ -343,7 +363,9 @@ class _Assembler:
         gathered = gather([self.operands.reader(cell) for cell in host.args])
         writers = tuple(map(self.operands.writer, host.results))
         self.hosts.append(host)
-        self.emit(lambda: code.call_host(number, point, gathered, writers, following), host)
+        self.emit(
+            lambda: code.call_host(number, point, gathered, writers, self.to(following)), host
+        )
 
     def region(self, region: nodes.Region) -> None:
         """Calls of the kernel of a device loop until all its steps are done."""
@@ -367,16 +389,18 @@ class _Assembler:
             counted=self.hooks.count,
         )
         enter = self.following
-        self.emit(lambda: run.enter(enter))
+        self.emit(lambda: run.enter(self.to(enter)))
         call, returned, end = len(self.makers), self.following, _Label()
-        self.emit(lambda: run.call(returned, end.number), region)
+        self.emit(lambda: run.call(self.to(returned), self.to(end.number)), region)
         self.boundary()
-        self.emit(lambda: code.jump(call))
+        self.jump(call)
         self.mark(end)
         if dead := final_frees(loop.body, frozenset(region.local)):
             # A region frees nothing, so the frees of its last step follow the call.
             steps, following, after = self.steps(loop), self.following, _Label()
-            self.emit(lambda: code.last_step(loop.var, steps, following, after.number))
+            self.emit(
+                lambda: code.last_step(loop.var, steps, self.to(following), self.to(after.number))
+            )
             for part in dead:
                 self.statement(part)
             self.mark(after)
@@ -407,7 +431,7 @@ class _Assembler:
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
         point, following = self.point((*block.point, *block.lengths)), self.following
         device_call = self.device_call(block, (*block.carried, *block.made))
-        self.emit(lambda: code.call_block(device_call, point, following), block)
+        self.emit(lambda: code.call_block(device_call, point, self.to(following)), block)
         self.count(self.single_calls[block.kernel])
         for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part)
@@ -449,21 +473,19 @@ class _Assembler:
 
     def location(self, cell: nodes.Cell) -> tuple[str, tuple[object, ...]]:
         """What tells cells apart: the store, and parts of the key that are not always 0."""
-        moduli = self.layouts[cell.store].moduli
-        parts = zip(cell.key, self.values.all(cell.key), moduli, strict=True)
-        return cell.store, tuple(
-            e if callable(v) and m != 1 else reduced(v, m) for e, v, m in parts
-        )
+        slots = zip(cell.key, self.layouts[cell.store].moduli, strict=True)
+        values = ((e, self.values.slot(e, modulo)) for e, modulo in slots)
+        return cell.store, tuple(e if callable(value) else value for e, value in values)
 
     def is_plain(self, cell: nodes.Cell) -> bool:
         """Whether a result goes to the only cell of its store, and nothing follows."""
         store = self.layouts[cell.store]
         return store.is_single and cell.when is None and not store.away and not self.hooks.account
 
-    def singles(self, cells: Sequence[nodes.Cell]) -> list[int] | None:
+    def singles(self, cells: Sequence[nodes.Cell]) -> tuple[int, ...] | None:
         """The numbers of the stores of operands, if all are their only cells."""
         if all(self.layouts[cell.store].is_single and cell.when is None for cell in cells):
-            return [self.numbers[cell.store] for cell in cells]
+            return (*(self.numbers[cell.store] for cell in cells),)
         return None
 
     def tuple(self, some: Sequence[Arith]) -> Callable[[Variables], tuple[int, ...]]:
@@ -474,14 +496,17 @@ class _Assembler:
     def point(self, some: Sequence[Arith]) -> code.PointReader:
         """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
         if not some:
-            return lambda frame: ()
+            return lambda variables: ()
         coordinates, point = self.device.coordinates, self.values.point(some)
         if callable(point):
-            return lambda frame: coordinates(point(frame.variables))
+            if len(some) == 1 and (affine := self.values.affine(some[0])) is not None:
+                name, offset = affine
+                return lambda variables: coordinates((variables[name] + offset,))
+            return lambda variables: coordinates(point(variables))
         constant = self.device.constant(point)
-        return lambda frame: constant
+        return lambda variables: constant
 
-
-def _bound(make: Callable[..., Instruction], *arguments: Any) -> Callable[[], Instruction]:
-    """An instruction to be made of these arguments."""
-    return lambda: make(*arguments)
+    def bound(self, make: Callable[..., Instruction], *arguments: Any) -> Callable[[], Instruction]:
+        """Makes an instruction of arguments, the last of which is the following one."""
+        *others, following = arguments
+        return lambda: make(*others, self.to(following))

@@ -62,6 +62,27 @@ class ActiveLoop:
     iterator: Iterator[int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The stores of a program for given bounds, by number; those that start as zeros.
+
+    ``capacities`` are the sizes of each group of growing stores.
+    """
+
+    program: Program
+    layouts: tuple[Layout, ...]
+    filled: frozenset[str]
+    capacities: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(
+        cls, program: Program, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
+    ) -> Storage:
+        """The stores with these layouts."""
+        filled, sizes = stores_read_as_zeros(program), Capacities.of(program, bounds).sizes
+        return cls(program, tuple(layouts.values()), filled, sizes)
+
+
 class RunFrame(ABC):
     """A run of a program on a device.
 
@@ -71,17 +92,16 @@ class RunFrame(ABC):
     bound that has ended, by point.
     """
 
-    def __init__(
-        self, program: Program, layouts: tuple[Layout, ...], bounds: Mapping[str, int], on: Device
-    ) -> None:
+    def __init__(self, storage: Storage, bounds: Mapping[str, int], on: Device) -> None:
+        program, layouts = storage.program, storage.layouts
         self.program = program
         self.layouts = layouts
         self.bounds = dict(bounds)
         self.device = on
-        self.capacities = Capacities.of(program, bounds)
+        self.capacities = Capacities(storage.capacities, [sizes[0] for sizes in storage.capacities])
         self.ledger = Ledger(layouts, self.capacities.now)
         self.allocate = Allocator(on, self.capacities.now)
-        self.filled = stores_read_as_zeros(program)
+        self.filled = storage.filled
         self.transfers = Transfers(layouts, self.filled, self.ledger, on)
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
         self.ends: dict[str, dict[PointIndex, int]] = {name: {} for name in self.lengths}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from tempoc.program.analysis.count_calls import count_calls
@@ -13,7 +14,7 @@ from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.operands import Action, Reader, Writer
 from tempoc.runtime.walk.values import Function, Variables
 
-PointReader = Callable[[RunFrame], Any]
+PointReader = Callable[[Variables], Any]
 """The coordinates of a call, as the kernel takes them."""
 DeviceFunction = Callable[..., Sequence[Any]]
 
@@ -60,9 +61,9 @@ def branch(condition: Function, following: int, otherwise: int) -> Instruction:
     return instruction
 
 
-def jump(following: int) -> Instruction:
-    """Go on elsewhere."""
-    return lambda frame: following
+def unreachable(frame: RunFrame) -> int:
+    """Stands at the number of a jump."""
+    raise AssertionError("a jump is never executed")
 
 
 def boundary(number: int, following: int) -> Instruction:
@@ -125,28 +126,57 @@ def last_step(
 def call_of_singles(
     kernel: DeviceFunction,
     point: PointReader,
-    operands: Reader,
+    operands: tuple[int, ...],
     results: tuple[int, ...],
     following: int,
 ) -> Instruction:
-    """A call of which all operands and results are the only cells of their stores."""
+    """A call of which all operands and results are the only cells of their stores.
+
+    It takes little more time than the call itself: such calls fill the loops of the host.
+    """
+    if len(operands) == len(results) == 1:
+        (operand,), (result,) = operands, results
+
+        def unary(frame: RunFrame) -> int:
+            cells = frame.cells
+            (cells[result],) = kernel(point(frame.variables), cells[operand])
+            return following
+
+        return unary
+    # Slices make `itemgetter` give a sequence for any number of operands.
+    get = itemgetter(*operands) if len(operands) > 1 else itemgetter(_slice_of(operands))
     if len(results) == 1:
         (number,) = results
 
         def one(frame: RunFrame) -> int:
-            (frame.cells[number],) = kernel(point(frame), *operands(frame))
+            cells = frame.cells
+            (cells[number],) = kernel(point(frame.variables), *get(cells))
             return following
 
         return one
+    if len(results) == 2:
+        first, second = results
+
+        def two(frame: RunFrame) -> int:
+            cells = frame.cells
+            cells[first], cells[second] = kernel(point(frame.variables), *get(cells))
+            return following
+
+        return two
 
     def instruction(frame: RunFrame) -> int:
-        arrays = kernel(point(frame), *operands(frame))
         cells = frame.cells
+        arrays = kernel(point(frame.variables), *get(cells))
         for number, array in zip(results, arrays, strict=True):
             cells[number] = array
         return following
 
     return instruction
+
+
+def _slice_of(operands: tuple[int, ...]) -> slice:
+    """At most one number as a slice."""
+    return slice(operands[0], operands[0] + 1) if operands else slice(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +228,32 @@ class ResultSink:
             frame.perform(self.effect, at, results[: last - len(self.ends)])
 
 
-def call_kernel(
-    kernel: DeviceFunction, point: PointReader, operands: Reader, called: ResultSink, following: int
+def call_into_sink(
+    kernel: DeviceFunction, point: PointReader, operands: Reader, sink: ResultSink, following: int
 ) -> Instruction:
-    """Any call of a kernel."""
+    """A call with more to do than to store all results."""
 
     def instruction(frame: RunFrame) -> int:
-        at = point(frame)
-        called.returned(frame, at, kernel(at, *operands(frame)))
+        at = point(frame.variables)
+        sink.returned(frame, at, kernel(at, *operands(frame)))
+        return following
+
+    return instruction
+
+
+def call_kernel(
+    kernel: DeviceFunction,
+    point: PointReader,
+    operands: Reader,
+    writers: tuple[Writer, ...],
+    following: int,
+) -> Instruction:
+    """A call whose results are stored."""
+
+    def instruction(frame: RunFrame) -> int:
+        results = kernel(point(frame.variables), *operands(frame))
+        for write, array in zip(writers, results, strict=True):
+            write(frame, array)
         return following
 
     return instruction
@@ -270,7 +318,7 @@ def call_block(device_call: DeviceCall, point: PointReader, following: int) -> I
     """A block as one call."""
 
     def instruction(frame: RunFrame) -> int:
-        device_call.note_ends(frame, device_call(frame, point(frame))[1])
+        device_call.note_ends(frame, device_call(frame, point(frame.variables))[1])
         return following
 
     return instruction

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from tempoc.program.nodes.nodes import Cell, Cells
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.frame import RunFrame
-from tempoc.runtime.walk.values import Function, RunValue, KeyValue, Values, function, key_value
+from tempoc.runtime.walk.values import Function, KeyValue, Values, function, key_value
 
 Reader = Callable[[RunFrame], Any]
 """Gives the array of a cell, or arrays by key."""
@@ -51,11 +50,8 @@ class Operands:
         store = self.layouts[number]
         if store.is_single:
             return CellAccess(number, None, when)
-        parts = [
-            reduced(self.values.of(e), modulo)
-            for e, modulo in zip(cell.key, store.moduli, strict=True)
-        ]
-        return CellAccess(number, key_value(parts), when)
+        slots = map(self.values.slot, cell.key, store.moduli)
+        return CellAccess(number, key_value([*slots]), when)
 
     def reader(self, cell: Cell) -> Reader:
         """Reads a cell regardless of its condition."""
@@ -63,9 +59,19 @@ class Operands:
         number, key = access.number, access.key
         if key is None:
             return lambda frame: frame.cells[number]
+        if (ring := self.ring(cell)) is not None:
+            name, offset, size = ring
+            return lambda frame: frame.cells[number][(frame.variables[name] + offset) % size]
         if callable(key):
             return lambda frame: frame.cells[number][key(frame.variables)]
         return lambda frame: frame.cells[number][key]
+
+    def ring(self, cell: Cell) -> tuple[str, int, int] | None:
+        """The variable, the offset and the number of slots, if the key is ``(t + offset) % n``."""
+        moduli = self.layouts[self.numbers[cell.store]].moduli
+        if len(moduli) != 1 or moduli[0] < 2 or (affine := self.values.affine(cell.key[0])) is None:
+            return None
+        return *affine, moduli[0]
 
     def argument(self, cell: Cell, *, donated: bool, overwritten: bool) -> Reader:
         """Reads an argument of a call; zeros where its condition fails, shared unless donated.
@@ -88,6 +94,19 @@ class Operands:
         access = self.access(cell)
         number, key, when = access.number, access.key, access.when
         wrote = self.wrote(access)
+        if when is None and wrote is None and (ring := self.ring(cell)) is not None:
+            name, offset, size = ring
+
+            def put_in_ring(frame: RunFrame, array: Any) -> None:
+                frame.cells[number][(frame.variables[name] + offset) % size] = array
+
+            return put_in_ring
+        if when is None and wrote is None and callable(key):
+
+            def put(frame: RunFrame, array: Any) -> None:
+                frame.cells[number][key(frame.variables)] = array
+
+            return put
 
         def write(frame: RunFrame, array: Any) -> None:
             if when is not None and not when(frame.variables):
@@ -196,26 +215,17 @@ class Operands:
         moduli = self.layouts[self.numbers[cells.store]].moduli
         arrays: list[tuple[Any, Cell]] = []
         for key in cells.keys:
-            slots = [reduced(self.values.of(key[k]), moduli[k]) for k in cells.places]
+            slots = [self.values.slot(key[k], moduli[k]) for k in cells.places]
             arrays.append((key_value(slots), Cell(store=cells.store, key=key)))
         return arrays
 
 
-def gather(readers: Sequence[Reader], only: Sequence[int] | None = None) -> Reader:
-    """Reads all operands of a call; ``only``: the numbers of their stores, if these are single."""
-    if only is not None and len(only) > 1:
-        get = itemgetter(*only)
-        return lambda frame: get(frame.cells)
-    if only is not None and len(only) == 1:
-        number = only[0]
-        return lambda frame: (frame.cells[number],)
+def gather(readers: Sequence[Reader]) -> Reader:
+    """Reads all operands of a call."""
+    if len(readers) == 1:
+        (only,) = readers
+        return lambda frame: (only(frame),)
+    if len(readers) == 2:
+        first, second = readers
+        return lambda frame: (first(frame), second(frame))
     return lambda frame: [read(frame) for read in readers]
-
-
-def reduced(value: RunValue, modulo: int) -> RunValue:
-    """A part of a key as the slot of its cell."""
-    if modulo == 1:
-        return 0
-    if callable(value):
-        return (lambda variables: value(variables) % modulo) if modulo else value
-    return value % modulo if modulo else value

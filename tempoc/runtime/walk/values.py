@@ -45,6 +45,9 @@ class Values:
                 return lambda variables: variables[name][()]
             case str():
                 return self.bounds[e] if e in self.bounds else operator.itemgetter(e)
+            case Operation(op="+" | "-") if (affine := self.affine(e)) is not None:
+                name, offset = affine
+                return lambda variables: variables[name] + offset
             case Operation(op="at", args=(str(bound), *point)):
                 name, at = table(bound), key_value([self.of(p) for p in point])
                 if not callable(at):
@@ -52,6 +55,31 @@ class Values:
                 return lambda variables: variables[name][at(variables)]
             case _:
                 return _operation(e.op, [self.of(a) for a in e.args])
+
+    def affine(self, e: Arith) -> tuple[str, int] | None:
+        """The variable and the offset of ``t``, ``t + 1``, ``t - 1``: the usual coordinates."""
+        match e:
+            case str(name):
+                offset = 0
+            case Operation(op="+", args=(str(name), int(offset)) | (int(offset), str(name))):
+                pass
+            case Operation(op="-", args=(str(name), int(less))):
+                offset = -less
+            case _:
+                return None
+        return None if name in self.bounds or name in self.lengths else (name, offset)
+
+    def slot(self, e: Arith, modulo: int) -> RunValue:
+        """A part of a key as the slot of its cell; a ``modulo`` of 0 leaves it as it is."""
+        if modulo == 1:
+            return 0
+        value, affine = self.of(e), self.affine(e)
+        if not callable(value):
+            return value % modulo if modulo else value
+        if modulo and affine is not None:
+            name, offset = affine
+            return lambda variables: (variables[name] + offset) % modulo
+        return (lambda variables: value(variables) % modulo) if modulo else value
 
     def all(self, some: Sequence[Arith]) -> list[RunValue]:
         """The values of several expressions."""
