@@ -35,7 +35,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.load.load import LoadedProgram
-from tempoc.runtime.walk.blocks import single_call_blocks
+from tempoc.runtime.walk import blocks
 
 Called = Region | Block | Call
 """What the runner calls a function for."""
@@ -86,7 +86,7 @@ def compiled(
     program = loaded.program
     growing = groups(program)
     layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
-    whole = single_call_blocks(program, bounds, filled, layouts)
+    whole = blocks.single_call_blocks(program, bounds, filled)
     seen: set[str] = set()
     for traced in loaded.traced:
         traced.bounds = bounds

@@ -87,7 +87,7 @@ class BoundFacts:
             case Operation(op=op, args=args):
                 operands = [self.expr(a, values) for a in args]
                 known = [a for a in operands if a is not None]
-                return _apply(op, known) if len(known) == len(operands) else None
+                return apply_operator(op, known) if len(known) == len(operands) else None
 
     def size(self, e: Arith) -> Expr:
         """The formula of a size: over bounds alone."""
@@ -135,7 +135,8 @@ class BoundFacts:
         return below and self.at_least(sub(high, size) if up else sub(high + 1, size), 0)
 
 
-def _apply(op: str, args: list[Expr]) -> Expr:
+def apply_operator(op: str, args: list[Expr]) -> Expr:
+    """The formula for an operator of run-time arithmetic."""
     if op == "*":
         return product(args)
     if op in _MANY:

@@ -10,8 +10,8 @@
 
 Kernels and device loops are inlined in program order. A store that only the block touches is local
 to the function, and XLA allocates it; one that is first written in the block is created in it. The
-block keeps the statements, because the runner may execute them one by one instead, and does so
-where one of them is a long loop.
+block keeps the statements, which are executed one by one for bounds with which a loop among them is
+long (`single_call.py`), and where bytes are counted.
 
 A block takes lengths, and returns those that it ends, as a region does. No check runs in a block
 after a length has ended: the runner has to validate the length first.
@@ -28,6 +28,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import ended_lengths, length_parameters
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
+from tempoc.codegen.regions.single_call import EnclosingLoops, single_call
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import live_before
 from tempoc.program.analysis.traversal import (
@@ -54,6 +55,7 @@ class BlockInterface:
     touched_before: frozenset[str]
     touched_outside: frozenset[str]
     outer: tuple[str, ...]
+    loops: EnclosingLoops = field(default_factory=EnclosingLoops)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,12 @@ class Blocks:
             case nodes.Loop(body=body, var=var):
                 # What one step of the loop touches was touched before the next step.
                 before = outside.touched_before | touched_stores(body)
-                inner = replace(outside, touched_before=before, outer=(*outside.outer, var))
+                inner = replace(
+                    outside,
+                    touched_before=before,
+                    outer=(*outside.outer, var),
+                    loops=outside.loops.inside(s),
+                )
                 return replace(s, body=self.part(body, inner))
             case _:
                 return s
@@ -187,7 +194,7 @@ class Blocks:
             return None
         parts = _Parts(carried=carried, returned=returned, local=local, read=read, lengths=lengths)
         fresh = [name for name in own_stores if name not in overwritten]
-        return self.emit(body, cells, parts, fresh, outside.outer)
+        return self.emit(body, cells, parts, fresh, outside)
 
     def emit(
         self,
@@ -195,7 +202,7 @@ class Blocks:
         cells: Mapping[str, nodes.Cells],
         parts: _Parts,
         fresh: list[str],
-        outer: tuple[str, ...],
+        outside: BlockInterface,
     ) -> nodes.Block:
         """The block and its kernel; ``fresh`` are the stores that the function creates as zeros."""
         name = self.names.fresh("block")
@@ -205,7 +212,7 @@ class Blocks:
             context=context,
             fixed=context.fixed,
             cells=cells,
-            outer=outer,
+            outer=outside.outer,
             live_out=after,
             length_params=parts.lengths,
             ends=ends,
@@ -222,7 +229,7 @@ class Blocks:
         kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
         node = nodes.Block(
             kernel=name,
-            point=outer,
+            point=outside.outer,
             body=body,
             carried=tuple(cells[n] for n in parts.carried),
             made=tuple(cells[n] for n in parts.returned),
@@ -230,6 +237,7 @@ class Blocks:
             local=tuple(parts.local),
             lengths=parts.lengths,
             endings=tuple(map(parts.lengths.index, ends)),
+            single=single_call(body, context.stores, context.largest, outside.loops),
         )
         self.emitted.append(EmittedRegion(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

@@ -36,6 +36,11 @@ class ProgramContext:
         return single_array_stores(self.stores)
 
     @property
+    def largest(self) -> frozenset[str]:
+        """The names of the largest lengths."""
+        return frozenset(length.largest for length in self.lengths)
+
+    @property
     def fixed(self) -> dict[str, int]:
         """The bounds that are constants."""
         return {name: value for name, value in self.bounds.items() if value is not None}

@@ -1,7 +1,8 @@
-"""Converts index expressions to run-time arithmetic: from `symbolic.expr` to `program.nodes`."""
+"""Converts index expressions to run-time arithmetic and back: `symbolic.expr`, `program.nodes`."""
 
 from __future__ import annotations
 
+from tempoc.footprint.formulas import apply_operator
 from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation
 from tempoc.symbolic.expr import (
     Conjunction,
@@ -79,3 +80,16 @@ def _scaled(factor: int, e: Expr) -> Arith:
     if isinstance(inner, Operation) and inner.op == "*":
         return Operation("*", (factor, *inner.args))
     return Operation("*", (factor, inner))
+
+
+def to_expr(e: Arith) -> Expr:
+    """The expression of run-time arithmetic; a length is that of its bound, at all points."""
+    match e:
+        case int():
+            return Const(e)
+        case str():
+            return Sym(e)
+        case Operation(op="at", args=(bound, *_)):
+            return to_expr(bound)
+        case Operation(op=op, args=args):
+            return apply_operator(op, [to_expr(a) for a in args])

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.arithmetic import Arith
+from tempoc.program.nodes.arithmetic import TRUE, Arith
 from tempoc.program.nodes.axis_order import axes_in_order
 from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, ProgramBound
 from tempoc.program.nodes.functions import Extern
@@ -337,7 +337,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Device block: statements that either one kernel call or the runner, one by one, executes.
+    """Device block: statements that are one kernel call where ``single`` holds, else one by one.
 
     ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
     ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
@@ -353,6 +353,7 @@ class Block:
     local: tuple[str, ...]
     lengths: tuple[Arith, ...] = ()
     endings: tuple[int, ...] = ()
+    single: Arith = TRUE
 
 
 ProgramStatement = (

@@ -51,18 +51,6 @@ def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
     return (*range(step, full, step), full)
 
 
-def may_stay_small(program: Program, bounds: Mapping[str, int]) -> frozenset[str]:
-    """The growing stores whose growth depends on lengths that only the run determines."""
-    sizes = dict(zip(groups(program), Capacities.of(program, bounds).sizes, strict=True))
-    largest = _largest(program)
-    return frozenset(
-        s.name
-        for s in program.stores
-        for a in s.axes
-        if a.least and len(sizes[a.dim, a.size]) > 1 and not largest.isdisjoint(names(a.size))
-    )
-
-
 def _largest(program: Program) -> set[str]:
     """The names of the largest lengths."""
     return {length.largest for length in program.lengths}

@@ -83,6 +83,7 @@ class Machine(RunFrame):
             )
             for host in code.hosts
         ]
+        self.position = code.entry
         self.suspender = suspender
         if suspender is not None:
             suspender.attach(self, given, code.resume)

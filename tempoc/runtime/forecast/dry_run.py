@@ -188,6 +188,7 @@ class _DryRun(RunFrame):
         zeros = self.ledger.now
         self.place({s.name: self._given(s) for s in self.layouts if s.name in given}, account=True)
         given_bytes = self.ledger.now + self.ledger.away.now - zeros
+        self.position = code.entry
         execute(code, self)
         ledger = self.ledger
         return Forecast(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes
@@ -18,8 +19,8 @@ from tempoc.program.nodes.arithmetic import Arith, Operation
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk import instructions as code
-from tempoc.runtime.walk.blocks import single_call_blocks, used_stores
 from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.growth import (
@@ -29,7 +30,7 @@ from tempoc.runtime.walk.growth import (
     invariant_needs,
     output_needs,
 )
-from tempoc.runtime.walk.operands import Action, Operands, gather
+from tempoc.runtime.walk.operands import Action, Operands, Writer, gather
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import Values, Variables, function
 
@@ -57,7 +58,7 @@ def assemble(
     hooks: RunHooks,
 ) -> HostCode:
     """The code of a program; ``given`` are the stores that are filled before the run."""
-    selected = single_call_blocks(program, bounds, given, layouts)
+    selected = blocks.single_call_blocks(program, bounds, given)
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
     operands = Operands(tuple(layouts.values()), numbers, values, hooks.account)
@@ -69,7 +70,7 @@ def assemble(
         device=on,
         hooks=hooks,
         selected=selected,
-        single_calls={} if hooks.account else selected,
+        single_calls=frozenset() if hooks.account else selected,
         numbers=numbers,
         values=values,
         operands=operands,
@@ -94,8 +95,8 @@ class _Assembler:
     kernels: Sequence[Callable[..., Any]]
     device: Device
     hooks: RunHooks
-    selected: Mapping[str, int]
-    single_calls: Mapping[str, int]
+    selected: frozenset[str]
+    single_calls: frozenset[str]
     numbers: Mapping[str, int]
     values: Values
     operands: Operands
@@ -128,6 +129,7 @@ class _Assembler:
         self.jumps[len(self.makers)] = END
         return HostCode(
             instructions=tuple(make() for make in self.makers),
+            entry=self.to(0),
             calls=self.calls,
             resume=tuple(map(self.to, self.resume)),
             loops=tuple(self.loops),
@@ -196,7 +198,7 @@ class _Assembler:
         """Allocate cells that start as zeros before the outermost statement that uses them."""
         if isinstance(item, nodes.Block) and item.kernel in self.single_calls:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
-        names = dict.fromkeys(used_stores(item, self.single_calls))
+        names = dict.fromkeys(blocks.used_stores(item, self.single_calls))
         body = item.body if isinstance(item, nodes.Block) else item
         anew = overwritten_stores(body, names)
         self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
@@ -326,19 +328,10 @@ class _Assembler:
             for cell in call.results
         ]
         if released or call.endings or kernel.checks or effect or None in writers:
-            sink = code.ResultSink(
-                kernel=number,
-                writers=tuple(writers) if effect is None else (),
-                released=tuple(self.operands.free(cell, popped=True) for cell in released),
-                ends=tuple(
-                    code.Ended(e.bound, self.tuple(e.outer), function(self.values.of(e.length)))
-                    for e in call.endings
-                ),
-                checks=bool(kernel.checks),
-                effect=len(self.effects) if effect is not None else None,
-            )
+            sink = self.sink(call, number, writers, released, effect)
             self.emit(
-                lambda: code.call_into_sink(function_, point, gathered, sink, following), call
+                lambda: code.call_into_sink(function_, point, gathered, sink, self.to(following)),
+                call,
             )
         elif singles is not None and all(map(self.is_plain, stored)):
             results = tuple(self.numbers[cell.store] for cell in stored)
@@ -356,6 +349,27 @@ class _Assembler:
         if effect is not None:
             self.effects.append(effect)
         self.count(1)
+
+    def sink(
+        self,
+        call: nodes.Call,
+        number: int,
+        writers: list[Writer | None],
+        released: list[nodes.Cell],
+        effect: nodes.Effect | None,
+    ) -> code.ResultSink:
+        """What takes the results of a call that ends lengths, checks, prints or gives up arrays."""
+        return code.ResultSink(
+            kernel=number,
+            writers=tuple(writers) if effect is None else (),
+            released=tuple(self.operands.free(cell, popped=True) for cell in released),
+            ends=tuple(
+                code.Ended(e.bound, self.tuple(e.outer), function(self.values.of(e.length)))
+                for e in call.endings
+            ),
+            checks=bool(self.program.kernels[number].checks),
+            effect=len(self.effects) if effect is not None else None,
+        )
 
     def host(self, host: nodes.Host) -> None:
         """A call of a host function; its arguments and results are cells."""
@@ -432,7 +446,9 @@ class _Assembler:
         point, following = self.point((*block.point, *block.lengths)), self.following
         device_call = self.device_call(block, (*block.carried, *block.made))
         self.emit(lambda: code.call_block(device_call, point, self.to(following)), block)
-        self.count(self.single_calls[block.kernel])
+        if self.hooks.count:
+            first = dict.fromkeys(block.point, 0)
+            self.count(count_calls(block.body, {**first, **self.values.bounds}))
         for part in final_frees(block.body, frozenset(block.local)):
             self.statement(part)
 

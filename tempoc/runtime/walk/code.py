@@ -20,13 +20,14 @@ KernelCall = Call | Region | Block
 class HostCode:
     """The instructions of a program for given bounds and given stores.
 
-    ``calls`` has the nodes of instructions that call kernels or host functions, ``resume`` the
-    instruction after each suspend point. ``hosts`` and ``effects`` are referred to by number;
-    ``zeros`` are the stores, by number, that need zeros for absent arguments. ``straight`` are the
-    stores of inputs and params whose arrays are passed directly to a single call.
+    The first is ``entry``. ``calls`` has the nodes of those that call kernels or host functions,
+    ``resume`` the instruction after each suspend point. ``hosts`` and ``effects`` are referred to
+    by number; ``zeros`` are the stores, by number, that need zeros for absent arguments.
+    ``straight`` are the stores of inputs and params whose arrays are passed directly to a call.
     """
 
     instructions: tuple[Instruction, ...]
+    entry: int
     calls: Mapping[int, KernelCall | Host]
     resume: tuple[int, ...]
     loops: tuple[Loop, ...]

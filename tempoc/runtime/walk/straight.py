@@ -25,7 +25,8 @@ from tempoc.program.nodes.nodes import (
 from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.walk.blocks import single_call_blocks, used_stores
+from tempoc.runtime.walk import blocks
+from tempoc.runtime.walk.blocks import used_stores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def straight_call(
 
     It neither checks anything nor ends a length, and all stores are single cells of fixed size.
     """
-    single_calls = single_call_blocks(program, bounds, given, layouts)
+    single_calls = blocks.single_call_blocks(program, bounds, given)
     nodes: list[Call | Block] = []
     for item in flattened(program.tree, single_calls):
         match _taken(item, bounds):

@@ -1,0 +1,174 @@
+"""Decides for which bounds a block runs as one call, and not statement by statement.
+
+One call saves the time between the calls that it replaces, but cannot be interrupted, needs growing
+stores at their final size, and lets XLA copy some stores which separate calls update in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tempoc.codegen.text.arithmetic import to_arith, to_expr
+from tempoc.program.analysis.traversal import calls, regions, touched_stores
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith, names
+from tempoc.symbolic.expr import (
+    Const,
+    Expr,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    negation,
+    product,
+    sub,
+)
+from tempoc.symbolic.walk import ceildiv, substitute
+
+LONG = 4096
+"""The most kernel calls in a block that runs as one call, which cannot be interrupted."""
+BRIEF = 50_000
+"""A block with more calls may run as one if its estimated microseconds are at most this."""
+LARGE = 1 << 15
+"""Copying fewer bytes takes no longer than a call."""
+OFTEN = 64
+"""For blocks that run at most so many times, copies of large stores do not matter."""
+BYTES = {"bool": 1, "bf16": 2, "f16": 2, "i64": 8, "f64": 8, "key": 8}
+"""Bytes of an element; 4 for all other types."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnclosingLoops:
+    """The loops around a block: how often it runs at most, and the first value of each variable."""
+
+    times: Expr = field(default_factory=lambda: Const(1))
+    first: Mapping[str, Expr] = field(default_factory=dict)
+
+    def inside(self, loop: nodes.Loop) -> EnclosingLoops:
+        """With one more loop."""
+        lower, upper = _range(loop, self.first)
+        times = product((self.times, _trip_count(lower, upper, loop.step)))
+        return EnclosingLoops(times, {**self.first, loop.var: lower})
+
+
+def single_call(
+    body: nodes.ProgramStatement,
+    stores: Mapping[str, nodes.Store],
+    unknown: frozenset[str],
+    around: EnclosingLoops,
+) -> Arith:
+    """The condition, over bounds, under which a block is one call.
+
+    It is judged at the first step of the loops ``around``. ``unknown`` are names of the largest
+    lengths that a run may find out: a store that grows to one of these may stay smaller.
+    """
+    nests = _loop_nests(body, around.first)
+    count = add(*(product((trips, Const(nest.calls))) for trips, nest in nests.items()))
+    time = add(*(_microseconds(trips, nest, stores) for trips, nest in nests.items()))
+    short = disjunction(compare("<=", count, Const(LONG)), compare("<=", time, Const(BRIEF)))
+    grown = [
+        compare("<=", to_expr(axis.size), Const(axis.least))
+        for name in sorted(touched_stores(body))
+        for axis in stores[name].axes
+        if axis.least and not unknown.isdisjoint(names(axis.size))
+    ]
+    thin = disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
+    rare = compare("<=", around.times, Const(OFTEN))
+    return to_arith(conjunction(short, *grown, disjunction(rare, negation(thin))))
+
+
+@dataclass(slots=True)
+class _LoopNest:
+    """The calls at one depth of loops: their number, and how often each store is an operand."""
+
+    calls: int = 0
+    operands: dict[str, int] = field(default_factory=dict)
+
+
+def _loop_nests(s: nodes.ProgramStatement, first: Mapping[str, Expr]) -> dict[Expr, _LoopNest]:
+    """The calls of a statement by how often they are executed at most."""
+    nests: dict[Expr, _LoopNest] = {}
+    for trips, call in _counted(s, first):
+        nest = nests.setdefault(trips, _LoopNest())
+        nest.calls += 1
+        for cell in (*call.args, *call.results):
+            nest.operands[cell.store] = nest.operands.get(cell.store, 0) + 1
+    return nests
+
+
+def _counted(
+    s: nodes.ProgramStatement, first: Mapping[str, Expr]
+) -> Iterator[tuple[Expr, nodes.Call]]:
+    """The calls of a statement, each with the most times that it is executed.
+
+    A count that depends on an inner loop's variable is taken at the end where it is larger.
+    """
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from _counted(item, first)
+        case nodes.Guard(body=body) | nodes.Region(loop=body):
+            yield from _counted(body, first)
+        case nodes.Loop(var=var, body=body, step=step):
+            lower, upper = _range(s, first)
+            last = sub(upper, Const(1 if step > 0 else -1))
+            trips = _trip_count(lower, upper, step)
+            for count, call in _counted(body, first):
+                ends = (substitute(count, {var: end}) for end in (lower, last))
+                yield product((trips, maximum(*ends))), call
+        case nodes.Call():
+            yield Const(1), s
+        case _:
+            pass
+
+
+def _range(loop: nodes.Loop, first: Mapping[str, Expr]) -> tuple[Expr, Expr]:
+    lower, upper = (substitute(to_expr(e), first) for e in (loop.lower, loop.upper))
+    return lower, upper
+
+
+def _trip_count(lower: Expr, upper: Expr, step: int) -> Expr:
+    """The number of steps of a loop."""
+    gap = sub(upper, lower) if step > 0 else sub(lower, upper)
+    return maximum(ceildiv(gap, abs(step)), Const(0))
+
+
+def _microseconds(trips: Expr, nest: _LoopNest, stores: Mapping[str, nodes.Store]) -> Expr:
+    """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
+    moved = add(*(product((Const(n), _nbytes(stores[name]))) for name, n in nest.operands.items()))
+    return product((trips, add(Const(nest.calls), floordiv(moved, 1000))))
+
+
+def _nbytes(store: nodes.Store) -> Expr:
+    """The bytes of a cell."""
+    return product((Const(BYTES.get(store.dtype, 4)), *_extents(store)))
+
+
+def _extents(store: nodes.Store) -> list[Expr]:
+    return [to_expr(e) for e in (*(axis.size for axis in store.axes), *store.shape)]
+
+
+def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
+    """The stores that a call updates and a later one reads, if no loop runs on the device.
+
+    XLA for CPUs copies such a store, if it is large and has an axis of length 1, unless update and
+    read are separate functions.
+    """
+    if any(True for _ in regions(body)):
+        return []
+    updated: dict[str, None] = {}
+    read: dict[str, None] = {}
+    for call in calls(body):
+        operands = dict.fromkeys(cell.store for cell in call.args)
+        read |= {name: None for name in operands if name in updated}
+        updated |= {c.store: None for c in call.results if c.store in operands}
+    return [*read]
+
+
+def _is_thin(store: nodes.Store) -> Expr:
+    """Whether a store is large and has an axis of length 1."""
+    unit = disjunction(*(compare("==", extent, Const(1)) for extent in _extents(store)))
+    return conjunction(unit, compare(">", _nbytes(store), Const(LARGE)))
