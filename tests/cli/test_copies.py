@@ -15,8 +15,7 @@ from tests.support.golden import Golden
 
 @pytest.mark.usefixtures("as_users")
 def test_the_report(tempoc: Session, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONG", 0)
-    monkeypatch.setattr(blocks, "BRIEF", 0)
+    monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     shutil.copy(ROOT / "examples" / "03_heat_equation.rt", "heat.rt")
     for line in (
         "explain fib.rt --copies --bounds N=1000",

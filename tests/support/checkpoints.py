@@ -39,8 +39,7 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
     So there are boundaries where otherwise only long runs have some.
     """
-    monkeypatch.setattr(blocks, "LONG", 0)
-    monkeypatch.setattr(blocks, "BRIEF", 0)
+    monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     monkeypatch.setattr(turns, "SECONDS", 0.0)
     monkeypatch.setattr(machine, "Pace", lambda: turns.Pace(3))
 

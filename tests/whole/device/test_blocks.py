@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tempoc.codegen.regions import single_call as limits
 from tempoc.program.analysis.traversal import blocks
 from tempoc.program.nodes import nodes
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.execution.specialize import prepare
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.walk import blocks as limits
+from tempoc.runtime.walk import blocks as blocks_of_runs
 from tempoc.runtime.walk.assemble import RunHooks
 from tests.support.agreement import agree, compile_text
 from tests.whole.device.host_code import blocks_of, host_code, regions_of
@@ -83,7 +84,7 @@ def test_programs_agree(name: str, passes: str | None) -> None:
 def test_one_after_the_other_they_compute_the_same(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LONG", 0)
+    monkeypatch.setattr(blocks_of_runs, "single_call_blocks", lambda *_: frozenset())
     text = PROGRAMS[name]
     given = [b.name for b in compile_text(text, 2)[1].program.bounds if b.value is None]
     agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 3)))
@@ -221,10 +222,6 @@ output y[t = T-1, l = L-1] as last
 def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loaded = compile_text(DECODED, 2)[1]
-    inner = [b.kernel for b in blocks(loaded.program.tree) if b.point == ("l",)]
-    assert len(inner) == 1
-    given = frozenset(i.store for i in loaded.program.inputs)
     for often, batch, steps, whole in (
         (1, 1, 2000, False),
         (64, 1, 2000, True),
@@ -232,7 +229,9 @@ def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
         (1, 2, 2000, True),
     ):
         monkeypatch.setattr(limits, "OFTEN", often)
+        program = compile_text(DECODED, 2)[1].program
+        (inner,) = (b for b in blocks(program.tree) if b.point == ("l",))
         bounds = {"B": batch, "T": steps, "L": 3}
-        layouts = prepare(loaded, bounds).layouts
-        found = limits.single_call_blocks(loaded.program, bounds, given, layouts)
-        assert (inner[0] in found) == whole
+        given = frozenset(i.store for i in program.inputs)
+        found = blocks_of_runs.single_call_blocks(program, bounds, given)
+        assert (inner.kernel in found) == whole

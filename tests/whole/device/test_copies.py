@@ -87,8 +87,7 @@ takes the element before as an index and checks it: XLA does not see in which or
 @pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONG", 0)
-    monkeypatch.setattr(blocks, "BRIEF", 0)
+    monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     source = load_source(Source("m.rt", SEQUENCES[name]))
     bounds = {"T": 512, "B": 1} if "dim b" in source.main.source.text else {"T": 512}
     found = _audit(Compilation(source, Options()), bounds, tmp_path)

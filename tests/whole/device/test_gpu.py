@@ -31,8 +31,7 @@ UNKNOWN = ("until", "one of a batch, until", "11_collatz", "13_lbfgs")
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str, gpu: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONG", 0)
-    monkeypatch.setattr(blocks, "BRIEF", 0)
+    monkeypatch.setattr(blocks, "single_call_blocks", lambda *_: frozenset())
     source = load_source(Source("m.rt", SEQUENCES[name]))
     bounds = {"T": 512, "B": 1} if "dim b" in source.main.source.text else {"T": 512}
     assert look(Compilation(source, Options()), bounds, gpu, tmp_path) == (name not in UNKNOWN)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tempoc.base.source import Source
+from tempoc.codegen.regions import single_call as limits
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
@@ -17,7 +18,7 @@ from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
-from tempoc.runtime.walk import blocks as limits
+from tempoc.runtime.walk import blocks as blocks_of_runs
 from tempoc.runtime.walk.code import HostCode
 from tests.support.agree import compiled
 from tests.whole.device.host_code import host_code, regions_of
@@ -82,8 +83,7 @@ def test_blocks_in_a_loop_over_what_ends(tmp_path: Path) -> None:
 def test_one_after_the_other_they_compute_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LONG", 0)
-    monkeypatch.setattr(limits, "BRIEF", 0)
+    monkeypatch.setattr(blocks_of_runs, "single_call_blocks", lambda *_: frozenset())
     out = compiled(COLLATZ, tmp_path)
     assert regions_of(code_of(load(out), T=9))
     found = run(out, {"T": 9}, {"c0": np.int32(6)})
