@@ -30,7 +30,7 @@ from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, Pro
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import Variant
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
