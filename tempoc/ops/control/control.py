@@ -64,6 +64,7 @@ class Copy(Op):
     """The operand."""
 
     name = "copy"
+    elementwise = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -121,6 +122,7 @@ class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 
     name = "where"
+    elementwise = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Broadcast shape; the promoted dtype of ``a`` and ``b``."""

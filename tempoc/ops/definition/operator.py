@@ -8,13 +8,14 @@ a slice in an edge has already added its leading spatial axis.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -186,6 +187,8 @@ class Op(metaclass=_Kind):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]
+    elementwise: ClassVar[bool] = False
+    """Each element of the result depends on the operands' elements at its position only."""
 
     @abstractmethod
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -212,6 +215,14 @@ class Op(metaclass=_Kind):
         NumPy has no weak types, so operands are promoted here.
         """
         return args
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterable[Link]:
+        """The links of axes on operands of these types; none if the operator is opaque."""
+        return broadcast_links(args, results, same) if self.elementwise else ()
+
+    def narrowed(self, link: Link, part: AxisPart) -> Op:
+        """The operator on a part of the link's axis, with its shape attributes adjusted."""
+        return self
 
     @abstractmethod
     def emit(

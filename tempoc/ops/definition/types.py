@@ -53,3 +53,6 @@ class TensorType:
     def ndim(self) -> int:
         """The number of spatial axes."""
         return len(self.shape)
+
+
+Types = tuple[TensorType, ...]

@@ -23,8 +23,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tempoc.ops.axis_links import Link, Types, links
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.operator import EmittedValue, Emitter, Op, Stretch
+from tempoc.ops.definition.types import Types
 from tempoc.symbolic.expr import ONE, Expr
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def resolve_layout(
     amid: list[list[Stretch]] = [[] for _ in results]
     given = list(args)
     if op.name in LAYOUT_AGNOSTIC:
-        for link in links(op, tuple(v.type for v in args), results, same):
+        for link in op.links(tuple(v.type for v in args), results, same):
             places = [
                 (k, axis)
                 for k, axis in enumerate(link.operands)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -18,7 +19,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import converted, padded, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import checked, guarded, require_integers
 from tempoc.ops.tensor.reduction import HALVES
 from tempoc.symbolic.expr import Expr
@@ -65,6 +66,16 @@ class ScatterAdd(Op):
         flat = moved.reshape((idx.size, *moved.shape[idx.ndim :]))
         np.add.at(result, checked(idx, n, axis).ravel(), flat)
         return (np.moveaxis(result, 0, axis).astype(x.dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is sent to positions is summed over the axes of the positions."""
+        x, positions = args
+        first = axis_of(self.axis, results[0].ndim)
+        for axis in range(x.ndim):
+            if first <= axis < first + positions.ndim:
+                yield Link((axis, axis - first), (None,))
+            else:
+                yield Link((axis, None), (axis if axis < first else axis - positions.ndim + 1,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -7,12 +7,13 @@ valid: it holds the value that is chosen last, and of equals the first is chosen
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import dtype_of, greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -24,7 +25,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import atom, with_own_padding
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import HALVES, kept_shape, require_nonempty
 from tempoc.symbolic.expr import Const, compare
 from tempoc.symbolic.text import show
@@ -65,6 +66,14 @@ class ArgMax(Op):
         x = args[0]
         wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (self.search(wide).astype(np.int32),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is not searched stays in its order."""
+        gone = axes_of(None if self.axis is None else (self.axis,), args[0].ndim)
+        for axis in range(args[0].ndim):
+            before = 0 if self.keepdims else sum(g < axis for g in gone)
+            if axis not in gone:
+                yield Link((axis,), (axis - before,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -133,6 +142,10 @@ class Sort(Op):
         wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
 
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are ordered."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
+
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
@@ -162,6 +175,10 @@ class ArgSort(Op):
         x = args[0]
         wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
         return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are ordered."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -201,6 +218,10 @@ class TopK(Op):
         order = np.argsort(wide[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         places = (x.shape[-1] - 1 - order)[..., : self.k]
         return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the last."""
+        return untouched_links(args[0].ndim, (args[0].ndim - 1,), 2)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

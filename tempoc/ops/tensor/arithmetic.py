@@ -30,6 +30,7 @@ class Nary(Op):
     """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand."""
 
     __slots__ = ()
+    elementwise = True
     jax: ClassVar[str]
     arity: ClassVar[int] = 2
 

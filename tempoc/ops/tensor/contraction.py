@@ -8,11 +8,12 @@ point after the other, so that there is never more than one copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
 from tempoc.ops.definition.dtype_text import dtype_of, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -25,7 +26,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import converted, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import HALVES
 from tempoc.symbolic.expr import ONE, Expr
 from tempoc.symbolic.text import show
@@ -121,6 +122,23 @@ class MatMul(Op):
         (a, b), dtype = widened(args)
         with np.errstate(all="ignore"):
             return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Rows of the left, columns of the right, the batch of both; the inner axis is summed."""
+        left, right = (a.shape for a in args)
+        batch = results[0].shape[: max(len(left), len(right), 2) - 2]
+        for axis in range(len(batch)):
+            places = broadcast_axes([left[:-2], right[:-2]], batch, axis, same)
+            if places is not None:
+                yield Link(places, (axis,))
+        rows = len(left) > 1
+        if rows:
+            yield Link((len(left) - 2, None), (len(batch),))
+        if len(right) > 1:
+            yield Link((None, len(right) - 1), (len(batch) + rows,))
+        inner = 0 if len(right) == 1 else len(right) - 2
+        if same(left[-1], right[inner]) and left[-1] != ONE:
+            yield Link((len(left) - 1, inner), (None,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -259,6 +277,16 @@ class Einsum(Op):
         with np.errstate(all="ignore"):
             y = np.asarray(np.einsum(spec, *arrays, optimize=len(arrays) > 2))
         return (y.astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """A link for each letter that stands once in an operand and means one extent."""
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        for letter in dict.fromkeys("".join(terms)):
+            places = tuple(t.index(letter) if letter in t else None for t in terms)
+            extents = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
+            plain = all(same(e, extents[0]) and e != ONE for e in extents)
+            if plain and not any(t.count(letter) > 1 for t in terms):
+                yield Link(places, (result.index(letter) if letter in result else None,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -30,7 +31,7 @@ from tempoc.ops.definition.padding import (
 )
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import require, same, shape_text
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.contraction import require_numbers, widened
 from tempoc.symbolic.expr import (
     ONE,
@@ -127,6 +128,11 @@ class Conv(Op):
         with np.errstate(all="ignore"):
             y = np.tensordot(windows[tuple(steps)], w, axes=(order, list(range(spatial + 1))))
         return (np.asarray(y).astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The batch."""
+        for axis in range(args[0].ndim - args[1].ndim + 1):
+            yield Link((axis, None), (axis,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

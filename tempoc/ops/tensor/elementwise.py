@@ -37,6 +37,7 @@ class Unary(Op):
     """
 
     __slots__ = ()
+    elementwise = True
     jax: ClassVar[str]
     numpy: ClassVar[np.ufunc]
 

@@ -7,12 +7,13 @@ are summed in ``f32`` and rounded once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import (
     bare,
     cast,
@@ -33,7 +34,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
 from tempoc.ops.definition.shapes import axes_of, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import ONE, Expr, compare, product
 from tempoc.symbolic.text import show
 
@@ -111,6 +112,13 @@ class Reduction(Op):
         with np.errstate(all="ignore"):
             y = np.asarray(self.compute(wide, axes_of(self.axes, x.ndim)))
         return (y.astype(x.dtype) if half and y.dtype == np.float32 else y,)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is not reduced stays in its order."""
+        gone = axes_of(self.axes, args[0].ndim)
+        for axis in range(args[0].ndim):
+            before = 0 if self.keepdims else sum(g < axis for g in gone)
+            yield Link((axis,), (None if axis in gone else axis - before,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

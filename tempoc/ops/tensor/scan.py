@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import cast, dtype_of, greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -21,7 +22,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric
 from tempoc.ops.definition.shapes import axis_of, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import HALVES
 
 
@@ -65,6 +66,10 @@ class Scan(Op):
         if self.reverse:
             y = np.flip(y, self.axis)
         return (y.astype(x.dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are combined."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, created_links
 from tempoc.ops.definition.dtype_text import Scalar, cast, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -18,8 +19,8 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import padded, static_shape
 from tempoc.ops.definition.shapes import require, same_shape, type_text
-from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ZERO, Expr, compare, maximum, sub
+from tempoc.ops.definition.types import DType, TensorType, Types
+from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, maximum, mul, sub
 from tempoc.symbolic.walk import ceildiv, evaluate, is_condition
 
 
@@ -159,6 +160,14 @@ class Full(Op):
         """As in NumPy."""
         return (np.full(concrete(self.shape, at), self.value, numpy_dtype(self.dtype)),)
 
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes."""
+        return created_links(results[0])
+
+    def narrowed(self, link: Link, part: AxisPart) -> Full:
+        """A smaller tensor."""
+        return replace(self, shape=part.of_shape(self.shape, link))
+
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
@@ -228,6 +237,15 @@ class Arange(Op):
         """Exact integers, then converted."""
         start, stop = concrete((self.start, self.stop), at)
         return (np.arange(start, stop, self.step).astype(numpy_dtype(self.dtype)),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The only axis."""
+        return created_links(results[0])
+
+    def narrowed(self, link: Link, part: AxisPart) -> Arange:
+        """Fewer numbers."""
+        first = add(self.start, mul(Const(self.step), part.start))
+        return replace(self, start=first, stop=add(first, mul(Const(self.step), part.count)))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from tempoc.ops.axis_links import Link
 from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.shapes import Shape
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
 from tempoc.ops.tensor.contraction import Einsum, MatMul

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tempoc.ops.axis_links import Link
 from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
