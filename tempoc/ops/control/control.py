@@ -88,6 +88,7 @@ class StopGradient(Copy):
     """The operand, as a constant for `grad`; becomes a copy when all gradients are there."""
 
     name = "stop_gradient"
+    differentiable = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,6 +133,7 @@ class ExternHost(ExternCall):
     default: str = ""
 
     name = "extern_host"
+    differentiable = False
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -189,6 +189,8 @@ class Op(metaclass=_Kind):
     name: ClassVar[str]
     elementwise: ClassVar[bool] = False
     """Each element of the result depends on the operands' elements at its position only."""
+    differentiable: ClassVar[bool] = True
+    """Derivatives flow to the operands; not through what is constant nearly everywhere."""
 
     @abstractmethod
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

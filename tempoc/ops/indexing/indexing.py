@@ -397,6 +397,7 @@ class OneHot(Op):
     dtype: DType = DType.F32
 
     name = "one_hot"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis more."""

@@ -42,6 +42,7 @@ class ArgMax(Op):
     keepdims: bool = False
 
     name = "argmax"
+    differentiable = False
     jax: ClassVar[str] = "jnp.argmax"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -163,6 +164,7 @@ class ArgSort(Op):
     axis: int = -1
 
     name = "argsort"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""

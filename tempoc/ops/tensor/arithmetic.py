@@ -149,6 +149,7 @@ class FloorDivide(Arithmetic):
     """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
 
     name, jax, numpy = "floordiv", "jnp.floor_divide({0}, {1})", np.floor_divide
+    differentiable = False
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -269,6 +270,7 @@ class Comparison(Nary):
     """A yes or no for each pair of numbers; false where one is NaN (true for ``!=``)."""
 
     __slots__ = ()
+    differentiable = False
     numpy: ClassVar[np.ufunc]
 
     def result(self, operand: PromotedType) -> PromotedType:
@@ -322,6 +324,7 @@ class Logical(Nary):
     """Two ``bool`` tensors give one."""
 
     __slots__ = ()
+    differentiable = False
     numpy: ClassVar[np.ufunc]
 
     def operand(self, args: tuple[TensorType, ...]) -> PromotedType:

@@ -105,6 +105,7 @@ class Rounding(NumberFunction):
     """Integers are their own rounding."""
 
     __slots__ = ()
+    differentiable = False
 
     def compute(self, x: Array) -> Array:
         """Older versions of NumPy turn integers into doubles."""
@@ -135,6 +136,7 @@ class Sign(NumberFunction):
     """-1, 0 or 1; NaN for NaN."""
 
     name, jax, numpy = "sign", "jnp.sign({x})", np.sign
+    differentiable = False
 
 
 class Relu(NumberFunction):
@@ -306,6 +308,7 @@ class Predicate(Unary):
     """A yes or no for each number."""
 
     __slots__ = ()
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool``."""
@@ -329,6 +332,7 @@ class Not(Unary):
     """``not x`` for each element of a ``bool`` tensor."""
 
     name, jax, numpy = "not", "jnp.logical_not({x})", np.logical_not
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""

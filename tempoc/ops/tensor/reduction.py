@@ -224,6 +224,7 @@ class Any(Reduction):
     """Whether any element of a ``bool`` tensor holds; false of nothing."""
 
     name, jax = "any", "jnp.any"
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""

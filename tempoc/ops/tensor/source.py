@@ -38,6 +38,7 @@ class Literal(Op):
     weak: bool = False
 
     name = "literal"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
@@ -62,6 +63,7 @@ class IndexValue(Op):
     expr: Expr
 
     name = "index"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
@@ -88,6 +90,7 @@ class GivenTensor(Op):
     """A tensor that is there before the first step: nothing is ever computed for it."""
 
     __slots__ = ()
+    differentiable = False
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Never called: the evaluator of the graph has the data."""
@@ -150,6 +153,7 @@ class Full(Op):
     dtype: DType
 
     name = "full"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
@@ -185,6 +189,7 @@ class Eye(Op):
     dtype: DType = DType.F32
 
     name = "eye"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A matrix."""
@@ -216,6 +221,7 @@ class Arange(Op):
     dtype: DType = DType.I32
 
     name = "arange"
+    differentiable = False
 
     @property
     def extent(self) -> Expr:
