@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
+from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr
 
@@ -183,6 +184,26 @@ class _Kind(ABCMeta):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Monoid:
+    """An associative and commutative function of two elements, and its identity for a dtype.
+
+    ``name`` is that of the reduction; ``combine`` the function as an operator and ``lax`` its name
+    in emitted code, if there are such. ``exact``: results are one of the operands, never rounded.
+    """
+
+    name: str
+    numpy: np.ufunc
+    identity: Callable[[DType], Scalar]
+    combine: Op | None = None
+    lax: str = ""
+    exact: bool = False
+
+    def neutral(self, dtype: DType) -> str:
+        """The identity in emitted code."""
+        return scalar(self.identity(dtype), dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Op(metaclass=_Kind):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
@@ -191,6 +212,8 @@ class Op(metaclass=_Kind):
     """Each element of the result depends on the operands' elements at its position only."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
+    monoid: ClassVar[Monoid | None] = None
+    """What combines the elements of reduced axes, and so the results of their parts."""
 
     @abstractmethod
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

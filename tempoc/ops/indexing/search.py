@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
-from tempoc.ops.definition.dtype_text import dtype_of, greatest, least, scalar
+from tempoc.ops.definition.dtype_text import greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -24,9 +24,10 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import atom, with_own_padding
+from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.ops.tensor.reduction import HALVES, kept_shape, require_nonempty
+from tempoc.ops.tensor.reduction import kept_shape, require_nonempty
 from tempoc.symbolic.expr import Const, compare
 from tempoc.symbolic.text import show
 
@@ -64,9 +65,7 @@ class ArgMax(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (self.search(wide).astype(np.int32),)
+        return (self.search(widened(args[0])).astype(np.int32),)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """What is not searched stays in its order."""
@@ -139,9 +138,8 @@ class Sort(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
+        y = np.sort(widened(args[0]), axis=self.axis, kind="stable")
+        return (y.astype(args[0].dtype),)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """All axes but the one along which elements are ordered."""
@@ -174,9 +172,7 @@ class ArgSort(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
+        return (np.argsort(widened(args[0]), axis=self.axis, kind="stable").astype(np.int32),)
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """All axes but the one along which elements are ordered."""
@@ -216,8 +212,7 @@ class TopK(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """A stable ascending sort of the axis turned around, read from its end."""
         x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        order = np.argsort(wide[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        order = np.argsort(widened(x)[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         places = (x.shape[-1] - 1 - order)[..., : self.k]
         return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
 

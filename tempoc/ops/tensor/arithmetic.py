@@ -21,7 +21,15 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import aligned_to, padded
-from tempoc.ops.definition.promotion import PromotedType, common, inexact, numeric, promote, real
+from tempoc.ops.definition.promotion import (
+    PromotedType,
+    common,
+    inexact,
+    numeric,
+    promote,
+    real,
+    widened,
+)
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -67,9 +75,9 @@ class Nary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
         args = common(args)
-        half = dtype_of(args[0].dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(args[0].dtype).is_half
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
+            y = np.asarray(self.compute(*map(widened, args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
-from tempoc.ops.definition.dtype_text import dtype_of, jax_dtype, scalar
+from tempoc.ops.definition.dtype_text import jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -24,10 +24,10 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import converted, padded
-from tempoc.ops.definition.promotion import common, promote
+from tempoc.ops.definition.promotion import common, promote, widened
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.ops.tensor.reduction import HALVES
+from tempoc.ops.tensor.monoids import SUM
 from tempoc.symbolic.expr import ONE, Expr
 from tempoc.symbolic.text import show
 
@@ -41,13 +41,10 @@ def require_numbers(args: tuple[TensorType, ...], name: str) -> None:
             )
 
 
-def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
+def summable(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
     """The arrays in the dtype in which products are summed, and the dtype of the result."""
     arrays = common(args)
-    result = arrays[0].dtype
-    if dtype_of(result) in HALVES:
-        arrays = tuple(a.astype(np.float32) for a in arrays)
-    return arrays, result
+    return tuple(widened(a) for a in arrays), arrays[0].dtype
 
 
 def clean(
@@ -94,6 +91,7 @@ class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
     name = "matmul"
+    monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes broadcast, the inner extents must agree."""
@@ -119,7 +117,7 @@ class MatMul(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
-        (a, b), dtype = widened(args)
+        (a, b), dtype = summable(args)
         with np.errstate(all="ignore"):
             return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
 
@@ -206,6 +204,7 @@ class Einsum(Op):
     spec: str
 
     name = "einsum"
+    monoid = SUM
 
     def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:
         """The axes of the operands and of the result, one letter each. Raises ``OperandError``."""
@@ -271,7 +270,7 @@ class Einsum(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
-        arrays, dtype = widened(args)
+        arrays, dtype = summable(args)
         terms, result = self.letters(tuple(a.ndim for a in arrays))
         spec = f"{','.join(terms)}->{result}"
         with np.errstate(all="ignore"):

@@ -32,7 +32,7 @@ from tempoc.ops.definition.padding import (
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import require, same, shape_text
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.ops.tensor.contraction import require_numbers, widened
+from tempoc.ops.tensor.contraction import require_numbers, summable
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -107,7 +107,7 @@ class Conv(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """All windows side by side, then one contraction."""
-        (x, w), dtype = widened(args)
+        (x, w), dtype = summable(args)
         spatial = w.ndim - 2
         lead = x.ndim - 1 - spatial
         widths = [(0, 0)] * x.ndim

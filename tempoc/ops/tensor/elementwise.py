@@ -24,7 +24,7 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import padded
-from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -58,9 +58,9 @@ class Unary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision, as XLA does."""
         (x,) = args
-        half = dtype_of(x.dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(x.dtype).is_half
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(x.astype(np.float32) if half else x))
+            y = np.asarray(self.compute(widened(x)))
         rounds = half and y.dtype == np.float32
         return (y.astype(x.dtype) if rounds else y,)
 
