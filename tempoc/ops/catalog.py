@@ -182,3 +182,6 @@ OPS: dict[str, type[typing.Any]] = {
     "extern_jax": ExternJax, "extern_host": ExternHost, "extern_vjp": ExternVjp,
 }  # fmt: skip
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""
+
+SYMBOLS: dict[str, type[typing.Any]] = {op.symbol: op for op in OPS.values() if op.symbol}
+"""The class of each operator that has a sign in programs, which stands between two operands."""

@@ -35,6 +35,7 @@ class Merge(Op):
     targets: tuple[tuple[Expr, ...], ...]
 
     name = "merge"
+    computed = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The promoted dtype; shapes agree, except that a weak scalar fits every shape."""
@@ -64,6 +65,7 @@ class Copy(Op):
     """The operand."""
 
     name = "copy"
+    moves = True
     elementwise = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -159,6 +161,7 @@ class Ensure(Op):
     shape: tuple[Expr, ...]
 
     name = "ensure"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's dtype and the extents promised."""

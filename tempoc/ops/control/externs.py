@@ -108,6 +108,7 @@ class ExternJax(ExternCall):
     """A pure function of JAX arrays; kernels call it."""
 
     name = "extern_jax"
+    heavy = True
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -208,8 +208,24 @@ class Op(metaclass=_Kind):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]
+    symbol: ClassVar[str] = ""
+    """The sign that stands for it in programs."""
+    computed: ClassVar[bool] = True
+    """A kernel computes it; otherwise its data are there, or are those of its operands."""
+    cheap: ClassVar[bool] = False
+    """Computing it again is as cheap as reading it from memory."""
+    heavy: ClassVar[bool] = False
+    """It does more than one elementwise pass over its operands, or a move of them."""
     elementwise: ClassVar[bool] = False
     """Each element of the result depends on the operands' elements at its position only."""
+    moves: ClassVar[bool] = False
+    """Its elements are those of the operands, in positions that depend on shapes alone."""
+    contraction: ClassVar[bool] = False
+    """It sums products of the operands."""
+    multilinear: ClassVar[bool] = False
+    """It is linear in each operand, the others being fixed, and computes more than a move."""
+    commutative: ClassVar[bool] = False
+    """Its operands can change places: the result is the same to the last bit."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
     monoid: ClassVar[Monoid | None] = None
@@ -225,6 +241,11 @@ class Op(metaclass=_Kind):
         The front end proves them for every program; the verifier proves them again after each pass.
         """
         return ()
+
+    @property
+    def checks(self) -> bool:
+        """Whether emitted code checks operands when the program runs."""
+        return False
 
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:

@@ -140,6 +140,11 @@ class SpatialIndex(Op):
             return 0
         return special[0]
 
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data."""
+        return self.gathers
+
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Counts of slices, and the second operand's extents in their place."""
         require(args, 1 + self.gathers, self.name)
@@ -289,6 +294,7 @@ class Take(Op):
     axis: int = 0
 
     name = "take"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As in NumPy."""
@@ -336,6 +342,11 @@ class TakeAlong(Op):
     sure: bool = False
 
     name = "take_along"
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data that may be outside."""
+        return not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The broadcast shape with the extent of ``idx`` along the axis."""

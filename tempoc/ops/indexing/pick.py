@@ -43,6 +43,7 @@ class Pick(Op):
     axis: int = 0
 
     name = "pick"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The first operand without the axis."""

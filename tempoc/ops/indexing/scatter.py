@@ -39,6 +39,8 @@ class ScatterAdd(Op):
     n: Expr
 
     name = "scatter_add"
+    checks = True
+    heavy = True
     monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

@@ -43,6 +43,7 @@ class ArgMax(Op):
     keepdims: bool = False
 
     name = "argmax"
+    heavy = True
     differentiable = False
     jax: ClassVar[str] = "jnp.argmax"
 
@@ -129,6 +130,7 @@ class Sort(Op):
     axis: int = -1
 
     name = "sort"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -162,6 +164,7 @@ class ArgSort(Op):
     axis: int = -1
 
     name = "argsort"
+    heavy = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -198,6 +201,7 @@ class TopK(Op):
     k: int
 
     name = "top_k"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Two results of extent ``k``; the axis must have that many elements."""

@@ -89,6 +89,7 @@ class Draw(Op):
     """Numbers made from a key, the first operand."""
 
     __slots__ = ()
+    heavy = True
     differentiable = False
 
 

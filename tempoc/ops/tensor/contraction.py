@@ -90,7 +90,8 @@ def contracted(
 class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
-    name = "matmul"
+    name, symbol = "matmul", "@"
+    heavy = contraction = multilinear = True
     monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -204,6 +205,7 @@ class Einsum(Op):
     spec: str
 
     name = "einsum"
+    heavy = contraction = multilinear = True
     monoid = SUM
 
     def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:

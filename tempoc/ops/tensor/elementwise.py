@@ -124,6 +124,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", np.negative
+    multilinear = True
 
 
 class Abs(NumberFunction):
@@ -354,6 +355,7 @@ class Cast(Unary):
     dtype: DType
 
     name = "cast"
+    multilinear = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """The dtype asked for, which is never weak."""

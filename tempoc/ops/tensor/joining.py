@@ -40,6 +40,7 @@ class Concat(Op):
     axis: int = 0
 
     name = "concat"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The sum of the extents along the axis."""
@@ -105,6 +106,7 @@ class Stack(Op):
     axis: int = 0
 
     name = "stack"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more: the number of operands."""
@@ -149,6 +151,7 @@ class Split(Op):
     axis: int = 0
 
     name = "split"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extent divided, which must leave no rest."""

@@ -55,6 +55,7 @@ class Transpose(Op):
     axes: tuple[int, ...] | None = None
 
     name = "transpose"
+    moves = True
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation. ``OperandError`` unless it is one."""
@@ -95,6 +96,7 @@ class ExpandDims(Op):
     axis: int
 
     name = "expand_dims"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more."""
@@ -128,6 +130,7 @@ class Squeeze(Op):
     axes: tuple[int, ...]
 
     name = "squeeze"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extents of the other axes."""
@@ -166,6 +169,7 @@ class BroadcastTo(Op):
     shape: tuple[Expr, ...]
 
     name = "broadcast_to"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, which the operand must fit."""
@@ -279,6 +283,7 @@ class Flip(Op):
     axes: tuple[int, ...] | None = None
 
     name = "flip"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""

@@ -72,6 +72,7 @@ class Reduction(Op):
     axes: tuple[int, ...] | None = None
     keepdims: bool = False
 
+    heavy = True
     jax: ClassVar[str]
     scan: ClassVar[type[Scan] | None] = None
     nonempty: ClassVar[bool] = False
@@ -146,6 +147,7 @@ class Sum(Reduction):
     """The sum; 0 of nothing."""
 
     name, jax = "sum", "jnp.sum"
+    multilinear = True
     monoid = SUM
     scan: ClassVar[type[Scan]] = CumSum
 
@@ -167,6 +169,7 @@ class Prod(Sum):
     """The product; 1 of nothing."""
 
     name, jax = "prod", "jnp.prod"
+    multilinear = False
     monoid, scan = PROD, CumProd
 
 

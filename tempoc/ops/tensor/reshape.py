@@ -53,6 +53,7 @@ class Reshape(Op):
     shape: tuple[Expr, ...]
 
     name = "reshape"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, with as many elements."""

@@ -37,6 +37,7 @@ class Scan(Op):
     axis: int = 0
     reverse: bool = False
 
+    heavy = True
     jax: ClassVar[str]
     monoid: ClassVar[Monoid]
 

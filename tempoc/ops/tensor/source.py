@@ -38,6 +38,7 @@ class Literal(Op):
     weak: bool = False
 
     name = "literal"
+    cheap = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -63,6 +64,7 @@ class IndexValue(Op):
     expr: Expr
 
     name = "index"
+    cheap = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -90,6 +92,7 @@ class GivenTensor(Op):
     """A tensor that is there before the first step: nothing is ever computed for it."""
 
     __slots__ = ()
+    computed = False
     differentiable = False
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -153,6 +156,7 @@ class Full(Op):
     dtype: DType
 
     name = "full"
+    cheap = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -189,6 +193,7 @@ class Eye(Op):
     dtype: DType = DType.F32
 
     name = "eye"
+    cheap = True
     differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -221,6 +226,7 @@ class Arange(Op):
     dtype: DType = DType.I32
 
     name = "arange"
+    cheap = True
     differentiable = False
 
     @property

@@ -40,9 +40,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import After
-from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
+from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
@@ -231,7 +230,7 @@ class _Cloner:
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
-        external = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
+        external = isinstance(node.op, ExternCall | Until)
         return is_computed(node) and not (
             external or self.lazy[node.name] or effect_position(node) is not None
         )
@@ -255,7 +254,7 @@ class _Cloner:
         slots = [
             k for k, e in enumerate(node.inputs)
             if not any(isinstance(x, Slice) for x in e.entries)
-            and not is_cheap(self.nodes[e.source].op)
+            and not self.nodes[e.source].op.cheap
         ]  # fmt: skip
         edges = self.gate_edges(node, gates)
         if not slots or not edges:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.ops.definition.dtype_text import lowest
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.arithmetic import Add, Maximum, Subtract
 from tempoc.ops.tensor.elementwise import Cast, Exp
@@ -183,9 +184,7 @@ class OnlineTiler(Tiler):
                 edge = self.changed(node, ExpandDims(axis=axis), edge, domain)
         return edge
 
-    def changed(
-        self, node: Node, op: Squeeze | Transpose | ExpandDims, edge: Edge, domain: Domain
-    ) -> Edge:
+    def changed(self, node: Node, op: Op, edge: Edge, domain: Domain) -> Edge:
         """An operand with other axes."""
         return read_of(self.put(node, "placed", op, (edge,), domain))
 
