@@ -226,6 +226,9 @@ class Op(metaclass=_Kind):
     """It is linear in each operand, the others being fixed, and computes more than a move."""
     commutative: ClassVar[bool] = False
     """Its operands can change places: the result is the same to the last bit."""
+    layout_agnostic: ClassVar[bool] = False
+    """Emitted code looks at positions of axes that have a link only through masks, as is true of
+    all elementwise operators (``emission/ragged_layout.py``)."""
     differentiable: ClassVar[bool] = True
     """Derivatives flow to the operands; not through what is constant nearly everywhere."""
     monoid: ClassVar[Monoid | None] = None

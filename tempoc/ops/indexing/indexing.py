@@ -127,6 +127,7 @@ class SpatialIndex(Op):
     entries: tuple[IndexPart, ...]
 
     name = "getitem"
+    layout_agnostic = True
 
     @property
     def gathers(self) -> bool:
@@ -342,6 +343,7 @@ class TakeAlong(Op):
     sure: bool = False
 
     name = "take_along"
+    layout_agnostic = True
 
     @property
     def checks(self) -> bool:

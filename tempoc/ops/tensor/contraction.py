@@ -91,6 +91,7 @@ class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
     name, symbol = "matmul", "@"
+    layout_agnostic = True
     heavy = contraction = multilinear = True
     monoid = SUM
 
@@ -205,6 +206,7 @@ class Einsum(Op):
     spec: str
 
     name = "einsum"
+    layout_agnostic = True
     heavy = contraction = multilinear = True
     monoid = SUM
 

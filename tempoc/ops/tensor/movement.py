@@ -55,6 +55,7 @@ class Transpose(Op):
     axes: tuple[int, ...] | None = None
 
     name = "transpose"
+    layout_agnostic = True
     moves = True
 
     def order(self, ndim: int) -> tuple[int, ...]:
@@ -96,6 +97,7 @@ class ExpandDims(Op):
     axis: int
 
     name = "expand_dims"
+    layout_agnostic = True
     moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -130,6 +132,7 @@ class Squeeze(Op):
     axes: tuple[int, ...]
 
     name = "squeeze"
+    layout_agnostic = True
     moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:

@@ -147,6 +147,7 @@ class Sum(Reduction):
     """The sum; 0 of nothing."""
 
     name, jax = "sum", "jnp.sum"
+    layout_agnostic = True
     multilinear = True
     monoid = SUM
     scan: ClassVar[type[Scan]] = CumSum
@@ -178,6 +179,7 @@ class Max(Reduction):
     """The greatest element; NaN if there is one. The axes must not be empty."""
 
     name, jax = "max", "jnp.max"
+    layout_agnostic = True
     monoid = MAX
     scan: ClassVar[type[Scan]] = CumMax
     nonempty = True
@@ -202,6 +204,7 @@ class Any(Reduction):
     """Whether any element of a ``bool`` tensor holds; false of nothing."""
 
     name, jax = "any", "jnp.any"
+    layout_agnostic = True
     monoid = ANY
     scan: ClassVar[type[Scan]] = CumMax
     differentiable = False
@@ -242,6 +245,7 @@ class Mean(RealReduction):
     """The sum divided by the number of elements; NaN of nothing."""
 
     name, jax = "mean", "jnp.sum"
+    layout_agnostic = True
     monoid, scan = SUM, CumSum
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
