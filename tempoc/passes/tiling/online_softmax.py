@@ -176,6 +176,8 @@ class RunningEndFinder:
         axes = self.result_axes(maximum, len(terms), steps[1:])
         if axes is None or first.types[0].shape != terms:
             return None
+        if not self.is_aligned((top.name, *moves), len(terms), maximum):
+            return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
             needed = (self.phases[s] + later for s, later in self.other_operands(step, before))
@@ -201,6 +203,21 @@ class RunningEndFinder:
             moves.append(node.name)
             (edge,) = node.inputs
         return None, ()
+
+    def is_aligned(self, names: Sequence[str], rank: int, shape: Shape) -> bool:
+        """Whether a maximum, moved to a shape, is subtracted from its own terms alone.
+
+        The difference of other terms and the maximum so far may overflow where that of the terms
+        and the maximum does not.
+        """
+        own = set()
+        for axis in range(rank):
+            place: int | None = axis
+            for name in names:
+                place = None if place is None else self.result_axis(SoftmaxTerm(name, 0), place)
+            if place is not None and place + rank - len(shape) == axis:
+                own.add(axis)
+        return all(e == ONE or k in own for k, e in enumerate(shape, rank - len(shape)))
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
         """The factor of a node's terms, if it is constant along the axis."""
