@@ -31,7 +31,7 @@ class EffectOp(Op):
     places: tuple[EffectPlace, ...] = ()
     turn: int = 0
 
-    differentiable = False
+    differentiable = pure = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Nothing results."""

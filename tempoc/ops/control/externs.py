@@ -134,7 +134,7 @@ class ExternHost(ExternCall):
     default: str = ""
 
     name = "extern_host"
-    differentiable = False
+    differentiable = pure = False
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -212,6 +212,8 @@ class Op(metaclass=_Kind):
     """The sign that stands for it in programs."""
     computed: ClassVar[bool] = True
     """A kernel computes it; otherwise its data are there, or are those of its operands."""
+    pure: ClassVar[bool] = True
+    """It has no effect on the outside, so that it may be computed at any time, more than once."""
     cheap: ClassVar[bool] = False
     """Computing it again is as cheap as reading it from memory."""
     heavy: ClassVar[bool] = False

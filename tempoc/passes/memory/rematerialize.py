@@ -47,7 +47,6 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
 from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -231,9 +230,7 @@ class _Cloner:
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
         external = isinstance(node.op, ExternCall | Until)
-        return is_computed(node) and not (
-            external or self.lazy[node.name] or effect_position(node) is not None
-        )
+        return is_computed(node) and not (external or self.lazy[node.name] or not node.op.pure)
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
         """The clone of a node, delayed if it reads no other clone.
