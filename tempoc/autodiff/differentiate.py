@@ -18,7 +18,6 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
-from tempoc.ops.gradients.table import FLAT
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import reachable
@@ -132,7 +131,7 @@ def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -
     while worklist:
         name = worklist.pop()
         node = graph.nodes[name]
-        if name in wrt or node.op.name in FLAT:
+        if name in wrt or not node.op.differentiable:
             continue
         for edge in node.inputs:
             if graph.nodes[edge.source].types[edge.out].dtype.is_float:

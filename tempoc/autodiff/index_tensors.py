@@ -6,26 +6,20 @@ values: `t // 2` for `t` in `4:8` is `[2, 2, 3, 3]`. Conditions become `bool` te
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
+from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.tensor.arithmetic import (
     Add,
     And,
-    Equal,
     FloorDivide,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
     Maximum,
     Minimum,
     Multiply,
-    NotEqual,
     Or,
     Remainder,
 )
@@ -34,10 +28,6 @@ from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr, Slice
 from tempoc.symbolic.walk import children, symbols
-
-COMPARISONS: dict[str, Callable[[], Op]] = {
-    "<": Less, "<=": LessEqual, ">": Greater, ">=": GreaterEqual, "==": Equal, "!=": NotEqual,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +59,20 @@ class IndexTensors:
             case ix.Mod(arg=a, divisor=k):
                 return c.op(Remainder(), self.value(a), c.number(k, DType.I32))
             case ix.Relation(op=op, left=a, right=b):
-                return c.op(COMPARISONS[op](), self.value(a), self.value(b))
+                return c.op(SYMBOLS[op](), self.value(a), self.value(b))
             case ix.Negation(arg=a):
                 return c.op(Not(), self.value(a))
+            case ix.IndexProduct():
+                return self.over_children(Multiply(), e)
+            case ix.IndexMin():
+                return self.over_children(Minimum(), e)
+            case ix.IndexMax():
+                return self.over_children(Maximum(), e)
+            case ix.Conjunction():
+                return self.over_children(And(), e)
             case _:
-                return self.joined(_OPERATORS[type(e)](), [self.value(x) for x in children(e)])
+                assert isinstance(e, ix.Disjunction)
+                return self.over_children(Or(), e)
 
     def axis(self, name: str) -> Term:
         """The values of a dimension, along its axis."""
@@ -88,12 +87,10 @@ class IndexTensors:
         c = self.calculus
         return x if factor == 1 else c.op(Multiply(), c.number(factor, DType.I32), x)
 
+    def over_children(self, op: Op, e: Expr) -> Term:
+        """The operands of an expression combined by an associative operator."""
+        return self.joined(op, [self.value(x) for x in children(e)])
+
     def joined(self, op: Op, parts: list[Term]) -> Term:
         """All parts combined by an associative operator."""
         return reduce(lambda a, b: self.calculus.op(op, a, b), parts)
-
-
-_OPERATORS: dict[type[Expr], Callable[[], Op]] = {
-    ix.IndexMin: Minimum, ix.IndexMax: Maximum, ix.Conjunction: And, ix.Disjunction: Or,
-    ix.IndexProduct: Multiply,
-}  # fmt: skip

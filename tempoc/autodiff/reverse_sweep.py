@@ -20,7 +20,7 @@ from tempoc.base.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
-from tempoc.ops.gradients.table import FLAT, RULES
+from tempoc.ops.gradients.table import RULES
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
@@ -109,7 +109,7 @@ class Sweep:
                 simple = self.builder.space.symbolic.simplify(where, Domain(node.domain.dims))
                 self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
             return
-        if node.op.name in FLAT:
+        if not node.op.differentiable:
             return
         build = PointBuild(
             builder=self.builder,
@@ -125,7 +125,7 @@ class Sweep:
         if isinstance(node.op, Cond):
             operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:
-            operand_cotangents = RULES[node.op.name](node.op, build.calculus, args, results, cots)
+            operand_cotangents = RULES[type(node.op)](node.op, build.calculus, args, results, cots)
         for slot, part in enumerate(operand_cotangents):
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:

@@ -136,49 +136,38 @@ from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
 from tempoc.ops.tensor.window import Window
 
-OPS: dict[str, type[typing.Any]] = {
+OPERATORS: tuple[type[typing.Any], ...] = (
     # source
-    "literal": Literal, "index": IndexValue, "input": Input, "param": Param, "full": Full,
-    "eye": Eye, "arange": Arange,
+    Literal, IndexValue, Input, Param, Full, Eye, Arange,
     # random
-    "seed": Seed, "random_key": RandomKey, "uniform": Uniform, "normal": Normal,
-    "bernoulli": Bernoulli, "categorical": Categorical, "permutation": Permutation,
+    Seed, RandomKey, Uniform, Normal, Bernoulli, Categorical, Permutation,
     # control
-    "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
-    "stop_gradient": StopGradient, "after": After,
-    "cond": Cond,
+    Merge, Copy, Select, Ensure, StopGradient, After, Cond,
     # effects, endings
-    "print": Print, "save": Save, "until": Until,
+    Print, Save, Until,
     # elementwise
-    "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
-    "round": RoundToEven, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
-    "sqrt": Sqrt, "rsqrt": Rsqrt, "sin": Sin, "cos": Cos, "tan": Tan, "tanh": Tanh,
-    "sigmoid": Sigmoid, "silu": Silu, "erf": Erf, "erfc": Erfc, "gelu": Gelu, "softplus": Softplus,
-    "isnan": IsNan, "isinf": IsInf, "not": Not, "cast": Cast,
+    Negative, Abs, Sign, Relu, Floor, Ceil, RoundToEven, Exp, Exp2, Log, Log1p, Expm1, Sqrt, Rsqrt,
+    Sin, Cos, Tan, Tanh, Sigmoid, Silu, Erf, Erfc, Gelu, Softplus, IsNan, IsInf, Not, Cast,
     # arithmetic
-    "add": Add, "sub": Subtract, "mul": Multiply, "div": Divide, "floordiv": FloorDivide,
-    "mod": Remainder, "power": Power, "minimum": Minimum, "maximum": Maximum, "clip": Clip,
-    "lt": Less, "le": LessEqual, "gt": Greater, "ge": GreaterEqual, "eq": Equal, "ne": NotEqual,
-    "and": And, "or": Or,
+    Add, Subtract, Multiply, Divide, FloorDivide, Remainder, Power, Minimum, Maximum, Clip, Less,
+    LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or,
     # reduction
-    "sum": Sum, "prod": Prod, "max": Max, "min": Min, "any": Any, "all": All, "mean": Mean,
-    "var": Var, "logsumexp": LogSumExp,
+    Sum, Prod, Max, Min, Any, All, Mean, Var, LogSumExp,
     # search
-    "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
+    ArgMax, ArgMin, Sort, ArgSort, TopK,
     # scan
-    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax, "cummin": CumMin,
-    "cumlogsumexp": CumLogSumExp, "window": Window,
-    "associative_scan": AssociativeScan, "fold": Fold, "recurrence": Recurrence,
+    CumSum, CumProd, CumMax, CumMin, CumLogSumExp, Window, AssociativeScan, Fold, Recurrence,
     # movement, joining, reshape
-    "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
-    "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,
-    "split": Split, "reshape": Reshape,
+    Transpose, ExpandDims, Squeeze, BroadcastTo, Pad, Flip, Concat, Stack, Split, Reshape,
     # indexing
-    "getitem": SpatialIndex, "take": Take, "take_along": TakeAlong, "one_hot": OneHot,
-    "scatter_add": ScatterAdd, "pick": Pick,
+    SpatialIndex, Take, TakeAlong, OneHot, ScatterAdd, Pick,
     # contraction, convolution
-    "matmul": MatMul, "einsum": Einsum, "conv": Conv,
+    MatMul, Einsum, Conv,
     # Python functions
-    "extern_jax": ExternJax, "extern_host": ExternHost, "extern_vjp": ExternVjp,
-}  # fmt: skip
+    ExternJax, ExternHost, ExternVjp,
+)  # fmt: skip
+OPS: dict[str, type[typing.Any]] = {op.name: op for op in OPERATORS}
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""
+
+SYMBOLS: dict[str, type[typing.Any]] = {op.symbol: op for op in OPS.values() if op.symbol}
+"""The class of each operator that has a sign in programs, which stands between two operands."""

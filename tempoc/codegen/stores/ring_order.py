@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.branches import computing_branches
@@ -113,7 +110,7 @@ def _result_axes(
 ) -> RotatedAxes | None:
     """The rotated axes of an operator's result; ``None`` if it needs some in order."""
     match op:
-        case Unary() | Nary() | Select() | Copy():
+        case _ if op.elementwise:
             ndim = max(t.ndim for t in types)
             letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
             shared = _common_rotations(given, types, letters)

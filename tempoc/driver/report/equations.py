@@ -14,7 +14,6 @@ from tempoc.base.source import Source, Span
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.pipelines import ANEW
 from tempoc.frontend.syntax import ast
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.pipeline.step import Remark
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.statements.build import is_computed
@@ -142,7 +141,7 @@ def _kernel(name: str, node: Node) -> EquationKernel:
 def _served(members: list[Node], places: _StatementPlaces) -> dict[Span, None]:
     """The statements that nodes come from; numbers count only where there is nothing else."""
     statements: dict[Span, None] = {}
-    for node in [n for n in members if not is_cheap(n.op)] or members:
+    for node in [n for n in members if not n.op.cheap] or members:
         for span in node.spans:
             statement = places.around(span)
             if statement is not None:

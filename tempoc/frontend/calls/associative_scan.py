@@ -22,15 +22,12 @@ from tempoc.frontend.expressions.apply_operator import identity, make, read, ten
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.expressions.conditional import converted
 from tempoc.ops.control.associative_scan import AssociativeScan
-from tempoc.ops.control.control import Ensure, Merge
+from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.indexing.indexing import SpatialIndex, Take, TakeAlong
-from tempoc.ops.indexing.pick import Pick
-from tempoc.ops.tensor.source import Full, IndexValue, Literal
 from tempoc.symbolic.expr import Entry, Sym
 
 DraftPort = tuple[Draft, int]
@@ -188,7 +185,7 @@ class _Body:
         sources = [w.source for w in draft.inputs] if draft.role == "temporary" else []
         for source in sources:
             self._visit(source)
-        constant = isinstance(draft.op, Literal | Full | IndexValue)
+        constant = draft.op is not None and draft.op.cheap
         if constant or any(self.inner[s] for s in sources):
             self.inner[draft] = True
             self.order.append(draft)
@@ -196,9 +193,7 @@ class _Body:
     def _step(self, draft: Draft) -> None:
         op = draft.op
         self._check_own(draft)
-        checks = isinstance(op, Take | TakeAlong | Pick | Ensure)
-        checks = checks or (isinstance(op, SpatialIndex) and op.gathers)
-        if op is None or checks or isinstance(op, Merge):
+        if op is None or op.checks or isinstance(op, Merge):
             raise Failure(type_errors.scan_body(self.span, f"`{op.name}`" if op else "a tensor"))
         operands = tuple(self.number(w.source, w.out, w.entries) for w in draft.inputs)
         self.steps.append((op, operands, tuple(t.dtype for t in draft.types)))

@@ -34,34 +34,15 @@ from tempoc.frontend.expressions.apply_operator import (
     map_together,
     spread,
 )
+from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor import arithmetic as ops
 from tempoc.ops.tensor import elementwise as unary_ops
-from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.walk import is_affine, is_condition
 
-TENSOR_OPS: dict[str, Op] = {
-    "+": ops.Add(),
-    "-": ops.Subtract(),
-    "*": ops.Multiply(),
-    "/": ops.Divide(),
-    "//": ops.FloorDivide(),
-    "%": ops.Remainder(),
-    "**": ops.Power(),
-    "@": MatMul(),
-    "<": ops.Less(),
-    "<=": ops.LessEqual(),
-    ">": ops.Greater(),
-    ">=": ops.GreaterEqual(),
-    "==": ops.Equal(),
-    "!=": ops.NotEqual(),
-    "and": ops.And(),
-    "or": ops.Or(),
-}
 COMPARISONS: dict[str, ix.CompareOp] = {
     "<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "==", "!=": "!=",
 }  # fmt: skip
@@ -117,7 +98,7 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
         if folded is not None and isinstance(value, ConstantNumber):
             check_number(value.value, DType.I32, span)
     if folded is None:
-        return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
+        return elementwise(round, frame, SYMBOLS[op](), (a, b), span)
     return as_named(round, frame, folded, (a, b), span)
 
 

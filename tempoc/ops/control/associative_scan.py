@@ -42,6 +42,7 @@ class AssociativeScan(Op):
     axis: int = 0
 
     name = "associative_scan"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The types of the leaves; the function gives elements of the same types."""

@@ -35,6 +35,7 @@ class Merge(Op):
     targets: tuple[tuple[Expr, ...], ...]
 
     name = "merge"
+    computed = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The promoted dtype; shapes agree, except that a weak scalar fits every shape."""
@@ -64,6 +65,8 @@ class Copy(Op):
     """The operand."""
 
     name = "copy"
+    moves = True
+    elementwise = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -87,6 +90,7 @@ class StopGradient(Copy):
     """The operand, as a constant for `grad`; becomes a copy when all gradients are there."""
 
     name = "stop_gradient"
+    differentiable = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,7 @@ class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 
     name = "where"
+    elementwise = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Broadcast shape; the promoted dtype of ``a`` and ``b``."""
@@ -156,6 +161,7 @@ class Ensure(Op):
     shape: tuple[Expr, ...]
 
     name = "ensure"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's dtype and the extents promised."""

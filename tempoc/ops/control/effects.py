@@ -31,6 +31,8 @@ class EffectOp(Op):
     places: tuple[EffectPlace, ...] = ()
     turn: int = 0
 
+    differentiable = pure = False
+
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Nothing results."""
         require(args, len(self.names), self.name)

@@ -108,6 +108,7 @@ class ExternJax(ExternCall):
     """A pure function of JAX arrays; kernels call it."""
 
     name = "extern_jax"
+    heavy = True
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -133,6 +134,7 @@ class ExternHost(ExternCall):
     default: str = ""
 
     name = "extern_host"
+    differentiable = pure = False
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

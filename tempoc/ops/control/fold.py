@@ -45,6 +45,7 @@ class Fold(Op):
     reverse: bool = False
 
     name = "fold"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""

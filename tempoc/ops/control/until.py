@@ -28,6 +28,7 @@ class Until(Op):
     bound: str
 
     name = "until"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Nothing results."""

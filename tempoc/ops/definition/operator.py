@@ -8,13 +8,15 @@ a slice in an edge has already added its leading spatial axis.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
+from tempoc.ops.definition.dtype_text import Scalar, scalar
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -182,10 +184,57 @@ class _Kind(ABCMeta):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Monoid:
+    """An associative and commutative function of two elements, and its identity for a dtype.
+
+    ``name`` is that of the reduction; ``combine`` the function as an operator and ``lax`` its name
+    in emitted code, if there are such. ``exact``: results are one of the operands, never rounded.
+    """
+
+    name: str
+    numpy: np.ufunc
+    identity: Callable[[DType], Scalar]
+    combine: Op | None = None
+    lax: str = ""
+    exact: bool = False
+
+    def neutral(self, dtype: DType) -> str:
+        """The identity in emitted code."""
+        return scalar(self.identity(dtype), dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Op(metaclass=_Kind):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]
+    symbol: ClassVar[str] = ""
+    """The sign that stands for it in programs."""
+    computed: ClassVar[bool] = True
+    """A kernel computes it; otherwise its data are there, or are those of its operands."""
+    pure: ClassVar[bool] = True
+    """It has no effect on the outside, so that it may be computed at any time, more than once."""
+    cheap: ClassVar[bool] = False
+    """Computing it again is as cheap as reading it from memory."""
+    heavy: ClassVar[bool] = False
+    """It does more than one elementwise pass over its operands, or a move of them."""
+    elementwise: ClassVar[bool] = False
+    """Each element of the result depends on the operands' elements at its position only."""
+    moves: ClassVar[bool] = False
+    """Its elements are those of the operands, in positions that depend on shapes alone."""
+    contraction: ClassVar[bool] = False
+    """It sums products of the operands."""
+    multilinear: ClassVar[bool] = False
+    """It is linear in each operand, the others being fixed, and computes more than a move."""
+    commutative: ClassVar[bool] = False
+    """Its operands can change places: the result is the same to the last bit."""
+    layout_agnostic: ClassVar[bool] = False
+    """Emitted code looks at positions of axes that have a link only through masks, as is true of
+    all elementwise operators (``emission/ragged_layout.py``)."""
+    differentiable: ClassVar[bool] = True
+    """Derivatives flow to the operands; not through what is constant nearly everywhere."""
+    monoid: ClassVar[Monoid | None] = None
+    """What combines the elements of reduced axes, and so the results of their parts."""
 
     @abstractmethod
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -197,6 +246,11 @@ class Op(metaclass=_Kind):
         The front end proves them for every program; the verifier proves them again after each pass.
         """
         return ()
+
+    @property
+    def checks(self) -> bool:
+        """Whether emitted code checks operands when the program runs."""
+        return False
 
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -212,6 +266,14 @@ class Op(metaclass=_Kind):
         NumPy has no weak types, so operands are promoted here.
         """
         return args
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterable[Link]:
+        """The links of axes on operands of these types; none if the operator is opaque."""
+        return broadcast_links(args, results, same) if self.elementwise else ()
+
+    def narrowed(self, link: Link, part: AxisPart) -> Op:
+        """The operator on a part of the link's axis, with its shape attributes adjusted."""
+        return self
 
     @abstractmethod
     def emit(

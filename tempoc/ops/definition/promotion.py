@@ -97,6 +97,12 @@ def common(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
     return tuple(a.astype(dtype, copy=False) for a in arrays)
 
 
+def widened(array: Array) -> Array:
+    """The array as it is accumulated and compared: half precision in single precision."""
+    dtype = dtype_of(array.dtype)
+    return array.astype(numpy_dtype(dtype.wide)) if dtype.is_half else array
+
+
 def real(array: Array) -> Array:
     """The array in floating point: ``inexact`` for arrays."""
     dtype, _ = inexact((dtype_of(array.dtype), False))

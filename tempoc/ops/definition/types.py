@@ -32,6 +32,16 @@ class DType(Enum):
         return self in (DType.I32, DType.I64, DType.U32)
 
     @property
+    def is_half(self) -> bool:
+        """Whether values are floating point numbers of 16 bits."""
+        return self in (DType.BF16, DType.F16)
+
+    @property
+    def wide(self) -> DType:
+        """The dtype in which values are accumulated: single precision for halves."""
+        return DType.F32 if self.is_half else self
+
+    @property
     def integers(self) -> range:
         """The integers that an integer dtype holds."""
         bits = int(self.value[1:])
@@ -53,3 +63,6 @@ class TensorType:
     def ndim(self) -> int:
         """The number of spatial axes."""
         return len(self.shape)
+
+
+Types = tuple[TensorType, ...]

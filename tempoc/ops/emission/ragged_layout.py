@@ -23,20 +23,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tempoc.ops.axis_links import Link, Types, links
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.operator import EmittedValue, Emitter, Op, Stretch
+from tempoc.ops.definition.types import Types
 from tempoc.symbolic.expr import ONE, Expr
 
 T = TypeVar("T")
-
-_SAME = (
-    "copy where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt rsqrt sin cos tan "
-    "tanh sigmoid silu erf erfc gelu softplus isnan isinf not cast add sub mul div floordiv mod "
-    "power minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul "
-    "einsum transpose expand_dims squeeze getitem take_along"
-)
-LAYOUT_AGNOSTIC: frozenset[str] = frozenset(_SAME.split())
-"""Operators whose emitted code looks at positions of a followed axis only through masks."""
 
 
 RaggedAxes = tuple[tuple[int, ...], tuple[Stretch, ...]]
@@ -57,8 +49,8 @@ def resolve_layout(
     last: list[list[int]] = [[] for _ in results]
     amid: list[list[Stretch]] = [[] for _ in results]
     given = list(args)
-    if op.name in LAYOUT_AGNOSTIC:
-        for link in links(op, tuple(v.type for v in args), results, same):
+    if op.elementwise or op.layout_agnostic:
+        for link in op.links(tuple(v.type for v in args), results, same):
             places = [
                 (k, axis)
                 for k, axis in enumerate(link.operands)

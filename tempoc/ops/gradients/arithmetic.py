@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.tensor.arithmetic import Divide, Equal, Greater, Less, Maximum, Multiply, Power
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
+from tempoc.ops.tensor.arithmetic import (
+    Add,
+    Clip,
+    Divide,
+    Equal,
+    Greater,
+    Less,
+    Maximum,
+    Minimum,
+    Multiply,
+    Power,
+    Remainder,
+    Subtract,
+)
 from tempoc.ops.tensor.elementwise import Log, RoundToEven
 
-OperandTerms = tuple[Term, ...]
-Derivatives = tuple[Term | None, ...]
+RULES = Rules()
 
 
-def add(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Add)
+def add(op: Add, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """The cotangent goes to both."""
     return c.fit(cots[0], args[0]), c.fit(cots[0], args[1])
 
 
-def subtract(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Subtract)
+def subtract(op: Subtract, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """The second one is turned around."""
     return c.fit(cots[0], args[0]), c.fit(c.neg(cots[0]), args[1])
 
 
-def multiply(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Multiply)
+def multiply(op: Multiply, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Each operand times the cotangent is the other's."""
     a, b = args
     (g,) = cots
     return c.fit(c.mul(g, b), a), c.fit(c.mul(g, a), b)
 
 
-def divide(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Divide)
+def divide(op: Divide, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """The derivative by the divisor reuses the quotient."""
     a, b = args
     part = c.op(Divide(), cots[0], b)
     return c.fit(part, a), c.fit(c.neg(c.mul(part, results[0])), b)
 
 
-def remainder(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Remainder)
+def remainder(op: Remainder, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """`a - b * floor(a / b)`, with the floor as a constant.
 
     It is found from the result: a quotient may round up to the next whole number.
@@ -57,9 +65,8 @@ def remainder(
     return c.fit(g, a), c.fit(c.neg(c.mul(g, quotient)), b)
 
 
-def power(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Power)
+def power(op: Power, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Finite also where the base or the exponent is 0."""
     a, b = args
     (g,) = cots
@@ -94,16 +101,14 @@ def _by_exponent(c: Calculus, a: Term, y: Term, g: Term) -> Term:
     return c.mul(g, c.mul(c.op(Log(), safe), y))
 
 
-def maximum(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Maximum)
+def maximum(op: Maximum, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the greater one."""
     return _winner(c, args[0], args[1], cots[0], Greater(), Less())
 
 
-def minimum(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Minimum)
+def minimum(op: Minimum, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the smaller one."""
     return _winner(c, args[0], args[1], cots[0], Less(), Greater())
 
@@ -114,22 +119,20 @@ def _winner(c: Calculus, a: Term, b: Term, g: Term, wins: Op, loses: Op) -> Deri
     return c.fit(c.where(first, g, tie), a), c.fit(c.where(second, g, tie), b)
 
 
-def clip(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Clip)
+def clip(op: Clip, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """`minimum(maximum(x, low), high)`."""
     x, low, high = args
     inner = c.op(Maximum(), x, low)
-    of_inner, of_high = minimum(op, c, (inner, high), results, cots)
+    of_inner, of_high = _winner(c, inner, high, cots[0], Less(), Greater())
     if of_inner is None:
         return None, None, of_high
-    of_x, of_low = maximum(op, c, (x, low), (inner,), (of_inner,))
+    of_x, of_low = _winner(c, x, low, of_inner, Greater(), Less())
     return of_x, of_low, of_high
 
 
-def select(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Select)
+def select(op: Select, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the operand that was chosen."""
     condition, a, b = args
     (g,) = cots
@@ -137,9 +140,8 @@ def select(
     return None, c.fit(c.where(condition, g, zero), a), c.fit(c.where(condition, zero, g), b)
 
 
-def cond(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Cond)
+def cond(op: Cond, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the branch taken; the other one gets zeros."""
     condition, a, b = args
     zeros = c.number(0.0, cots[0].type.dtype, cots[0].shape)

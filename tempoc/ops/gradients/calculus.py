@@ -8,9 +8,9 @@ vanish, ones leave products.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op, ShapeFacts
@@ -40,6 +40,10 @@ class Term:
     def shape(self) -> Shape:
         """The extents."""
         return self.type.shape
+
+
+Terms = tuple[Term, ...]
+Derivatives = tuple[Term | None, ...]
 
 
 class Build(Protocol):
@@ -190,3 +194,22 @@ class Calculus:
 
 def _grown(have: Expr, want: Expr, facts: ShapeFacts) -> bool:
     return have != ONE and not same(have, want, facts)
+
+
+DerivativeRule = Callable[[Any, Calculus, Terms, Terms, Terms], Derivatives]
+"""From the operator, a `Calculus`, the operands, the results and the cotangents of the results
+(terms at one point) the cotangent of each operand; `None` where that is zero whatever happens
+(integers, conditions)."""
+
+
+class Rules(dict[type[Op], DerivativeRule]):
+    """The derivative rules of operators, by class."""
+
+    def of(self, *operators: type[Op]) -> Callable[[DerivativeRule], DerivativeRule]:
+        """Makes a function the rule of these operators."""
+
+        def declare(rule: DerivativeRule) -> DerivativeRule:
+            self.update(dict.fromkeys(operators, rule))
+            return rule
+
+        return declare

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from string import ascii_letters
 
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.tensor.arithmetic import Add, Equal, Multiply, Subtract
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
 from tempoc.ops.tensor.source import Arange, Eye, IndexValue
 
+RULES = Rules()
 
-def matmul(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+
+@RULES.of(MatMul)
+def matmul(op: MatMul, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Each operand: the cotangent with the other one transposed."""
-    assert isinstance(op, MatMul)
     a, b = args
     rows = ["i"] if a.type.ndim > 1 else []
     columns = ["j"] if b.type.ndim > 1 else []
@@ -33,11 +31,9 @@ def matmul(
     return products(c, terms, "".join(result), args, cots[0])
 
 
-def einsum(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Einsum)
+def einsum(op: Einsum, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Each operand: the cotangent with all others. A letter twice in a term is a diagonal."""
-    assert isinstance(op, Einsum)
     terms, result = op.letters(tuple(a.type.ndim for a in args))
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
     operands = list(args)
@@ -55,9 +51,7 @@ def einsum(
     return products(c, terms, result, tuple(operands), cots[0])[: len(args)]
 
 
-def products(
-    c: Calculus, terms: list[str], result: str, args: OperandTerms, g: Term
-) -> Derivatives:
+def products(c: Calculus, terms: list[str], result: str, args: Terms, g: Term) -> Derivatives:
     """The cotangents of the operands of a sum of products."""
     cotangents: list[Term | None] = []
     for k, x in enumerate(args):
@@ -82,11 +76,9 @@ def _product(c: Calculus, spec: list[str], result: str, operands: list[Term]) ->
     return c.op(Einsum(spec=f"{','.join(spec)}->{result}"), *operands)
 
 
-def conv(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Conv)
+def conv(op: Conv, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """As a product with a tensor that says which places meet, one for each spatial axis."""
-    assert isinstance(op, Conv)
     x, w = args
     spatial = w.type.ndim - 2
     lead = x.type.ndim - 1 - spatial
@@ -103,7 +95,7 @@ def conv(
     return products(c, terms, result, tuple(operands), cots[0])[:2]
 
 
-def _meeting(op: Conv, c: Calculus, args: OperandTerms, y: Term, axis: int, k: int) -> Term:
+def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> Term:
     """`[p, o, q]`: 1 where place `p` of the operand meets `q` of the kernel in window `o`."""
     n, size = args[0].shape[axis], args[1].shape[k]
     place = c.expand(c.op(Arange(stop=n)), [1, 2])

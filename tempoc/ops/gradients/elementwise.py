@@ -5,28 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, DerivativeRule, Derivatives, Rules, Term, Terms
 from tempoc.ops.tensor.arithmetic import Greater, GreaterEqual
-from tempoc.ops.tensor.elementwise import Cos, Erfc, Exp, Sigmoid, Sin
+from tempoc.ops.tensor.elementwise import (
+    Abs,
+    Cast,
+    Cos,
+    Erf,
+    Erfc,
+    Exp,
+    Exp2,
+    Expm1,
+    Gelu,
+    Log,
+    Log1p,
+    Negative,
+    Relu,
+    Rsqrt,
+    Sigmoid,
+    Silu,
+    Sin,
+    Softplus,
+    Sqrt,
+    Tan,
+    Tanh,
+)
 
 Slope = Callable[[Calculus, Term, Term, Term], Term]
 """The operand's cotangent from the operand, the result and the result's cotangent."""
-
-
-def unary(slope: Slope) -> Callable[..., tuple[Term | None, ...]]:
-    """The rule of an operator with one operand."""
-
-    def rule(
-        op: Op,
-        c: Calculus,
-        args: tuple[Term, ...],
-        results: tuple[Term, ...],
-        cots: tuple[Term, ...],
-    ) -> tuple[Term | None, ...]:
-        return (c.fit(slope(c, args[0], results[0], cots[0]), args[0]),)
-
-    return rule
 
 
 def _one(c: Calculus, like: Term) -> Term:
@@ -81,27 +89,37 @@ def _log1p(c: Calculus, x: Term, y: Term, g: Term) -> Term:
     return c.div(g, c.add(_one(c, x), x))
 
 
-SLOPES: dict[str, Slope] = {
-    "neg": lambda c, x, y, g: c.neg(g),
-    "abs": _abs,
-    "relu": _relu,
-    "exp": lambda c, x, y, g: c.mul(g, y),
-    "exp2": lambda c, x, y, g: c.mul(g, c.scale(y, math.log(2.0))),
-    "log": lambda c, x, y, g: c.div(g, x),
-    "log1p": _log1p,
-    "expm1": lambda c, x, y, g: c.mul(g, c.op(Exp(), x)),  # y + 1 is 0 where y rounds to -1
-    "sqrt": lambda c, x, y, g: c.mul(g, c.div(c.number(0.5, y.type.dtype), y)),
-    "rsqrt": _rsqrt,
-    "sin": lambda c, x, y, g: c.mul(g, c.op(Cos(), x)),
-    "cos": lambda c, x, y, g: c.neg(c.mul(g, c.op(Sin(), x))),
-    "tan": _tan,
-    "tanh": _tanh,
-    "sigmoid": _sigmoid,
-    "silu": _silu,
-    "erf": _erf(1.0),
-    "erfc": _erf(-1.0),
-    "gelu": _gelu,
-    "softplus": lambda c, x, y, g: c.mul(g, c.op(Sigmoid(), x)),
-    "cast": lambda c, x, y, g: g,
-    "copy": lambda c, x, y, g: g,
+SLOPES: dict[type[Op], Slope] = {
+    Negative: lambda c, x, y, g: c.neg(g),
+    Abs: _abs,
+    Relu: _relu,
+    Exp: lambda c, x, y, g: c.mul(g, y),
+    Exp2: lambda c, x, y, g: c.mul(g, c.scale(y, math.log(2.0))),
+    Log: lambda c, x, y, g: c.div(g, x),
+    Log1p: _log1p,
+    Expm1: lambda c, x, y, g: c.mul(g, c.op(Exp(), x)),  # y + 1 is 0 where y rounds to -1
+    Sqrt: lambda c, x, y, g: c.mul(g, c.div(c.number(0.5, y.type.dtype), y)),
+    Rsqrt: _rsqrt,
+    Sin: lambda c, x, y, g: c.mul(g, c.op(Cos(), x)),
+    Cos: lambda c, x, y, g: c.neg(c.mul(g, c.op(Sin(), x))),
+    Tan: _tan,
+    Tanh: _tanh,
+    Sigmoid: _sigmoid,
+    Silu: _silu,
+    Erf: _erf(1.0),
+    Erfc: _erf(-1.0),
+    Gelu: _gelu,
+    Softplus: lambda c, x, y, g: c.mul(g, c.op(Sigmoid(), x)),
+    Cast: lambda c, x, y, g: g,
+    Copy: lambda c, x, y, g: g,
 }
+
+
+def _rule(slope: Slope) -> DerivativeRule:
+    def rule(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
+        return (c.fit(slope(c, args[0], results[0], cots[0]), args[0]),)
+
+    return rule
+
+
+RULES = Rules({operator: _rule(slope) for operator, slope in SLOPES.items()})

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tempoc.ops.control.externs import ExternJax, ExternVjp
-from tempoc.ops.definition.operator import Op
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
+
+RULES = Rules()
 
 
-def extern_jax(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(ExternJax, ExternVjp)
+def extern_jax(op: ExternJax, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """All at once, by ``jax.vjp``; the rule of derivatives too, which are functions again."""
-    assert isinstance(op, ExternJax)
     attributes = {f.name: getattr(op, f.name) for f in fields(ExternJax)}
     order = op.order + 1 if isinstance(op, ExternVjp) else 1
     floats = [a.type.dtype.is_float for a in args]

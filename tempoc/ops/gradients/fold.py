@@ -6,24 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.fold import Fold
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rules, StepRule, Steps, backpropagate, sum_cotangents
+from tempoc.ops.gradients.calculus import Calculus, DerivativeRule, Derivatives, Rules, Term, Terms
+from tempoc.ops.gradients.steps import Steps, backpropagate, sum_cotangents
 from tempoc.ops.tensor.arithmetic import Equal
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, sub
 
 
-def fold(rules: Rules) -> StepRule:
+def fold(rules: Rules) -> DerivativeRule:
     """The rule for ``Fold``, given the rules of the operators in its steps."""
 
-    def rule(
-        op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-    ) -> Derivatives:
+    def rule(op: Fold, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
         """The carries are recomputed first, by the same fold."""
-        assert isinstance(op, Fold)
         return _FoldDerivative(rules, op, c, args, cots).run()
 
     return rule
@@ -34,8 +29,8 @@ class _FoldDerivative:
     rules: Rules
     op: Fold
     c: Calculus
-    args: OperandTerms
-    cots: OperandTerms
+    args: Terms
+    cots: Terms
 
     def run(self) -> Derivatives:
         """The cotangents of the operands."""

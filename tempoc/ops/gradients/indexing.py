@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from tempoc.ops.control.control import Select
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
@@ -18,12 +16,12 @@ from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, mul, sub
 
+RULES = Rules()
 
-def getitem(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+
+@RULES.of(SpatialIndex)
+def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """First the gathered axis, then points and slices, each with zeros around it."""
-    assert isinstance(op, SpatialIndex)
     x, (g,) = args[0], cots
     if op.gathers:
         g = _ungathered(op, c, args, g)
@@ -47,7 +45,7 @@ def getitem(
     return (c.fit(g, x), None)[: len(args)]
 
 
-def _ungathered(op: SpatialIndex, c: Calculus, args: OperandTerms, g: Term) -> Term:
+def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
     x, idx = args
     axis = op.entries.index("tensor")
     now = axis - sum(isinstance(e, Expr) for e in op.entries[:axis])
@@ -61,31 +59,27 @@ def _ungathered(op: SpatialIndex, c: Calculus, args: OperandTerms, g: Term) -> T
     return c.op(ScatterAdd(axis=now, n=x.shape[axis]), g, idx)
 
 
-def take(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Take)
+def take(op: Take, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Added up by position."""
-    assert isinstance(op, Take)
     x, idx = args
     axis = axis_of(op.axis, x.type.ndim)
     return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], idx), x), None
 
 
+@RULES.of(ScatterAdd)
 def scatter_add(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+    op: ScatterAdd, c: Calculus, args: Terms, results: Terms, cots: Terms
 ) -> Derivatives:
     """Each element gets what stands at its position."""
-    assert isinstance(op, ScatterAdd)
     x, idx = args
     axis = axis_of(op.axis, results[0].type.ndim)
     return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
 
 
-def take_along(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(TakeAlong)
+def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Row by row, each position against each place."""
-    assert isinstance(op, TakeAlong)
     x, idx = args
     return c.fit(_along(c, x, idx, cots[0], axis_of(op.axis, x.type.ndim)), x), None
 
@@ -103,30 +97,24 @@ def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
     return c.op(Transpose(axes=tuple(order)), cotangent)
 
 
-def sort(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Sort)
+def sort(op: Sort, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Each element gets what stands at its place in the order."""
-    assert isinstance(op, Sort)
     (x,) = args
     rank = c.op(ArgSort(axis=op.axis), c.op(ArgSort(axis=op.axis), x))
     return (c.fit(c.op(TakeAlong(axis=op.axis), cots[0], rank), x),)
 
 
-def top_k(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(TopK)
+def top_k(op: TopK, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the elements that were taken."""
-    assert isinstance(op, TopK)
     (x,) = args
     return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1), x),)
 
 
-def pick(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Pick)
+def pick(op: Pick, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To the element that was picked."""
-    assert isinstance(op, Pick)
     x, j = args
     axis = axis_of(op.axis, x.type.ndim)
     place = c.op(Subtract(), j, c.op(IndexValue(expr=op.lo)))

@@ -5,43 +5,39 @@ from __future__ import annotations
 import functools
 import math
 
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.search import ArgMax, ArgMin
 from tempoc.ops.tensor.arithmetic import And, Equal, Greater, GreaterEqual, LessEqual, Or
 from tempoc.ops.tensor.elementwise import Exp
 from tempoc.ops.tensor.movement import Flip, Pad, Transpose
-from tempoc.ops.tensor.reduction import Max, Mean, Min, Prod, Reduction
-from tempoc.ops.tensor.scan import CumMin, CumProd, CumSum, Scan
+from tempoc.ops.tensor.reduction import LogSumExp, Max, Mean, Min, Prod, Reduction, Sum, Var
+from tempoc.ops.tensor.scan import CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.source import Arange
 from tempoc.symbolic.expr import ONE, ZERO, Expr, product
 
+RULES = Rules()
 
-def _axes(op: Op, x: Term) -> tuple[int, ...]:
-    assert isinstance(op, Reduction)
+
+def _axes(op: Reduction, x: Term) -> tuple[int, ...]:
     return axes_of(op.axes, x.type.ndim)
 
 
-def _back(op: Op, c: Calculus, x: Term, y: Term) -> Term:
+def _back(op: Reduction, c: Calculus, x: Term, y: Term) -> Term:
     """A result, or its cotangent, with the axes that the reduction took away (extent 1)."""
-    assert isinstance(op, Reduction)
     return y if op.keepdims else c.expand(y, _axes(op, x))
 
 
-def total(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Sum)
+def total(op: Sum, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """`sum`: to every element."""
     (x,) = args
     return (c.fit(c.spread(_back(op, c, x, cots[0]), x.shape), x),)
 
 
-def mean(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Mean)
+def mean(op: Mean, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """To every element its share."""
     (x,) = args
     (g,) = cots
@@ -49,9 +45,8 @@ def mean(
     return (c.fit(c.spread(_back(op, c, x, share), x.shape), x),)
 
 
-def extremum(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Max, Min)
+def extremum(op: Max, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """`max`, `min`: evenly to all elements that are the result, of which there is one for sure.
 
     An element that is computed once more need not be bit for bit what it was when the result was
@@ -69,7 +64,7 @@ def extremum(
     return (c.fit(c.masked(chosen, c.div(_back(op, c, x, g), count)), x),)
 
 
-def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
+def _found(op: Max, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
     """Whether an element is the first extreme one, axis by axis."""
     search, reduce = (ArgMin, Min) if isinstance(op, Min) else (ArgMax, Max)
     met: list[Term] = []
@@ -81,9 +76,8 @@ def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
     return functools.reduce(lambda a, b: c.op(And(), a, b), met)
 
 
-def logsumexp(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(LogSumExp)
+def logsumexp(op: LogSumExp, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """By softmax, measured from the result: the sum, which rounding keeps from 1, divides it away.
 
     The result is never far off: it is the rounded sum of the maximum, which is a number of the
@@ -95,9 +89,8 @@ def logsumexp(
     return (c.fit(c.mul(share, term), x),)
 
 
-def variance(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Var)
+def variance(op: Var, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Twice the distance from the mean, shared."""
     (x,) = args
     (g,) = cots
@@ -107,9 +100,8 @@ def variance(
     return (c.fit(c.mul(_back(op, c, x, share), away), x),)
 
 
-def prod(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(Prod)
+def prod(op: Prod, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Axis by axis, each element by the product of the others: right also for zeros."""
     (x,) = args
     steps = [x]
@@ -136,19 +128,15 @@ def others(c: Calculus, x: Term, axis: int, *, reverse: bool = False) -> Term:
 # ---------------------------------------------------------------- scans
 
 
-def cumsum(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(CumSum)
+def cumsum(op: CumSum, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """The sum from the other end."""
-    assert isinstance(op, Scan)
     return (c.fit(c.op(CumSum(axis=op.axis, reverse=not op.reverse), cots[0]), args[0]),)
 
 
-def cumprod(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(CumProd)
+def cumprod(op: CumProd, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """For each pair of places the product in between: quadratic, right also for zeros."""
-    assert isinstance(op, Scan)
     x, g = (_last(c, op, v) for v in (args[0], cots[0]))
     n, axis = x.shape[-1], x.type.ndim - 1
     row, column = _places(c, n)
@@ -160,14 +148,12 @@ def cumprod(
     return (c.fit(_last(c, op, cotangent, back=True), args[0]),)
 
 
-def cummax(
-    op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
-) -> Derivatives:
+@RULES.of(CumMax, CumMin)
+def cummax(op: Scan, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
     """Evenly to all elements so far that are the greatest: quadratic.
 
     Of these there is one for sure, see `extremum`.
     """
-    assert isinstance(op, Scan)
     x, y, g = (_last(c, op, v) for v in (args[0], results[0], cots[0]))
     axis = x.type.ndim - 1
     row, column = _places(c, x.shape[-1])

@@ -12,26 +12,23 @@ from dataclasses import dataclass
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.fold import Fold
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.gradients.steps import Rules, StepRule, Steps, backpropagate, sum_cotangents
+from tempoc.ops.gradients.calculus import Calculus, DerivativeRule, Derivatives, Rules, Term, Terms
+from tempoc.ops.gradients.steps import Steps, backpropagate, sum_cotangents
 from tempoc.ops.indexing.indexing import Take
 from tempoc.ops.tensor.arithmetic import Equal, Maximum, Subtract
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.ops.tensor.source import Arange
 
 
-def associative_scan(rules: Rules) -> StepRule:
+def associative_scan(rules: Rules) -> DerivativeRule:
     """The rule, given those of the operators that functions are made of."""
 
     def rule(
-        op: Op, c: Calculus, args: OperandTerms, results: OperandTerms, cots: OperandTerms
+        op: AssociativeScan, c: Calculus, args: Terms, results: Terms, cots: Terms
     ) -> Derivatives:
         """One element after the other, from the last."""
-        assert isinstance(op, AssociativeScan)
         return _ScanDerivative(rules, op, c, args, results, cots).run()
 
     return rule
@@ -42,9 +39,9 @@ class _ScanDerivative:
     rules: Rules
     op: AssociativeScan
     c: Calculus
-    args: OperandTerms
-    results: OperandTerms
-    cots: OperandTerms
+    args: Terms
+    results: Terms
+    cots: Terms
 
     def run(self) -> Derivatives:
         """The cotangents of the operands."""

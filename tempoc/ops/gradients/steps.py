@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op, ShapeFacts
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.gradients.arithmetic import Derivatives, OperandTerms
-from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term
 
-StepRule = Callable[[Op, Calculus, OperandTerms, OperandTerms, OperandTerms], Derivatives]
-Rules = Mapping[str, StepRule]
 NeededValue = tuple[int, bool]
 """The number of a condition, and whether it is to hold."""
 
@@ -65,13 +62,13 @@ def backpropagate(
     for number in reversed(range(len(uses))):
         op, taken, operands, at, results = uses[number]
         result_cots = [cotangents.get(at + k) for k in range(len(results))]
-        if op.name not in rules or not any(result_cots):
+        if type(op) not in rules or not any(result_cots):
             continue
         totals = tuple(sum_cotangents(c, m, t) for m, t in zip(result_cots, results, strict=True))
         if isinstance(op, Cond):
             parts: Derivatives = (None, totals[0], totals[0])
         else:
-            parts = rules[op.name](op, c, operands, results, totals)
+            parts = rules[type(op)](op, c, operands, results, totals)
         for slot, (k, part) in enumerate(zip(taken, parts, strict=True)):
             if part is not None:
                 leaving = [n for n in _use(around[number], op, taken, slot) if n not in inside[k]]

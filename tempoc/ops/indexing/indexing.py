@@ -6,12 +6,13 @@ count from the end, as in NumPy. A kernel gives the check to its emitter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_axes, untouched_links
 from tempoc.ops.definition.dtype_text import cast, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
@@ -32,7 +33,7 @@ from tempoc.ops.definition.padding import (
     with_own_padding,
 )
 from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -126,6 +127,7 @@ class SpatialIndex(Op):
     entries: tuple[IndexPart, ...]
 
     name = "getitem"
+    layout_agnostic = True
 
     @property
     def gathers(self) -> bool:
@@ -138,6 +140,11 @@ class SpatialIndex(Op):
         if special[-1] - special[0] + 1 != len(special):
             return 0
         return special[0]
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data."""
+        return self.gathers
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Counts of slices, and the second operand's extents in their place."""
@@ -179,6 +186,25 @@ class SpatialIndex(Op):
         x = np.moveaxis(np.squeeze(x, axis=points), axis, self.place())
         before, after = x.shape[: self.place()], x.shape[self.place() + 1 :]
         return x.reshape((*before, *picked, *after))
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Axes taken whole, and those of the positions."""
+        ranges = [(k, e) for k, e in enumerate(self.entries) if isinstance(e, tuple)]
+        rank, place = (args[1].ndim, self.place()) if self.gathers else (0, 0)
+        for number, (axis, (start, count, step)) in enumerate(ranges):
+            if (start, step) == (ZERO, 1) and same(count, args[0].shape[axis]):
+                after = rank if self.gathers and number >= place else 0
+                yield Link((axis, *(None,) * self.gathers), (number + after,))
+        for axis in range(rank):
+            yield Link((None, axis), (place + axis,))
+
+    def narrowed(self, link: Link, part: AxisPart) -> SpatialIndex:
+        """An axis taken whole is shorter."""
+        axis = link.operands[0]
+        if axis is None:
+            return self
+        entries = (*self.entries[:axis], (ZERO, part.count, 1), *self.entries[axis + 1 :])
+        return replace(self, entries=entries)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -269,6 +295,7 @@ class Take(Op):
     axis: int = 0
 
     name = "take"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As in NumPy."""
@@ -284,6 +311,16 @@ class Take(Op):
         x, idx = args
         axis = axis_of(self.axis, x.ndim)
         return (np.take(x, checked(idx, x.shape[axis], axis), axis=axis),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one that positions are along, and the axes of the positions."""
+        x, positions = args
+        own = axis_of(self.axis, x.ndim)
+        for axis in range(x.ndim):
+            if axis != own:
+                yield Link((axis, None), (axis if axis < own else axis + positions.ndim - 1,))
+        for axis in range(positions.ndim):
+            yield Link((None, axis), (own + axis,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -306,6 +343,12 @@ class TakeAlong(Op):
     sure: bool = False
 
     name = "take_along"
+    layout_agnostic = True
+
+    @property
+    def checks(self) -> bool:
+        """Whether positions are data that may be outside."""
+        return not self.sure
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The broadcast shape with the extent of ``idx`` along the axis."""
@@ -325,6 +368,17 @@ class TakeAlong(Op):
         x, idx = args
         axis = axis_of(self.axis, x.ndim)
         return (np.take_along_axis(x, checked(idx, x.shape[axis], axis), axis=axis),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Axes that broadcast; of the one that positions are along, the axis of the positions."""
+        shape = results[0].shape
+        own = axis_of(self.axis, len(shape))
+        for axis in range(len(shape)):
+            places = broadcast_axes([a.shape for a in args], shape, axis, same)
+            if axis == own:
+                yield Link((None, axis), (axis,))
+            elif places is not None:
+                yield Link(places, (axis,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -356,6 +410,7 @@ class OneHot(Op):
     dtype: DType = DType.F32
 
     name = "one_hot"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis more."""
@@ -367,6 +422,10 @@ class OneHot(Op):
         """A comparison."""
         hot = args[0][..., None] == np.arange(evaluate(self.n, at))
         return (hot.astype(numpy_dtype(self.dtype)),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes of the positions."""
+        return untouched_links(args[0].ndim, ())
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

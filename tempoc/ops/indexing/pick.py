@@ -6,11 +6,12 @@ kernel reads only the selected one (``Pick.place`` is its position).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -21,7 +22,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import atom, converted, nonempty, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, shape_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import require_integers
 from tempoc.symbolic.expr import ZERO, Const, Expr, compare, mul, sub
 from tempoc.symbolic.text import show
@@ -42,6 +43,7 @@ class Pick(Op):
     axis: int = 0
 
     name = "pick"
+    checks = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The first operand without the axis."""
@@ -71,6 +73,13 @@ class Pick(Op):
         """The slice as text."""
         step = f":{self.step}" if self.step != 1 else ""
         return f"{show(self.lo)}:{show(self.hi)}{step}"
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one that is picked from."""
+        own = axis_of(self.axis, args[0].ndim)
+        for axis in range(args[0].ndim):
+            if axis != own:
+                yield Link((axis, None), (axis - (axis > own),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

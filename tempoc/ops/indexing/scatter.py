@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, dtype_of, jax_dtype, scalar
+from tempoc.ops.definition.axis_links import Link, Same
+from tempoc.ops.definition.dtype_text import cast, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -17,10 +18,11 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import converted, padded, static_shape, with_own_padding
+from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import checked, guarded, require_integers
-from tempoc.ops.tensor.reduction import HALVES
+from tempoc.ops.tensor.monoids import SUM
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate
 
@@ -37,6 +39,9 @@ class ScatterAdd(Op):
     n: Expr
 
     name = "scatter_add"
+    checks = True
+    heavy = True
+    monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One axis in the place of those of the positions."""
@@ -58,13 +63,23 @@ class ScatterAdd(Op):
         """Halves are summed in single precision."""
         x, idx = args
         axis = axis_of(self.axis, x.ndim + 1)
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
+        wide = widened(x)
         n = evaluate(self.n, at)
         moved = np.moveaxis(wide, range(axis, axis + idx.ndim), range(idx.ndim))
         result = np.zeros((n, *moved.shape[idx.ndim :]), wide.dtype)
         flat = moved.reshape((idx.size, *moved.shape[idx.ndim :]))
         np.add.at(result, checked(idx, n, axis).ravel(), flat)
         return (np.moveaxis(result, 0, axis).astype(x.dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is sent to positions is summed over the axes of the positions."""
+        x, positions = args
+        first = axis_of(self.axis, results[0].ndim)
+        for axis in range(x.ndim):
+            if first <= axis < first + positions.ndim:
+                yield Link((axis, axis - first), (None,))
+            else:
+                yield Link((axis, None), (axis if axis < first else axis - positions.ndim + 1,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -73,7 +88,7 @@ class ScatterAdd(Op):
         (result,) = results
         x, idx = (with_own_padding(v, out) for v in args)
         axis, rank = axis_of(self.axis, x.type.ndim + 1), idx.type.ndim
-        wide = DType.F32 if result.dtype in HALVES else result.dtype
+        wide = result.dtype.wide
         x = converted(x, wide, out)
         goal = list(x.padded)
         goal[axis : axis + rank] = idx.padded

@@ -7,13 +7,14 @@ valid: it holds the value that is chosen last, and of equals the first is chosen
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import dtype_of, greatest, least, scalar
+from tempoc.ops.definition.axis_links import Link, Same, untouched_links
+from tempoc.ops.definition.dtype_text import greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -23,9 +24,10 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import atom, with_own_padding
+from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
-from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.reduction import HALVES, kept_shape, require_nonempty
+from tempoc.ops.definition.types import DType, TensorType, Types
+from tempoc.ops.tensor.reduction import kept_shape, require_nonempty
 from tempoc.symbolic.expr import Const, compare
 from tempoc.symbolic.text import show
 
@@ -41,6 +43,8 @@ class ArgMax(Op):
     keepdims: bool = False
 
     name = "argmax"
+    heavy = True
+    differentiable = False
     jax: ClassVar[str] = "jnp.argmax"
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
@@ -62,9 +66,15 @@ class ArgMax(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (self.search(wide).astype(np.int32),)
+        return (self.search(widened(args[0])).astype(np.int32),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is not searched stays in its order."""
+        gone = axes_of(None if self.axis is None else (self.axis,), args[0].ndim)
+        for axis in range(args[0].ndim):
+            before = 0 if self.keepdims else sum(g < axis for g in gone)
+            if axis not in gone:
+                yield Link((axis,), (axis - before,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -120,6 +130,7 @@ class Sort(Op):
     axis: int = -1
 
     name = "sort"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -129,9 +140,12 @@ class Sort(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
+        y = np.sort(widened(args[0]), axis=self.axis, kind="stable")
+        return (y.astype(args[0].dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are ordered."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -150,6 +164,8 @@ class ArgSort(Op):
     axis: int = -1
 
     name = "argsort"
+    heavy = True
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's shape."""
@@ -159,9 +175,11 @@ class ArgSort(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
-        x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
+        return (np.argsort(widened(args[0]), axis=self.axis, kind="stable").astype(np.int32),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are ordered."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -183,6 +201,7 @@ class TopK(Op):
     k: int
 
     name = "top_k"
+    heavy = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Two results of extent ``k``; the axis must have that many elements."""
@@ -197,10 +216,13 @@ class TopK(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """A stable ascending sort of the axis turned around, read from its end."""
         x = args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
-        order = np.argsort(wide[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        order = np.argsort(widened(x)[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         places = (x.shape[-1] - 1 - order)[..., : self.k]
         return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the last."""
+        return untouched_links(args[0].ndim, (args[0].ndim - 1,), 2)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

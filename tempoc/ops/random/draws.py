@@ -59,6 +59,7 @@ class RandomKey(Op):
     at: tuple[Expr, ...] = ()
 
     name = "random_key"
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A key."""
@@ -88,6 +89,8 @@ class Draw(Op):
     """Numbers made from a key, the first operand."""
 
     __slots__ = ()
+    heavy = True
+    differentiable = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,15 +21,25 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import aligned_to, padded
-from tempoc.ops.definition.promotion import PromotedType, common, inexact, numeric, promote, real
+from tempoc.ops.definition.promotion import (
+    PromotedType,
+    common,
+    inexact,
+    numeric,
+    promote,
+    real,
+    widened,
+)
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import CompareOp
 
 
 class Nary(Op):
     """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand."""
 
     __slots__ = ()
+    elementwise = True
     jax: ClassVar[str]
     arity: ClassVar[int] = 2
 
@@ -66,9 +76,9 @@ class Nary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
         args = common(args)
-        half = dtype_of(args[0].dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(args[0].dtype).is_half
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
+            y = np.asarray(self.compute(*map(widened, args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(
@@ -115,25 +125,27 @@ def _numbers(a: Array) -> Array:
 class Add(Arithmetic):
     """``a + b``."""
 
-    name, jax, numpy = "add", "{0} + {1}", np.add
+    name, symbol, jax, numpy = "add", "+", "{0} + {1}", np.add
+    commutative = True
 
 
 class Subtract(Arithmetic):
     """``a - b``."""
 
-    name, jax, numpy = "sub", "{0} - {1}", np.subtract
+    name, symbol, jax, numpy = "sub", "-", "{0} - {1}", np.subtract
 
 
 class Multiply(Arithmetic):
     """``a * b``."""
 
-    name, jax, numpy = "mul", "{0} * {1}", np.multiply
+    name, symbol, jax, numpy = "mul", "*", "{0} * {1}", np.multiply
+    commutative = multilinear = True
 
 
 class Divide(Arithmetic):
     """``a / b``; integers become ``f32``."""
 
-    name, jax, numpy = "div", "{0} / {1}", np.divide
+    name, symbol, jax, numpy = "div", "/", "{0} / {1}", np.divide
 
     def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
         """Floating point."""
@@ -147,7 +159,8 @@ class Divide(Arithmetic):
 class FloorDivide(Arithmetic):
     """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
 
-    name, jax, numpy = "floordiv", "jnp.floor_divide({0}, {1})", np.floor_divide
+    name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", np.floor_divide
+    differentiable = False
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -159,7 +172,7 @@ class FloorDivide(Arithmetic):
 class Remainder(Arithmetic):
     """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
 
-    name, jax, numpy = "mod", "jnp.remainder({0}, {1})", np.remainder
+    name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", np.remainder
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -182,7 +195,7 @@ def _guarded(
 class Power(Arithmetic):
     """``a ** b``. A negative power of an integer is rounded towards zero."""
 
-    name, jax, numpy = "power", "jnp.power({0}, {1})", np.power
+    name, symbol, jax, numpy = "power", "**", "jnp.power({0}, {1})", np.power
 
     def compute(self, *args: Array) -> Array:
         """NumPy refuses negative powers of integers."""
@@ -268,6 +281,8 @@ class Comparison(Nary):
     """A yes or no for each pair of numbers; false where one is NaN (true for ``!=``)."""
 
     __slots__ = ()
+    symbol: ClassVar[CompareOp]
+    differentiable = False
     numpy: ClassVar[np.ufunc]
 
     def result(self, operand: PromotedType) -> PromotedType:
@@ -284,43 +299,46 @@ class Comparison(Nary):
 class Less(Comparison):
     """``a < b``."""
 
-    name, jax, numpy = "lt", "{0} < {1}", np.less
+    name, symbol, jax, numpy = "lt", "<", "{0} < {1}", np.less
 
 
 class LessEqual(Comparison):
     """``a <= b``."""
 
-    name, jax, numpy = "le", "{0} <= {1}", np.less_equal
+    name, symbol, jax, numpy = "le", "<=", "{0} <= {1}", np.less_equal
 
 
 class Greater(Comparison):
     """``a > b``."""
 
-    name, jax, numpy = "gt", "{0} > {1}", np.greater
+    name, symbol, jax, numpy = "gt", ">", "{0} > {1}", np.greater
 
 
 class GreaterEqual(Comparison):
     """``a >= b``."""
 
-    name, jax, numpy = "ge", "{0} >= {1}", np.greater_equal
+    name, symbol, jax, numpy = "ge", ">=", "{0} >= {1}", np.greater_equal
 
 
 class Equal(Comparison):
     """``a == b``."""
 
-    name, jax, numpy = "eq", "{0} == {1}", np.equal
+    name, symbol, jax, numpy = "eq", "==", "{0} == {1}", np.equal
+    commutative = True
 
 
 class NotEqual(Comparison):
     """``a != b``."""
 
-    name, jax, numpy = "ne", "{0} != {1}", np.not_equal
+    name, symbol, jax, numpy = "ne", "!=", "{0} != {1}", np.not_equal
+    commutative = True
 
 
 class Logical(Nary):
     """Two ``bool`` tensors give one."""
 
     __slots__ = ()
+    differentiable = False
     numpy: ClassVar[np.ufunc]
 
     def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
@@ -341,10 +359,12 @@ class Logical(Nary):
 class And(Logical):
     """``a and b`` for each pair of elements."""
 
-    name, jax, numpy = "and", "jnp.logical_and({0}, {1})", np.logical_and
+    name, symbol, jax, numpy = "and", "and", "jnp.logical_and({0}, {1})", np.logical_and
+    commutative = True
 
 
 class Or(Logical):
     """``a or b`` for each pair of elements."""
 
-    name, jax, numpy = "or", "jnp.logical_or({0}, {1})", np.logical_or
+    name, symbol, jax, numpy = "or", "or", "jnp.logical_or({0}, {1})", np.logical_or
+    commutative = True

@@ -8,12 +8,13 @@ point after the other, so that there is never more than one copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import dtype_of, jax_dtype, scalar
+from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
+from tempoc.ops.definition.dtype_text import jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -23,10 +24,10 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import converted, padded
-from tempoc.ops.definition.promotion import common, promote
+from tempoc.ops.definition.promotion import common, promote, widened
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
-from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.reduction import HALVES
+from tempoc.ops.definition.types import DType, TensorType, Types
+from tempoc.ops.tensor.monoids import SUM
 from tempoc.symbolic.expr import ONE, Expr
 from tempoc.symbolic.text import show
 
@@ -40,13 +41,10 @@ def require_numbers(args: tuple[TensorType, ...], name: str) -> None:
             )
 
 
-def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
+def summable(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
     """The arrays in the dtype in which products are summed, and the dtype of the result."""
     arrays = common(args)
-    result = arrays[0].dtype
-    if dtype_of(result) in HALVES:
-        arrays = tuple(a.astype(np.float32) for a in arrays)
-    return arrays, result
+    return tuple(widened(a) for a in arrays), arrays[0].dtype
 
 
 def clean(
@@ -92,7 +90,10 @@ def contracted(
 class MatMul(Op):
     """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
-    name = "matmul"
+    name, symbol = "matmul", "@"
+    layout_agnostic = True
+    heavy = contraction = multilinear = True
+    monoid = SUM
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes broadcast, the inner extents must agree."""
@@ -118,9 +119,26 @@ class MatMul(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
-        (a, b), dtype = widened(args)
+        (a, b), dtype = summable(args)
         with np.errstate(all="ignore"):
             return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Rows of the left, columns of the right, the batch of both; the inner axis is summed."""
+        left, right = (a.shape for a in args)
+        batch = results[0].shape[: max(len(left), len(right), 2) - 2]
+        for axis in range(len(batch)):
+            places = broadcast_axes([left[:-2], right[:-2]], batch, axis, same)
+            if places is not None:
+                yield Link(places, (axis,))
+        rows = len(left) > 1
+        if rows:
+            yield Link((len(left) - 2, None), (len(batch),))
+        if len(right) > 1:
+            yield Link((None, len(right) - 1), (len(batch) + rows,))
+        inner = 0 if len(right) == 1 else len(right) - 2
+        if same(left[-1], right[inner]) and left[-1] != ONE:
+            yield Link((len(left) - 1, inner), (None,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -188,6 +206,9 @@ class Einsum(Op):
     spec: str
 
     name = "einsum"
+    layout_agnostic = True
+    heavy = contraction = multilinear = True
+    monoid = SUM
 
     def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:
         """The axes of the operands and of the result, one letter each. Raises ``OperandError``."""
@@ -253,12 +274,22 @@ class Einsum(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
-        arrays, dtype = widened(args)
+        arrays, dtype = summable(args)
         terms, result = self.letters(tuple(a.ndim for a in arrays))
         spec = f"{','.join(terms)}->{result}"
         with np.errstate(all="ignore"):
             y = np.asarray(np.einsum(spec, *arrays, optimize=len(arrays) > 2))
         return (y.astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """A link for each letter that stands once in an operand and means one extent."""
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        for letter in dict.fromkeys("".join(terms)):
+            places = tuple(t.index(letter) if letter in t else None for t in terms)
+            extents = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
+            plain = all(same(e, extents[0]) and e != ONE for e in extents)
+            if plain and not any(t.count(letter) > 1 for t in terms):
+                yield Link(places, (result.index(letter) if letter in result else None,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

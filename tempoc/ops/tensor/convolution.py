@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -30,8 +31,8 @@ from tempoc.ops.definition.padding import (
 )
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import require, same, shape_text
-from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor.contraction import require_numbers, widened
+from tempoc.ops.definition.types import TensorType, Types
+from tempoc.ops.tensor.contraction import require_numbers, summable
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -61,6 +62,7 @@ class Conv(Op):
     padding: Literal["valid", "same"] = "valid"
 
     name = "conv"
+    heavy = contraction = multilinear = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """Batch axes of ``x``, an extent for each spatial axis, output channels of ``w``."""
@@ -106,7 +108,7 @@ class Conv(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """All windows side by side, then one contraction."""
-        (x, w), dtype = widened(args)
+        (x, w), dtype = summable(args)
         spatial = w.ndim - 2
         lead = x.ndim - 1 - spatial
         widths = [(0, 0)] * x.ndim
@@ -127,6 +129,11 @@ class Conv(Op):
         with np.errstate(all="ignore"):
             y = np.tensordot(windows[tuple(steps)], w, axes=(order, list(range(spatial + 1))))
         return (np.asarray(y).astype(dtype, copy=False),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The batch."""
+        for axis in range(args[0].ndim - args[1].ndim + 1):
+            yield Link((axis, None), (axis,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -24,7 +24,7 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import padded
-from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import DType, TensorType
 
@@ -37,6 +37,7 @@ class Unary(Op):
     """
 
     __slots__ = ()
+    elementwise = True
     jax: ClassVar[str]
     numpy: ClassVar[np.ufunc]
 
@@ -57,9 +58,9 @@ class Unary(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision, as XLA does."""
         (x,) = args
-        half = dtype_of(x.dtype) in (DType.BF16, DType.F16)
+        half = dtype_of(x.dtype).is_half
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(x.astype(np.float32) if half else x))
+            y = np.asarray(self.compute(widened(x)))
         rounds = half and y.dtype == np.float32
         return (y.astype(x.dtype) if rounds else y,)
 
@@ -104,6 +105,7 @@ class Rounding(NumberFunction):
     """Integers are their own rounding."""
 
     __slots__ = ()
+    differentiable = False
 
     def compute(self, x: Array) -> Array:
         """Older versions of NumPy turn integers into doubles."""
@@ -122,6 +124,7 @@ class Negative(NumberFunction):
     """``-x``."""
 
     name, jax, numpy = "neg", "-{x}", np.negative
+    multilinear = True
 
 
 class Abs(NumberFunction):
@@ -134,6 +137,7 @@ class Sign(NumberFunction):
     """-1, 0 or 1; NaN for NaN."""
 
     name, jax, numpy = "sign", "jnp.sign({x})", np.sign
+    differentiable = False
 
 
 class Relu(NumberFunction):
@@ -305,6 +309,7 @@ class Predicate(Unary):
     """A yes or no for each number."""
 
     __slots__ = ()
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool``."""
@@ -328,6 +333,7 @@ class Not(Unary):
     """``not x`` for each element of a ``bool`` tensor."""
 
     name, jax, numpy = "not", "jnp.logical_not({x})", np.logical_not
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""
@@ -349,6 +355,7 @@ class Cast(Unary):
     dtype: DType
 
     name = "cast"
+    multilinear = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """The dtype asked for, which is never weak."""

@@ -5,11 +5,12 @@ A ragged operand ends before its padding does, so the next one is written over t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -27,7 +28,7 @@ from tempoc.ops.definition.padding import (
 )
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text, without
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import ZERO, Const, add, compare, floordiv, mod
 from tempoc.symbolic.text import show
 
@@ -39,6 +40,7 @@ class Concat(Op):
     axis: int = 0
 
     name = "concat"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The sum of the extents along the axis."""
@@ -59,6 +61,13 @@ class Concat(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.concatenate(common(args), axis=self.axis),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one that is joined."""
+        own = axis_of(self.axis, results[0].ndim)
+        for axis, extent in enumerate(results[0].shape):
+            if axis != own and all(same(a.shape[axis], extent) for a in args):
+                yield Link((axis,) * len(args), (axis,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -97,6 +106,7 @@ class Stack(Op):
     axis: int = 0
 
     name = "stack"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more: the number of operands."""
@@ -114,6 +124,13 @@ class Stack(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.stack(common(args), axis=self.axis),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the new one."""
+        new = axis_of(self.axis, results[0].ndim)
+        for axis, extent in enumerate(args[0].shape):
+            if all(same(a.shape[axis], extent) for a in args):
+                yield Link((axis,) * len(args), (axis + (axis >= new),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -134,6 +151,7 @@ class Split(Op):
     axis: int = 0
 
     name = "split"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extent divided, which must leave no rest."""
@@ -154,6 +172,11 @@ class Split(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return tuple(np.split(args[0], self.sections, axis=self.axis))
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one that is cut."""
+        own = axis_of(self.axis, args[0].ndim)
+        return untouched_links(args[0].ndim, (own,), self.sections)
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -6,11 +6,12 @@ the padded arrays do not lie where the valid ones would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links, untouched_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -41,7 +42,7 @@ from tempoc.ops.definition.shapes import (
     shape_text,
     without,
 )
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.source import concrete
 from tempoc.symbolic.expr import ONE, ZERO, Expr, add, compare, sub
 from tempoc.symbolic.text import show
@@ -54,6 +55,8 @@ class Transpose(Op):
     axes: tuple[int, ...] | None = None
 
     name = "transpose"
+    layout_agnostic = True
+    moves = True
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation. ``OperandError`` unless it is one."""
@@ -74,6 +77,11 @@ class Transpose(Op):
         """As in NumPy."""
         return (np.transpose(args[0], self.axes),)
 
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Each axis in its new place."""
+        for axis, source in enumerate(self.order(args[0].ndim)):
+            yield Link((source,), (axis,))
+
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
@@ -89,6 +97,8 @@ class ExpandDims(Op):
     axis: int
 
     name = "expand_dims"
+    layout_agnostic = True
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """One extent more."""
@@ -100,6 +110,12 @@ class ExpandDims(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.expand_dims(args[0], self.axis),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the new one."""
+        new = axis_of(self.axis, results[0].ndim)
+        for axis in range(args[0].ndim):
+            yield Link((axis,), (axis + (axis >= new),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -116,6 +132,8 @@ class Squeeze(Op):
     axes: tuple[int, ...]
 
     name = "squeeze"
+    layout_agnostic = True
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The extents of the other axes."""
@@ -129,6 +147,13 @@ class Squeeze(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.squeeze(args[0], self.axes),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The axes that are left."""
+        removed = axes_of(self.axes, args[0].ndim)
+        remaining = [axis for axis in range(args[0].ndim) if axis not in removed]
+        for place, axis in enumerate(remaining):
+            yield Link((axis,), (place,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -147,6 +172,7 @@ class BroadcastTo(Op):
     shape: tuple[Expr, ...]
 
     name = "broadcast_to"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, which the operand must fit."""
@@ -162,6 +188,14 @@ class BroadcastTo(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.broadcast_to(args[0], concrete(self.shape, at)),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """As elementwise operators do; along a new axis the operand is repeated."""
+        return broadcast_links(args, results, same)
+
+    def narrowed(self, link: Link, part: AxisPart) -> BroadcastTo:
+        """To a smaller shape."""
+        return replace(self, shape=part.of_shape(self.shape, link))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -207,6 +241,11 @@ class Pad(Op):
         result[place] = x
         return (result,)
 
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The axes without padding."""
+        padded_axes = [k for k, pair in enumerate(self.widths) if pair != (ZERO, ZERO)]
+        return untouched_links(len(self.widths), padded_axes)
+
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
@@ -247,6 +286,7 @@ class Flip(Op):
     axes: tuple[int, ...] | None = None
 
     name = "flip"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The operand's type."""
@@ -257,6 +297,10 @@ class Flip(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.flip(args[0], self.axes),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The axes in their old order."""
+        return untouched_links(args[0].ndim, axes_of(self.axes, args[0].ndim))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -7,20 +7,18 @@ are summed in ``f32`` and rounded once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import (
     bare,
     cast,
     dtype_of,
-    greatest,
     jax_dtype,
-    least,
-    scalar,
 )
 from tempoc.ops.definition.operator import (
     Array,
@@ -31,13 +29,13 @@ from tempoc.ops.definition.operator import (
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import converted, with_own_padding
-from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import axes_of, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
+from tempoc.ops.tensor.monoids import ALL, ANY, LOGSUMEXP, MAX, MIN, PROD, SUM
+from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.symbolic.expr import ONE, Expr, compare, product
 from tempoc.symbolic.text import show
-
-HALVES = (DType.BF16, DType.F16)
 
 
 def axes_text(axes: tuple[int, ...]) -> str:
@@ -66,25 +64,32 @@ def require_nonempty(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction(Op):
-    """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result."""
+    """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result.
+
+    ``scan`` computes the reductions of all prefixes; a ``bool`` is scanned as 0 and 1.
+    """
 
     axes: tuple[int, ...] | None = None
     keepdims: bool = False
 
+    heavy = True
     jax: ClassVar[str]
+    scan: ClassVar[type[Scan] | None] = None
     nonempty: ClassVar[bool] = False
 
     @abstractmethod
     def kind(self, operand: PromotedType) -> PromotedType:
         """The kind in which the result is computed. Raises ``OperandError``."""
 
-    @abstractmethod
     def neutral(self, dtype: DType) -> str:
-        """The neutral element in emitted code."""
+        """What padding holds, in emitted code."""
+        return (self.monoid or SUM).neutral(dtype)
 
-    @abstractmethod
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """The reduction of an array of ``f32`` or wider, or of integers."""
+        """The reduction of an array of ``f32`` or wider, or of integers, which wrap around."""
+        assert self.monoid is not None
+        reduce = self.monoid.numpy.reduce
+        return np.asarray(reduce(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
 
     def convert(self, x: Array) -> Array:
         """The array in the dtype of the result."""
@@ -106,11 +111,16 @@ class Reduction(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, in the result's dtype."""
         x = self.convert(args[0])
-        half = dtype_of(x.dtype) in HALVES
-        wide = x.astype(np.float32) if half else x
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(wide, axes_of(self.axes, x.ndim)))
-        return (y.astype(x.dtype) if half and y.dtype == np.float32 else y,)
+            y = self.compute(widened(x), axes_of(self.axes, x.ndim))
+        return (y.astype(x.dtype) if dtype_of(x.dtype).is_half else y,)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """What is not reduced stays in its order."""
+        gone = axes_of(self.axes, args[0].ndim)
+        for axis in range(args[0].ndim):
+            before = 0 if self.keepdims else sum(g < axis for g in gone)
+            yield Link((axis,), (None if axis in gone else axis - before,))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -137,22 +147,18 @@ class Sum(Reduction):
     """The sum; 0 of nothing."""
 
     name, jax = "sum", "jnp.sum"
+    layout_agnostic = True
+    multilinear = True
+    monoid = SUM
+    scan: ClassVar[type[Scan]] = CumSum
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` is counted."""
         return numeric(operand)
 
-    def neutral(self, dtype: DType) -> str:
-        """0."""
-        return scalar(0, dtype)
-
     def convert(self, x: Array) -> Array:
         """``bool`` is counted."""
         return x.astype(np.int32) if x.dtype == np.bool_ else x
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """Integers wrap around."""
-        return np.asarray(np.sum(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
 
     def extra(self, dtype: DType) -> str:
         """The dtype, or else 64-bit mode would widen integers."""
@@ -164,14 +170,8 @@ class Prod(Sum):
     """The product; 1 of nothing."""
 
     name, jax = "prod", "jnp.prod"
-
-    def neutral(self, dtype: DType) -> str:
-        """1."""
-        return scalar(1, dtype)
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """Integers wrap around."""
-        return np.asarray(np.prod(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
+    multilinear = False
+    monoid, scan = PROD, CumProd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +179,9 @@ class Max(Reduction):
     """The greatest element; NaN if there is one. The axes must not be empty."""
 
     name, jax = "max", "jnp.max"
+    layout_agnostic = True
+    monoid = MAX
+    scan: ClassVar[type[Scan]] = CumMax
     nonempty = True
 
     def kind(self, operand: PromotedType) -> PromotedType:
@@ -187,28 +190,13 @@ class Max(Reduction):
             raise OperandError(f"{self.name} takes numbers, not key")
         return operand
 
-    def neutral(self, dtype: DType) -> str:
-        """Nothing is smaller."""
-        return least(dtype)
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """As in NumPy."""
-        return np.asarray(np.max(x, axis=axes, keepdims=self.keepdims))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Min(Max):
     """The least element; NaN if there is one. The axes must not be empty."""
 
     name, jax = "min", "jnp.min"
-
-    def neutral(self, dtype: DType) -> str:
-        """Nothing is greater."""
-        return greatest(dtype)
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """As in NumPy."""
-        return np.asarray(np.min(x, axis=axes, keepdims=self.keepdims))
+    monoid, scan = MIN, CumMin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +204,10 @@ class Any(Reduction):
     """Whether any element of a ``bool`` tensor holds; false of nothing."""
 
     name, jax = "any", "jnp.any"
+    layout_agnostic = True
+    monoid = ANY
+    scan: ClassVar[type[Scan]] = CumMax
+    differentiable = False
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` alone."""
@@ -226,28 +218,13 @@ class Any(Reduction):
             )
         return operand
 
-    def neutral(self, dtype: DType) -> str:
-        """False."""
-        return scalar(False, dtype)
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """As in NumPy."""
-        return np.asarray(np.any(x, axis=axes, keepdims=self.keepdims))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class All(Any):
     """Whether all elements of a ``bool`` tensor hold; true of nothing."""
 
     name, jax = "all", "jnp.all"
-
-    def neutral(self, dtype: DType) -> str:
-        """True."""
-        return scalar(True, dtype)
-
-    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """As in NumPy."""
-        return np.asarray(np.all(x, axis=axes, keepdims=self.keepdims))
+    monoid, scan = ALL, CumMin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,16 +239,14 @@ class RealReduction(Reduction):
         """Floating point."""
         return real(x)
 
-    def neutral(self, dtype: DType) -> str:
-        """0."""
-        return scalar(0, dtype)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean(RealReduction):
     """The sum divided by the number of elements; NaN of nothing."""
 
     name, jax = "mean", "jnp.sum"
+    layout_agnostic = True
+    monoid, scan = SUM, CumSum
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """A sum and a division."""
@@ -283,7 +258,7 @@ class Mean(RealReduction):
     ) -> tuple[str, ...]:
         """The true extents count, not the padded ones."""
         dtype = results[0].dtype
-        wide = DType.F32 if dtype in HALVES else dtype
+        wide = dtype.wide
         x, axes = self.prepared(args[0], wide, out)
         if not axes:
             return (cast(x, wide, dtype),)
@@ -314,7 +289,7 @@ class Var(RealReduction):
     ) -> tuple[str, ...]:
         """Mask twice: the distance of a masked 0 from the mean is not 0."""
         dtype = results[0].dtype
-        wide = DType.F32 if dtype in HALVES else dtype
+        wide = dtype.wide
         x, axes = self.prepared(args[0], wide, out)
         v = with_own_padding(args[0], out)
         if not axes:
@@ -333,10 +308,7 @@ class LogSumExp(RealReduction):
     """``log(sum(exp(x)))`` without overflow; ``-inf`` of nothing."""
 
     name, jax = "logsumexp", "jax.nn.logsumexp"
-
-    def neutral(self, dtype: DType) -> str:
-        """The logarithm of 0."""
-        return least(dtype)
+    monoid, scan = LOGSUMEXP, CumLogSumExp
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Relative to the greatest element, unless that is infinite."""

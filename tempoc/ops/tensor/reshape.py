@@ -6,11 +6,12 @@ ragged, rows of the padded array are longer than true rows; elements are then fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
@@ -30,7 +31,7 @@ from tempoc.ops.definition.padding import (
     with_own_padding,
 )
 from tempoc.ops.definition.shapes import Shape, require, same, shape_text
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, IndexProduct, IndexSum, add, mul, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
@@ -52,6 +53,7 @@ class Reshape(Op):
     shape: tuple[Expr, ...]
 
     name = "reshape"
+    moves = True
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, with as many elements."""
@@ -72,6 +74,16 @@ class Reshape(Op):
             known = int(np.prod([n for n in shape if n != -1]))
             shape[shape.index(-1)] = args[0].size // known if known else 0
         return (args[0].reshape(shape),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """Axes that stay as they are beside others that are split or joined."""
+        for have, want in groups(args[0].shape, results[0].shape):
+            if len(have) == len(want) == 1:
+                yield Link((have[0],), (want[0],))
+
+    def narrowed(self, link: Link, part: AxisPart) -> Reshape:
+        """To a smaller shape."""
+        return replace(self, shape=part.of_shape(self.shape, link))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

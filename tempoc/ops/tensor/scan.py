@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, dtype_of, greatest, least, scalar
+from tempoc.ops.definition.axis_links import Link, Same, untouched_links
+from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
     Emitter,
+    Monoid,
     Op,
     OperandError,
     ShapeFacts,
 )
 from tempoc.ops.definition.padding import converted, with_own_padding
-from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric
+from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, widened
 from tempoc.ops.definition.shapes import axis_of, require
-from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.reduction import HALVES
+from tempoc.ops.definition.types import TensorType, Types
+from tempoc.ops.tensor.monoids import LOGSUMEXP, MAX, MIN, PROD, SUM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,9 @@ class Scan(Op):
     axis: int = 0
     reverse: bool = False
 
+    heavy = True
     jax: ClassVar[str]
-    numpy: ClassVar[np.ufunc]
-
-    @abstractmethod
-    def neutral(self, dtype: DType) -> str:
-        """The neutral element in emitted code."""
+    monoid: ClassVar[Monoid]
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """``bool`` is counted."""
@@ -57,84 +55,72 @@ class Scan(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; the array is turned around for ``reverse``."""
         x = args[0].astype(np.int32) if args[0].dtype == np.bool_ else args[0]
-        wide = x.astype(np.float32) if dtype_of(x.dtype) in HALVES else x
+        wide = widened(x)
         if self.reverse:
             wide = np.flip(wide, self.axis)
         with np.errstate(all="ignore"):
-            y = np.asarray(self.numpy.accumulate(wide, axis=self.axis, dtype=wide.dtype))
+            y = np.asarray(self.monoid.numpy.accumulate(wide, axis=self.axis, dtype=wide.dtype))
         if self.reverse:
             y = np.flip(y, self.axis)
         return (y.astype(x.dtype),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes but the one along which elements are combined."""
+        return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Half precision is accumulated in single precision and rounded at the end."""
-        dtype = results[0].dtype
-        wide = DType.F32 if dtype in HALVES else dtype
+        wide = results[0].dtype.wide
         v = converted(with_own_padding(args[0], out), wide, out)
         axis = axis_of(self.axis, v.type.ndim)
-        x = out.masked(v, (axis,), self.neutral(wide)) if self.reverse else v.text
+        x = out.masked(v, (axis,), self.monoid.neutral(wide)) if self.reverse else v.text
         text = f"{self.jax}({x}, axis={axis}{', reverse=True' if self.reverse else ''})"
-        return (cast(text, wide, dtype),)
+        return (cast(text, wide, results[0].dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CumSum(Scan):
     """The sums of all elements so far; integers wrap around."""
 
-    name, jax, numpy = "cumsum", "lax.cumsum", np.add
-
-    def neutral(self, dtype: DType) -> str:
-        """0."""
-        return scalar(0, dtype)
+    name, jax = "cumsum", "lax.cumsum"
+    monoid = SUM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CumProd(Scan):
     """The products of all elements so far; integers wrap around."""
 
-    name, jax, numpy = "cumprod", "lax.cumprod", np.multiply
-
-    def neutral(self, dtype: DType) -> str:
-        """1."""
-        return scalar(1, dtype)
+    name, jax = "cumprod", "lax.cumprod"
+    monoid = PROD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CumMax(Scan):
     """The greatest of all elements so far; NaN from the first one on."""
 
-    name, jax, numpy = "cummax", "lax.cummax", np.maximum
-
-    def neutral(self, dtype: DType) -> str:
-        """Nothing is smaller."""
-        return least(dtype)
+    name, jax = "cummax", "lax.cummax"
+    monoid = MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CumMin(Scan):
     """The least of all elements so far; NaN from the first one on."""
 
-    name, jax, numpy = "cummin", "lax.cummin", np.minimum
-
-    def neutral(self, dtype: DType) -> str:
-        """Nothing is greater."""
-        return greatest(dtype)
+    name, jax = "cummin", "lax.cummin"
+    monoid = MIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CumLogSumExp(Scan):
     """``log(sum(exp(x)))`` of all elements so far, without overflow. Floating point alone."""
 
-    name, jax, numpy = "cumlogsumexp", "lax.cumlogsumexp", np.logaddexp
+    name, jax = "cumlogsumexp", "lax.cumlogsumexp"
+    monoid = LOGSUMEXP
 
     def kind(self, operand: PromotedType) -> PromotedType:
         """That of the operand."""
         if inexact(operand) != operand:
             raise OperandError(f"cumlogsumexp takes floating point, not {operand[0].value}")
         return operand
-
-    def neutral(self, dtype: DType) -> str:
-        """The logarithm of 0."""
-        return least(dtype)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition.axis_links import AxisPart, Link, Same, created_links
 from tempoc.ops.definition.dtype_text import Scalar, cast, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -18,8 +19,8 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import padded, static_shape
 from tempoc.ops.definition.shapes import require, same_shape, type_text
-from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ZERO, Expr, compare, maximum, sub
+from tempoc.ops.definition.types import DType, TensorType, Types
+from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, maximum, mul, sub
 from tempoc.symbolic.walk import ceildiv, evaluate, is_condition
 
 
@@ -37,6 +38,8 @@ class Literal(Op):
     weak: bool = False
 
     name = "literal"
+    cheap = True
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
@@ -61,6 +64,8 @@ class IndexValue(Op):
     expr: Expr
 
     name = "index"
+    cheap = True
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A scalar."""
@@ -87,6 +92,8 @@ class GivenTensor(Op):
     """A tensor that is there before the first step: nothing is ever computed for it."""
 
     __slots__ = ()
+    computed = False
+    differentiable = False
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Never called: the evaluator of the graph has the data."""
@@ -149,6 +156,8 @@ class Full(Op):
     dtype: DType
 
     name = "full"
+    cheap = True
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As asked for."""
@@ -158,6 +167,14 @@ class Full(Op):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         return (np.full(concrete(self.shape, at), self.value, numpy_dtype(self.dtype)),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """All axes."""
+        return created_links(results[0])
+
+    def narrowed(self, link: Link, part: AxisPart) -> Full:
+        """A smaller tensor."""
+        return replace(self, shape=part.of_shape(self.shape, link))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
@@ -176,6 +193,8 @@ class Eye(Op):
     dtype: DType = DType.F32
 
     name = "eye"
+    cheap = True
+    differentiable = False
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A matrix."""
@@ -207,6 +226,8 @@ class Arange(Op):
     dtype: DType = DType.I32
 
     name = "arange"
+    cheap = True
+    differentiable = False
 
     @property
     def extent(self) -> Expr:
@@ -228,6 +249,15 @@ class Arange(Op):
         """Exact integers, then converted."""
         start, stop = concrete((self.start, self.stop), at)
         return (np.arange(start, stop, self.step).astype(numpy_dtype(self.dtype)),)
+
+    def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
+        """The only axis."""
+        return created_links(results[0])
+
+    def narrowed(self, link: Link, part: AxisPart) -> Arange:
+        """Fewer numbers."""
+        first = add(self.start, mul(Const(self.step), part.start))
+        return replace(self, start=first, stop=add(first, mul(Const(self.step), part.count)))
 
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter

@@ -7,17 +7,17 @@ no digits are lost to what has left the window.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import Scalar, cast, dtype_of, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
     Emitter,
+    Monoid,
     Op,
     OperandError,
     ShapeFacts,
@@ -26,7 +26,8 @@ from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.reduction import HALVES, All, Any, Max, Min, Prod, Reduction, Sum
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.reduction import All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
 
@@ -35,15 +36,6 @@ _SHORT = 8
 
 _REDUCTIONS: dict[str, type[Reduction]] = {
     c.name: c for c in (Sum, Prod, Max, Min, Any, All)
-}  # fmt: skip
-_TWO = {
-    "sum": "{0} + {1}", "prod": "{0} * {1}", "max": "jnp.maximum({0}, {1})",
-    "min": "jnp.minimum({0}, {1})", "any": "jnp.logical_or({0}, {1})",
-    "all": "jnp.logical_and({0}, {1})",
-}  # fmt: skip
-_JAX = {
-    "sum": "lax.add", "prod": "lax.mul", "max": "lax.max", "min": "lax.min",
-    "any": "lax.bitwise_or", "all": "lax.bitwise_and",
 }  # fmt: skip
 
 
@@ -71,6 +63,13 @@ class Window(Op):
         """The reduction of one window, which is the leading axis."""
         return _REDUCTIONS[self.reduce](axes=(0,))
 
+    @property
+    def repeated(self) -> Monoid:
+        """What combines the elements of a window."""
+        monoid = _REDUCTIONS[self.reduce].monoid
+        assert monoid is not None
+        return monoid
+
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """As many elements along the axis as windows fit in."""
         require(args, 1 + len(args[1:2]), self.name)
@@ -93,7 +92,8 @@ class Window(Op):
         fits = self.reduce == "sum" and isinstance(self.size, Const) and not factor.shape
         return (
             fits
-            and dtype not in (*HALVES, DType.BOOL)
+            and not dtype.is_half
+            and dtype is not DType.BOOL
             and (dtype.is_float or factor.dtype is dtype)
         )
 
@@ -102,7 +102,7 @@ class Window(Op):
         size, before, after = concrete((self.size, self.before, self.after), at)
         x = np.moveaxis(self.reduction.convert(args[0]), self.axis, 0)
         count = max(x.shape[0] + before + after - size + 1, 0)
-        y = np.full((count, *x.shape[1:]), self.neutral(dtype_of(x.dtype)), x.dtype)
+        y = np.full((count, *x.shape[1:]), self.repeated.identity(dtype_of(x.dtype)), x.dtype)
         for j in range(count):
             window = x[max(j - before, 0) : max(j - before + size, 0)]
             if len(window) and len(args) > 1:
@@ -118,26 +118,14 @@ class Window(Op):
             powers: Array = np.power(factor.astype(window.dtype), exponents)
         return powers.reshape(-1, *(1 for _ in window.shape[1:]))
 
-    def neutral(self, dtype: DType) -> Scalar:
-        """The reduction of nothing."""
-        if dtype is DType.BOOL:
-            return self.reduce in ("min", "all")
-        if self.reduce not in ("max", "min"):
-            number = int(self.reduce in ("prod", "all"))
-            return float(number) if dtype.is_float else number
-        if dtype.is_float:
-            return -math.inf if self.reduce == "max" else math.inf
-        ends = dtype.integers
-        return ends[0] if self.reduce == "max" else ends[-1]
-
     def emit(
         self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
-        wide = DType.F32 if dtype in HALVES else dtype
+        wide = dtype.wide
         v = converted(with_own_padding(args[0], out), wide, out)
-        axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
+        axis, neutral = axis_of(self.axis, v.type.ndim), self.repeated.neutral(wide)
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
         factor = converted(args[1], wide, out).text if len(args) > 1 else ""
@@ -149,7 +137,7 @@ class Window(Op):
             strides = f"({', '.join(sizes)},)"
             sizes[axis] = out.static(self.size)
             text = (
-                f"lax.reduce_window({text}, {neutral}, {_JAX[self.reduce]}, "
+                f"lax.reduce_window({text}, {neutral}, {self.repeated.lax}, "
                 f'({", ".join(sizes)},), {strides}, "VALID")'
             )
         return (cast(text, wide, dtype),)
@@ -169,8 +157,10 @@ class Window(Op):
 
         With a factor the second of two windows counts as much more as the first has elements.
         """
-        assert isinstance(self.size, Const)
-        remaining, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
+        combine = self.repeated.combine
+        assert isinstance(self.size, Const) and isinstance(combine, Nary)
+        remaining, size, done, text, weight = self.size.value, 1, 0, "", ""
+        two = combine.jax
         while True:
             if remaining & size:
                 end = count if not done else f"{done} + {count}"

@@ -1,45 +1,22 @@
-"""Costs of nodes: which operators do real work, sizes of results, and operation counts."""
+"""Costs of nodes: sizes of results and operation counts."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from math import prod
 
-from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.control import Merge
-from tempoc.ops.control.externs import ExternJax
-from tempoc.ops.control.fold import Fold
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.indexing.scatter import ScatterAdd
-from tempoc.ops.indexing.search import ArgMax, ArgSort, Sort, TopK
-from tempoc.ops.random.draws import Draw
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.ops.tensor.convolution import Conv
-from tempoc.ops.tensor.reduction import Reduction
-from tempoc.ops.tensor.scan import Scan
-from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Literal
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, topological
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Const, Expr
 from tempoc.symbolic.walk import evaluate
 
-_WORK = (
-    MatMul, Einsum, Conv, Reduction, Scan, AssociativeScan, Fold, ScatterAdd, Draw, ExternJax,
-    ArgMax, Sort, ArgSort, TopK,
-)  # fmt: skip
 _UNKNOWN_EXTENT = 1000
 """The extent that is assumed where it is not constant."""
-
-
-def is_cheap(op: Op) -> bool:
-    """Whether recomputing the value is as cheap as reading it from memory."""
-    return isinstance(op, Literal | IndexValue | Full | Arange | Eye)
-
-
-def is_work(op: Op) -> bool:
-    """Whether an operator does more than one elementwise pass or a move of its operands."""
-    return isinstance(op, _WORK)
 
 
 def size(node: Node) -> int:
@@ -56,7 +33,7 @@ def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
     at = {**bounds, **{d.name: bounds[d.bound] - 1 for d in graph.universe.dims}}
     total = 0
     for node in graph.nodes.values():
-        if is_computed(node) and not is_cheap(node.op):
+        if is_computed(node) and not node.op.cheap:
             args = operand_types(graph, node)
             shapes = [[max(0, evaluate(e, at)) for e in t.shape] for t in (*node.types, *args)]
             points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
@@ -81,7 +58,7 @@ def _of_point(op: Op, shapes: list[list[int]]) -> int:
         case Conv():
             return 2 * sizes[0] * prod(shapes[2][1:])
         case _:
-            return max(sizes) if is_work(op) else sizes[0] if sizes else 0
+            return max(sizes) if op.heavy else sizes[0] if sizes else 0
 
 
 def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
@@ -95,7 +72,7 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
         node = graph.nodes[name]
         if name not in names or not is_computed(node) or isinstance(node.op, Merge):
             continue
-        if is_work(node.op):
+        if node.op.heavy:
             counts[name] = size(node)
             continue
         operands = zip(node.inputs, operand_types(graph, node), strict=True)

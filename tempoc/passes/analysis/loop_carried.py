@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed
@@ -127,10 +125,10 @@ def splittable_nodes(graph: Graph) -> set[str]:
         if isinstance(n.op, Merge)
         or not (
             not is_computed(n)
-            or is_cheap(n.op)
+            or n.op.cheap
             or n.vector
             or n.name in given
-            or effect_position(n) is not None
+            or not n.op.pure
             or isinstance(n.op, Until)
         )
     }

@@ -18,10 +18,8 @@ from collections.abc import Iterable, Mapping
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
-from tempoc.ops.random.draws import Seed
-from tempoc.ops.tensor.source import Input, Param
+from tempoc.ops.tensor.source import GivenTensor, Param
 from tempoc.passes.analysis.worklist import Worklist
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, topological, users
 from tempoc.sdg.statements.branches import branch_conditions
@@ -34,7 +32,7 @@ DimsByNode = Mapping[str, tuple[str, ...]]
 
 def is_external(node: Node) -> bool:
     """Whether a node is an input, an effect or an `Until`: observable at each of its points."""
-    return isinstance(node.op, Input | Param | Seed | Until) or effect_position(node) is not None
+    return isinstance(node.op, GivenTensor | Until) or not node.op.pure
 
 
 def varying_dims(graph: Graph) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.passes.analysis.cost import is_work
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -32,7 +31,7 @@ def merge_contained_work(graph: Graph, space: Space) -> Graph:
     same_value: dict[object, list[Node]] = {}
     written = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
     for node in graph.nodes.values():
-        if is_computed(node) and not is_external(node) and is_work(node.op):
+        if is_computed(node) and not is_external(node) and node.op.heavy:
             reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
             same_value.setdefault(key, []).append(node)

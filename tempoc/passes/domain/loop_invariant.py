@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.passes.analysis.cost import input_elements, is_work, size
+from tempoc.passes.analysis.cost import input_elements, size
 from tempoc.passes.analysis.variance import (
     DimsByNode,
     conditional_nodes,
@@ -137,7 +137,7 @@ def _cheap_expansions(graph: Graph, required: DimsByNode) -> list[str]:
     return [
         name
         for name, node in ((n, lost[n]) for n in topological(graph)[::-1] if n in lost)
-        if name in sources and not is_work(node.op) and sources[name] < size(node)
+        if name in sources and not node.op.heavy and sources[name] < size(node)
     ]
 
 
@@ -156,7 +156,7 @@ def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
         needs_copy = required[name] != varying[name] and name not in branches
-        if needs_copy and is_computed(node) and len(node.types) == 1 and is_work(node.op):
+        if needs_copy and is_computed(node) and len(node.types) == 1 and node.op.heavy:
             once = _free(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
             edge = Edge(source=once, entries=identity(node.domain))

@@ -21,9 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
-from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.analysis.loop_carried import (
     loop_members,
@@ -135,8 +134,8 @@ def _crosses(node: Node, cut: Cut, space: Space) -> bool:
 
 def _computes(node: Node) -> bool:
     """Whether a node computes something, rather than moving values or recomputing cheap ones."""
-    passes_on = isinstance(node.op, Copy | Merge | SpatialIndex) or is_cheap(node.op)
-    return not passes_on
+    moves = node.op.moves or isinstance(node.op, Merge | SpatialIndex)
+    return not (moves or node.op.cheap)
 
 
 # ---------------------------------------------------------------- one side alone

@@ -17,7 +17,6 @@ from itertools import takewhile
 from typing import ClassVar
 
 from tempoc.base.names import COTANGENT
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences
 from tempoc.passes.context import PassContext
 from tempoc.passes.fusion.partition import Partition, instance_order
@@ -51,7 +50,7 @@ class Fuse:
         units = [
             n.name
             for n in graph.nodes.values()
-            if is_computed(n) and (n.name in unsinkable or not is_cheap(n.op))
+            if is_computed(n) and (n.name in unsinkable or not n.op.cheap)
         ]
         partition = Partition.alone(graph, units, dependences(graph, context.space))
         for a, b in self.candidates(partition, enclosing_conds(graph)):
@@ -153,7 +152,7 @@ def _name(
 ) -> str:
     """A name for a group: its last member that is a tensor of the source; else what the names of
     members with outside consumers share, or the last of these."""
-    computed = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
+    computed = [m for m in members if not graph.nodes[m].op.cheap] or list(members)
     tensors = [m for m in computed if "." not in m]
     inside = {*members}
     read = {m for m in computed if not inside.issuperset(readers[m])}

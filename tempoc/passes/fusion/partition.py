@@ -9,7 +9,6 @@ from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loop_dims
 from tempoc.passes.fusion.loop_nests import LoopNests
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import components, reachable
 from tempoc.symbolic.coordinates import coordinates
@@ -152,7 +151,7 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
     cut = {p.name: replace(p, inputs=()) for p in params}
     without = replace(graph, nodes={**graph.nodes, **cut})
-    outward = [n.name for n in graph.nodes.values() if effect_position(n) is not None]
+    outward = [n.name for n in graph.nodes.values() if not n.op.pure]
     ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
     needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue
-from tempoc.passes.analysis.cost import is_cheap
+from tempoc.passes.simplify.rules.pattern import substitute_in_op
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions
 from tempoc.sdg.statements.build import identity, is_computed
@@ -28,15 +27,15 @@ def is_sinkable(graph: Graph, edge: Edge) -> bool:
     source = graph.nodes[edge.source]
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
     same_value = not any(graph.universe.moves(e, at) for e in node_expressions(source))
-    return points and same_value and is_cheap(source.op)
+    return points and same_value and source.op.cheap
 
 
 def unsinkable_sources(graph: Graph) -> set[str]:
     """Cheap nodes that must be stored all the same: written into a merge, sliced, or outputs."""
-    unsinkable = {o.source for o in graph.outputs if is_cheap(graph.nodes[o.source].op)}
+    unsinkable = {o.source for o in graph.outputs if graph.nodes[o.source].op.cheap}
     for node in graph.nodes.values():
         for edge in node.inputs:
-            cheap = is_cheap(graph.nodes[edge.source].op)
+            cheap = graph.nodes[edge.source].op.cheap
             if cheap and not (is_computed(node) and is_sinkable(graph, edge)):
                 unsinkable.add(edge.source)
     return unsinkable
@@ -91,20 +90,10 @@ def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> 
     def moved(e: Expr) -> Expr:
         return substitute(e, at)
 
-    op = source.op
-    match op:
-        case IndexValue(expr=expr):
-            op = replace(op, expr=moved(expr))
-        case Full(shape=shape):
-            op = replace(op, shape=tuple(map(moved, shape)))
-        case Arange(stop=stop, start=start):
-            op = replace(op, stop=moved(stop), start=moved(start))
-        case Eye(n=n, m=m):
-            op = replace(op, n=moved(n), m=moved(m))
     types = tuple(TensorType(t.dtype, tuple(map(moved, t.shape)), t.weak) for t in source.types)
     return Node(
         name=name,
-        op=op,
+        op=substitute_in_op(source.op, at),
         domain=reader.domain,
         types=types,
         vector=reader.vector,

@@ -19,11 +19,12 @@ from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.ops.tensor.arithmetic import Add, Multiply, Power
+from tempoc.ops.tensor.arithmetic import Multiply, Power
 from tempoc.ops.tensor.contraction import MatMul
 from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.monoids import SUM
 from tempoc.ops.tensor.movement import ExpandDims
-from tempoc.ops.tensor.reduction import HALVES, Sum
+from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
@@ -70,7 +71,7 @@ class DiscountedSum:
 
 def discounted_sums(graph: Graph, node: Node, space: Space) -> Iterator[DiscountedSum]:
     """All matches of a node as a discounted sum."""
-    if not node.types or node.types[0].dtype in HALVES or node.types[0].weak:
+    if not node.types or node.types[0].dtype.is_half or node.types[0].weak:
         return
     if isinstance(node.op, MatMul):
         if all(operand_type(graph, e).ndim == 1 for e in node.inputs):
@@ -164,7 +165,7 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
         running = RunningReduction(
             builder, discounted.range, discounted.place, grows, discounted.base
         )
-        merge = running.nodes(Add(), Sum(), lambda rebuild: _first_term(discounted, rebuild))
+        merge = running.nodes(SUM, lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None
         result = _with_kept_axes(

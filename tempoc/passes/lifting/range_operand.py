@@ -14,9 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tempoc.ops.control.control import Select
-from tempoc.ops.tensor.arithmetic import Nary
-from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -25,11 +22,6 @@ from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Entry, Slice
 from tempoc.symbolic.walk import symbols
-
-
-def is_elementwise(node: Node) -> bool:
-    """Whether each element of the result depends on the operands' elements at its position only."""
-    return isinstance(node.op, Nary | Unary | Select)
 
 
 def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
@@ -54,7 +46,7 @@ def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
         operand = worklist.pop(0)
         node = graph.nodes[operand.source]
         sliced = any(isinstance(e, Slice) for e in operand.entries)
-        if sliced or not is_elementwise(node) or not is_identity(operand, graph):
+        if sliced or not node.op.elementwise or not is_identity(operand, graph):
             yield operand
         else:
             worklist += [e for e in node.inputs if e not in seen]
@@ -99,7 +91,7 @@ class Rebuild:
             return None
         if not node.inputs:
             return self._constant(node)
-        inputs = [self.edge(e) for e in node.inputs] if is_elementwise(node) else [None]
+        inputs = [self.edge(e) for e in node.inputs] if node.op.elementwise else [None]
         operands = [e for e in inputs if e is not None]
         return self._put(node, operands) if len(operands) == len(inputs) else None
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from tempoc.ops.definition.dtype_text import Scalar
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor.arithmetic import Add, And, Maximum, Minimum, Multiply, Or
-from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Reduction, Sum
-from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
-from tempoc.ops.tensor.window import Window
+from tempoc.ops.tensor.reduction import Reduction
 from tempoc.passes.analysis.node_builder import NodeBuilder
 from tempoc.passes.lifting.moving_range import MovingRange, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
@@ -22,23 +15,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Slice
-
-SCANS: dict[type[Op], type[Scan]] = {
-    Sum: CumSum, Prod: CumProd, Max: CumMax, Min: CumMin, Any: CumMax, All: CumMin,
-    Mean: CumSum, LogSumExp: CumLogSumExp,
-}  # fmt: skip
-"""The scan that computes all partial reductions; a ``bool`` is scanned as 0 and 1."""
-
-WINDOWS: dict[type[Op], str] = {
-    Sum: "sum", Prod: "prod", Max: "max", Min: "min", Any: "any", All: "all", Mean: "sum"
-}  # fmt: skip
-"""The reduction of a ``Window`` operator."""
-
-STEPS: dict[type[Op], type[Op]] = {
-    Sum: Add, Prod: Multiply, Max: Maximum, Min: Minimum, Any: Or, All: And, Mean: Add
-}  # fmt: skip
-"""The operator that combines a running value with one more element."""
+from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +41,8 @@ class RangeReduction:
 
 def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeReduction]:
     """The reductions of a node over ranges that move with one of its dimensions."""
-    if type(node.op) not in SCANS or len(node.inputs) != 1:
+    if not isinstance(node.op, Reduction) or node.op.scan is None or len(node.inputs) != 1:
         return
-    assert isinstance(node.op, Reduction)
     ndim = operand_type(graph, node.inputs[0]).ndim
     for axis in axes_of(node.op.axes, ndim):
         for entry in islice(operand_slices(graph, node.inputs[0], ndim - axis), 1):
@@ -76,13 +52,6 @@ def range_reductions(graph: Graph, node: Node, space: Space) -> Iterator[RangeRe
                     yield RangeReduction(
                         node=node, dim=dim, axis=axis, ndim=ndim, range=moving_range
                     )
-
-
-def neutral(op: Op, dtype: DType) -> Scalar:
-    """The neutral element of a reduction, in the dtype of its scan."""
-    if isinstance(op, LogSumExp):
-        return -math.inf
-    return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
 
 
 def full_range_operands(

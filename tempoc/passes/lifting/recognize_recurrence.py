@@ -15,18 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.control.control import Merge
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.ops.tensor.arithmetic import Nary
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.elementwise import Unary
-from tempoc.ops.tensor.joining import Concat, Split, Stack
-from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Reduction
-from tempoc.ops.tensor.reshape import Reshape
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import components, node_expressions, operand_type
@@ -35,11 +29,6 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
 
-STEP_OPERATORS = (
-    Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
-    Split, MatMul, Einsum, Reduction,
-)  # fmt: skip
-"""The operators of which steps may consist."""
 MAX_NODES = 200
 """The most nodes of a cycle."""
 
@@ -151,8 +140,10 @@ def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> R
 
 def _check_step(graph: Graph, node: Node, dim: str) -> None:
     """Raise unless a node can be a state, or (part of) a step."""
-    part = isinstance(node.op, SpatialIndex) and not node.op.gathers
-    if not part and not isinstance(node.op, (*STEP_OPERATORS, Merge)):
+    op = node.op
+    part = isinstance(op, SpatialIndex) and not op.gathers
+    computes = op.elementwise or op.moves or op.contraction or isinstance(op, Reduction)
+    if not (part or computes or isinstance(op, Merge)):
         raise NotARecurrence(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise NotARecurrence("shapes vary from point to point")

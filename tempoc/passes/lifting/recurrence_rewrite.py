@@ -29,7 +29,6 @@ from dataclasses import dataclass, field, replace
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
@@ -170,7 +169,7 @@ class _ScanRewrite:
         source = new.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:
             return edge
-        if source.domain.dims or not is_cheap(source.op):
+        if source.domain.dims or not source.op.cheap:
             raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
         clone = replace(source, name=self.fresh_name(source.name), domain=Domain(()))
         self.new_nodes.append(clone)

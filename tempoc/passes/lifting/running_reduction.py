@@ -15,17 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.operator import Monoid, OperandError
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast
-from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
+from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Full
 from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
-from tempoc.passes.lifting.range_reduction import STEPS, RangeReduction, neutral
+from tempoc.passes.lifting.range_reduction import RangeReduction
 from tempoc.passes.lifting.scan_form import finish_reduction
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -104,13 +103,11 @@ class RunningReduction:
     growth: RangeGrowth
     decay: Edge | None = None
 
-    def nodes(
-        self, combine: Op, empty: Op, element: Callable[[Rebuild], Edge | None]
-    ) -> Node | None:
+    def nodes(self, monoid: Monoid, element: Callable[[Rebuild], Edge | None]) -> Node | None:
         """The merge with the value of each point, operands first; ``None`` where there is none.
 
-        ``element`` builds the contribution of one element; ``combine`` adds it to the neighbour's
-        value; ``empty`` is the reduction whose neutral element starts the sum.
+        ``element`` builds the contribution of one element; ``monoid`` combines it with the
+        neighbour's value.
         """
         builder, domain, growth = self.builder, self.builder.whole.domain, self.growth
         early, later = (self._where(c) for c in (growth.early, growth.later))
@@ -123,7 +120,7 @@ class RunningReduction:
         name, type_ = builder.free("run"), builder.type(newest)
         placeholder = replace(builder.whole, name=name, inputs=(), types=(type_,), vector=())
         builder.nodes[name] = placeholder
-        first = self._first(element, empty, early)
+        first = self._first(element, monoid, early)
         if first is None or first.types != placeholder.types:
             return None
         points = {growth.dim: growth.before}
@@ -131,7 +128,8 @@ class RunningReduction:
         if decay is not None:
             before = read_at_own_point(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
-        added = builder.put("next", combine, both, later)
+        assert monoid.combine is not None
+        added = builder.put("next", monoid.combine, both, later)
         starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
         inputs = (
@@ -144,13 +142,13 @@ class RunningReduction:
         return merge if added.types == merge.types else None
 
     def _first(
-        self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
+        self, element: Callable[[Rebuild], Edge | None], monoid: Monoid, early: Domain
     ) -> Node | None:
         """The value at the points whose range is empty, or has one element."""
         builder, growth = self.builder, self.growth
         (type_,) = next(reversed(builder.nodes.values())).types
         if not growth.single:
-            value = neutral(empty, type_.dtype)
+            value = monoid.identity(type_.dtype)
             full = Full(shape=type_.shape, value=value, dtype=type_.dtype)
             return builder.put("none", full, (), early)
 
@@ -191,15 +189,14 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
     node, dim = target.node, target.dim
     entry = next(operand_slices(graph, target.edge, target.place))
     growth = range_growth(target.range, entry, dim, node.domain, space)
-    if growth is None or type(node.op) not in STEPS:
+    if growth is None or node.op.monoid is None or node.op.monoid.combine is None:
         return None
     builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
     running = RunningReduction(
         builder=builder, range=target.range, place=target.place, growth=growth
     )
-    step = STEPS[type(node.op)]
     try:
-        merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
+        merge = running.nodes(node.op.monoid, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
         held = builder.put("held", Copy(), (read_at_own_point(merge),))
@@ -224,7 +221,8 @@ def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
             builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home)
         )
     given, dtype = builder.type(element).dtype, target.node.types[0].dtype
-    wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
+    assert op.monoid is not None
+    wide = dtype if op.monoid.exact else dtype.wide
     if given != wide:
         cast = Cast(dtype=wide)
         element = read_at_own_point(builder.put(f"cast.{rebuild.part}", cast, (element,), home))

@@ -6,22 +6,18 @@ from dataclasses import dataclass
 
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.arithmetic import Divide
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.movement import ExpandDims, Pad
-from tempoc.ops.tensor.reduction import HALVES, LogSumExp, Mean, Reduction
+from tempoc.ops.tensor.reduction import LogSumExp, Mean, Reduction
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
 from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_reduction import (
-    SCANS,
-    WINDOWS,
     RangeReduction,
     full_range_operands,
-    neutral,
 )
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -65,9 +61,7 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
     dtype = builder.type(edge).dtype
     if isinstance(node.op, Mean | LogSumExp):
         result_dtype = node.types[0].dtype
-        result_dtype = (
-            DType.F32 if isinstance(node.op, Mean) and result_dtype in HALVES else result_dtype
-        )
+        result_dtype = result_dtype.wide if isinstance(node.op, Mean) else result_dtype
         if result_dtype != dtype:
             edge, dtype = (
                 read_at_own_point(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
@@ -75,13 +69,14 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
             )
     if isinstance(moving_range, Sliding):
         return _windows(builder, target, moving_range, edge, axis, domain)
-    scan = SCANS[type(node.op)](axis=axis, reverse=moving_range.reverse)
+    assert node.op.scan is not None and node.op.monoid is not None
+    scan = node.op.scan(axis=axis, reverse=moving_range.reverse)
     result = builder.put("scan", scan, (edge,), domain)
     if moving_range.pad != ZERO:
         around = (ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ZERO)
         ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
-        value = neutral(node.op, result.types[0].dtype)
+        value = node.op.monoid.identity(result.types[0].dtype)
         result = builder.put(
             "padded", Pad(widths=widths, value=value), (read_at_own_point(result),), domain
         )
@@ -111,11 +106,11 @@ def _windows(
     domain: Domain,
 ) -> _FullAxisValues | None:
     """The reductions of all windows."""
-    name = WINDOWS.get(type(target.node.op))
-    if name is None:
+    monoid = target.node.op.monoid
+    if monoid is None or monoid.combine is None:
         return None
     op = Window(
-        reduce=name, size=sliding.size, before=sliding.before, after=sliding.after, axis=axis
+        reduce=monoid.name, size=sliding.size, before=sliding.before, after=sliding.after, axis=axis
     )
     return _FullAxisValues(node=builder.put("windows", op, (edge,), domain), axis=axis)
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import prod
 
-from tempoc.passes.analysis.cost import is_work
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.context import PassContext
@@ -261,12 +260,12 @@ def _held_to_avoid_work(
     smaller.
     """
     ops = {n: sequence.graph.nodes[n].op for n in sequence.early()}
-    at_work = {n for n in crossing if is_work(ops[n])}
+    at_work = {n for n in crossing if ops[n].heavy}
     root_sets: dict[str, set[str]] = {}
     for name in crossing:
         if name not in at_work and name not in held:
             # What comes late, around a cycle, is never made again.
-            roots = {r for r in _roots(sequence, name, held) if r in ops and is_work(ops[r])}
+            roots = {r for r in _roots(sequence, name, held) if r in ops and ops[r].heavy}
             if more := roots - at_work - {*held}:
                 root_sets[name] = more
     needed = {n for more in root_sets.values() for n in more}
@@ -280,7 +279,7 @@ def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]
     roots: set[str] = set()
     while worklist:
         current = worklist.pop()
-        if current in held or is_work(sequence.graph.nodes[current].op):
+        if current in held or sequence.graph.nodes[current].op.heavy:
             roots.add(current)
             continue
         for edge in sequence.graph.nodes[current].inputs:

@@ -40,15 +40,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import After
-from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
+from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
 from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead
@@ -231,10 +229,8 @@ class _Cloner:
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
-        external = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
-        return is_computed(node) and not (
-            external or self.lazy[node.name] or effect_position(node) is not None
-        )
+        external = isinstance(node.op, ExternCall | Until)
+        return is_computed(node) and not (external or self.lazy[node.name] or not node.op.pure)
 
     def clone(self, node: Node, clones: Mapping[str, str], gates: Sequence[str]) -> Node | None:
         """The clone of a node, delayed if it reads no other clone.
@@ -255,7 +251,7 @@ class _Cloner:
         slots = [
             k for k, e in enumerate(node.inputs)
             if not any(isinstance(x, Slice) for x in e.entries)
-            and not is_cheap(self.nodes[e.source].op)
+            and not self.nodes[e.source].op.cheap
         ]  # fmt: skip
         edges = self.gate_edges(node, gates)
         if not slots or not edges:

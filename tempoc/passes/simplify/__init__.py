@@ -1,4 +1,4 @@
 """Canonicalization and algebraic simplification.
 
-May import, of its package: simplify.rules
+May import, of its package: analysis, simplify.rules
 """

@@ -9,13 +9,11 @@ expressions combine with whole numbers as long as the result is an index express
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor import arithmetic
-from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.arithmetic import Add, Comparison, Multiply, Nary, Subtract
 from tempoc.ops.tensor.elementwise import Negative, Unary
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.sdg.graph.graph import Graph, Node
@@ -23,17 +21,6 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Const, Expr, Slice, Sym, Truth, add, compare, mul, sub
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
-_ON_INDICES: dict[type[Op], Callable[[Expr, Expr], Expr]] = {
-    arithmetic.Add: add,
-    arithmetic.Subtract: sub,
-    arithmetic.Multiply: mul,
-    arithmetic.Less: lambda a, b: compare("<", a, b),
-    arithmetic.LessEqual: lambda a, b: compare("<=", a, b),
-    arithmetic.Greater: lambda a, b: compare(">", a, b),
-    arithmetic.GreaterEqual: lambda a, b: compare(">=", a, b),
-    arithmetic.Equal: lambda a, b: compare("==", a, b),
-    arithmetic.NotEqual: lambda a, b: compare("!=", a, b),
-}
 _LIMIT = 2**31
 
 
@@ -56,7 +43,7 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
             case Truth(value=holds):
                 return Literal(value=holds, dtype=DType.BOOL)
         return None
-    if not (isinstance(node.op, Nary | Unary) and len(node.types) == 1 and not node.types[0].shape):
+    if not isinstance(node.op, Nary | Unary) or node.types[0].shape:
         return None
     operands = [nodes[e.source].op for e in node.inputs]
     types = tuple(nodes[e.source].types[e.out] for e in node.inputs)
@@ -83,13 +70,19 @@ def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
     varies = any(symbols(e) for e in known)
     if len(known) != len(exprs) or not known or not varies or any(map(is_condition, known)):
         return None
-    if isinstance(node.op, Negative):
-        result = mul(Const(-1), known[0])
-    else:
-        combine = _ON_INDICES.get(type(node.op))
-        if combine is None:
+    match node.op:
+        case Negative():
+            result = mul(Const(-1), known[0])
+        case Add():
+            result = add(*known)
+        case Subtract():
+            result = sub(*known)
+        case Multiply():
+            result = mul(*known)
+        case Comparison(symbol=symbol):
+            result = compare(symbol, *known)
+        case _:
             return None
-        result = combine(known[0], known[1])
     folded = IndexValue(expr=result)
     matches = is_affine(result) and node.types[0].dtype is folded.dtype
     return folded if matches and not node.types[0].weak else None

@@ -19,10 +19,7 @@ from functools import lru_cache
 
 from tempoc.base.interned import MEMORY
 from tempoc.ops.control.control import Merge
-from tempoc.ops.control.until import Until
-from tempoc.ops.tensor.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
-from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.graph.effect_order import effect_position
+from tempoc.passes.analysis.variance import is_external
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.branches import BranchCondition, branch_conditions
@@ -115,8 +112,7 @@ def _condition_key(need: BranchCondition) -> ValueKey:
 
 def _initial_key(node: Node) -> ValueKey:
     """The parts of a node that must agree besides its operands' classes."""
-    own = isinstance(node.op, Input | Param | Until) or effect_position(node) is not None
-    unique = node.name if own else ""
+    unique = node.name if is_external(node) else ""
     if _is_unordered(node):
         places = tuple(sorted(_operand_keys(node)))
         return (unique, node.op.name, node.domain, node.vector, node.types, places)
@@ -126,8 +122,8 @@ def _initial_key(node: Node) -> ValueKey:
 
 
 def _is_unordered(node: Node) -> bool:
-    """Whether operands commute: of operators that do so to the last bit, and of merges."""
-    return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
+    """Whether operands change places: those of commutative operators, and branches of merges."""
+    return node.op.commutative or isinstance(node.op, Merge)
 
 
 def _operand_keys(node: Node) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tempoc.ops.axis_links import Link, links
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.movement import Pad
 from tempoc.passes.analysis.dependence import Dependence, dependences
@@ -134,7 +134,7 @@ class AxisFlows:
             return
         args = operand_types(self.graph, node)
         facts = DomainFacts(self.space, node.domain)
-        for link in links(node.op, args, node.types, facts.equal):
+        for link in node.op.links(args, node.types, facts.equal):
             if not link.is_reduced or combination(node.op, args, node.types[0].dtype):
                 yield link
         turn = self.axis_to_dim(node.name)

@@ -20,15 +20,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from tempoc.ops.axis_links import Link
-from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.shapes import Shape
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.elementwise import Cast, Exp, Negative
-from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
-from tempoc.ops.tensor.reduction import Max, Sum
-from tempoc.ops.tensor.reshape import Reshape
+from tempoc.ops.tensor.elementwise import Exp
+from tempoc.ops.tensor.reduction import Max
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.passes.tiling.region import PhasedOperands, TileRegion, phases
@@ -39,11 +35,6 @@ from tempoc.symbolic.expr import ONE
 
 Axes = tuple[int | None, ...]
 """The result's axis for each axis of an operand; ``None`` for an axis with one element."""
-
-_MOVES = (ExpandDims, Squeeze, Copy, StopGradient, Reshape)
-"""The operators that may give a maximum the axes of the terms from which it is subtracted."""
-_LINEAR = (Cast, Copy, StopGradient, Negative, ExpandDims, Squeeze, Transpose, Sum)
-"""The operators that are linear in their only operand."""
 
 
 class SoftmaxTerm(NamedTuple):
@@ -171,7 +162,7 @@ class RunningEndFinder:
             return False
         if isinstance(node.op, Divide):
             return slot == 0
-        return isinstance(node.op, (*_LINEAR, Multiply, MatMul, Einsum))
+        return node.op.multilinear or node.op.moves
 
     # ------------------------------------------------------------ along with a maximum
 
@@ -184,6 +175,8 @@ class RunningEndFinder:
         terms, maximum = (operand_type(self.flows.graph, e).shape for e in first.inputs)
         axes = self.result_axes(maximum, len(terms), steps[1:])
         if axes is None or first.types[0].shape != terms:
+            return None
+        if not self.is_aligned((top.name, *moves), len(terms), maximum):
             return None
         factors = []
         for k, (before, step) in enumerate(pairwise(steps), 2):
@@ -204,11 +197,27 @@ class RunningEndFinder:
                 if not node.types[0].dtype.is_float:
                     break
                 return node, tuple(reversed(moves))
-            if not isinstance(node.op, _MOVES) or node.name in self.region.carriers:
+            moves_one = node.op.moves and len(node.inputs) == len(node.types) == 1
+            if not moves_one or node.name in self.region.carriers:
                 break
             moves.append(node.name)
             (edge,) = node.inputs
         return None, ()
+
+    def is_aligned(self, names: Sequence[str], rank: int, shape: Shape) -> bool:
+        """Whether a maximum, moved to a shape, is subtracted from its own terms alone.
+
+        The difference of other terms and the maximum so far may overflow where that of the terms
+        and the maximum does not.
+        """
+        own = set()
+        for axis in range(rank):
+            place: int | None = axis
+            for name in names:
+                place = None if place is None else self.result_axis(SoftmaxTerm(name, 0), place)
+            if place is not None and place + rank - len(shape) == axis:
+                own.add(axis)
+        return all(e == ONE or k in own for k, e in enumerate(shape, rank - len(shape)))
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
         """The factor of a node's terms, if it is constant along the axis."""

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.ops.definition.dtype_text import lowest
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.arithmetic import Add, Maximum, Subtract
 from tempoc.ops.tensor.elementwise import Cast, Exp
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
-from tempoc.ops.tensor.reduction import HALVES
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.tiling.axis_flow import AxisAt
 from tempoc.passes.tiling.online_softmax import Axes, Factor, RunningEnd
@@ -113,7 +113,7 @@ class OnlineTiler(Tiler):
         base = self.base(running.top)
         top, now = self.old.nodes[running.top], self.nodes[self.sums[running.top]]
         past = self.nodes[now.inputs[0].source]
-        wide = DType.F32 if base.types[0].dtype in HALVES else base.types[0].dtype
+        wide = base.types[0].dtype.wide
         key = running.top, wide
         if key not in self.scales:
             ends = [self.cast(top, read_of(n), wide, base.domain) for n in (past, base)]
@@ -184,9 +184,7 @@ class OnlineTiler(Tiler):
                 edge = self.changed(node, ExpandDims(axis=axis), edge, domain)
         return edge
 
-    def changed(
-        self, node: Node, op: Squeeze | Transpose | ExpandDims, edge: Edge, domain: Domain
-    ) -> Edge:
+    def changed(self, node: Node, op: Op, edge: Edge, domain: Domain) -> Edge:
         """An operand with other axes."""
         return read_of(self.put(node, "placed", op, (edge,), domain))
 

@@ -8,26 +8,12 @@ half precision accumulate in ``f32``. A mean is a sum that is divided in the end
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.indexing.scatter import ScatterAdd
-from tempoc.ops.tensor.arithmetic import Add, And, Maximum, Minimum, Multiply, Or
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.reduction import (
-    HALVES,
-    All,
-    Any,
-    LogSumExp,
-    Max,
-    Mean,
-    Min,
-    Prod,
-    Sum,
-)  # fmt: skip
+from tempoc.ops.tensor.reduction import LogSumExp, Mean, Sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,36 +34,14 @@ class Combination:
 
 def combination(op: Op, args: tuple[TensorType, ...], dtype: DType) -> Combination | None:
     """How an operator that reduces an axis is computed part by part; ``None`` if it cannot be."""
-    wide = DType.F32 if dtype in HALVES else dtype
-    match op:
-        case Mean(axes=axes, keepdims=kept) if args[0].dtype.is_float:
-            part = Sum(axes=axes, keepdims=kept)
-            return Combination(part=part, more=Add(), start=0.0, dtype=wide, divided=True)
-        case Prod():
-            one: Scalar = 1.0 if dtype.is_float else 1
-            return Combination(part=op, more=Multiply(), start=one, dtype=wide)
-        case Sum() | MatMul() | Einsum() | ScatterAdd():
-            zero: Scalar = 0.0 if dtype.is_float else 0
-            return Combination(part=op, more=Add(), start=zero, dtype=wide)
-        case Min():
-            return Combination(part=op, more=Minimum(), start=_last(dtype, 1), dtype=dtype)
-        case Max():
-            return Combination(part=op, more=Maximum(), start=_last(dtype, -1), dtype=dtype)
-        case All():
-            return Combination(part=op, more=And(), start=True, dtype=dtype)
-        case Any():
-            return Combination(part=op, more=Or(), start=False, dtype=dtype)
-        case LogSumExp():
-            more = LogSumExp(axes=(0,))
-            return Combination(part=op, more=more, start=-math.inf, dtype=wide, stacked=True)
-        case _:
-            return None
-
-
-def _last(dtype: DType, sign: int) -> Scalar:
-    """The greatest value of a dtype, or the least."""
-    if dtype is DType.BOOL:
-        return sign > 0
-    if dtype.is_float:
-        return sign * math.inf
-    return dtype.integers[-1 if sign > 0 else 0]
+    monoid, divided = op.monoid, isinstance(op, Mean)
+    if monoid is None or (divided and not args[0].dtype.is_float):
+        return None
+    return Combination(
+        part=Sum(axes=op.axes, keepdims=op.keepdims) if isinstance(op, Mean) else op,
+        more=monoid.combine or LogSumExp(axes=(0,)),
+        start=monoid.identity(dtype),
+        dtype=dtype if monoid.exact else dtype.wide,
+        stacked=monoid.combine is None,
+        divided=divided,
+    )

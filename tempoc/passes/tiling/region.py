@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.ops.axis_links import Link
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.definition.axis_links import Link
 from tempoc.passes.analysis.dependence import Dependence
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, AxisFlows, VectorDim
 from tempoc.sdg.graph.query import components
@@ -157,7 +155,7 @@ class RegionFinder:
         outputs = {o.source for o in self.flows.graph.outputs}
         for name in sorted(self.reachable, key=self.flows.order.__getitem__, reverse=True):
             readers = list(self.flows.readers(AxisAt(name, self.reachable[name])))
-            product = isinstance(self.flows.graph.nodes[name].op, MatMul | Einsum | Conv)
+            product = self.flows.graph.nodes[name].op.contraction
             if product or name in outputs or not readers or None in readers:
                 continue
             ends = (

@@ -15,7 +15,7 @@ becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
     %l      = %l.now[tiles-1] / T : [] f32
 
 so that at most 512 rows of ``%z`` are live at any time. The axis is followed through the operators
-that keep it (``ops/axis_links.py``, ``axis_flow.py``, ``region.py``). Where it is reduced, the
+that keep it (``Op.links``, ``axis_flow.py``, ``region.py``). Where it is reduced, the
 partial results of the tiles are combined (``partial_results.py``); where nodes outside need all of
 it, the tiles are reassembled (``tiler.py``). So a batch that comes from a slice is cut into
 microbatches, and gradients are accumulated.

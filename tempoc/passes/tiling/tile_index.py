@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tempoc.ops.axis_links import AxisPart, Link, narrow_op
+from tempoc.ops.definition.axis_links import AxisPart, Link
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
@@ -74,7 +74,7 @@ class Tiling(TileNodeBuilder):
         turn = self.flows.axis_to_dim(at.node)
         if turn is None or turn.link != at.flow:
             assert isinstance(at.flow, Link)
-            return narrow_op(op, at.flow, self.part(at))
+            return op.narrowed(at.flow, self.part(at))
         assert isinstance(op, Pad)
         (axis,) = turn.link.operands
         assert axis is not None

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tempoc.ops.axis_links import Link
 from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
@@ -46,9 +46,6 @@ from tempoc.symbolic.expr import (
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
-
-CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
-"""Operators that only move or create values are repeated for each tile, not sliced."""
 
 
 class Version(NamedTuple):
@@ -220,7 +217,7 @@ class Tiler(Tiling):
         """A tile of an operand, along one of its axes or along the dimension that is cut."""
         source = self.flows.source(reader, edge, axis)
         is_tile = source is not None and self.region.carriers.get(source.node) == source.flow
-        if source is not None and (is_tile or self.is_cheap(source)):
+        if source is not None and (is_tile or self.is_recomputed(source)):
             tile = self.tile(source, self.version(reader.node, version, source.node))
             if isinstance(source.flow, VectorDim) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
@@ -256,14 +253,15 @@ class Tiler(Tiling):
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
         return self.tile_elements(reader, every, axis, ZERO, domain)
 
-    def is_cheap(self, at: AxisAt) -> bool:
-        """Whether a node outside of the region is computed again for each tile."""
+    def is_recomputed(self, at: AxisAt) -> bool:
+        """Whether a node outside of the region is computed again for each tile, not sliced."""
         node = self.old.nodes[at.node]
-        if isinstance(at.flow, VectorDim) or node.op.name not in CHEAP:
+        light = node.op.moves or node.op.cheap or isinstance(node.op, Cast)
+        if isinstance(at.flow, VectorDim) or not light:
             return False
         pairs = zip(node.inputs, at.flow.operands, strict=True)
         inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
-        return sum(self.is_cheap(m) for m in self.flows.sources(at)) == inner
+        return sum(self.is_recomputed(m) for m in self.flows.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
         """A temporal slice, narrowed to the positions of the tile."""

@@ -14,9 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tempoc.ops.control.control import Merge
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
@@ -42,7 +39,7 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     while growing := {s for s, _ in boundary.growing(accepted)}:
         accepted -= growing
     for part in _connected_parts(graph, [s for s in candidates if s not in accepted]):
-        if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
+        if any(graph.nodes[s].op.contraction for s in part):
             added = {store for _, store in boundary.growing(accepted.union(part))}
             if _size(graph, dim, added) <= limit:
                 accepted.update(part)
@@ -77,7 +74,7 @@ class _LoopBoundary:
     def __init__(self, graph: Graph, dim: str, full_extent: Collection[str]) -> None:
         nodes = graph.nodes.values()
         self.full_extent = {*full_extent}
-        self.free = self.full_extent | {n.name for n in nodes if is_cheap(n.op)}
+        self.free = self.full_extent | {n.name for n in nodes if n.op.cheap}
         self.free |= {n.name for n in nodes if dim not in n.domain.dims}
         self.merges = [
             (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)

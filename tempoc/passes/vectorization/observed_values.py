@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from tempoc.ops.control.effects import EffectOp
-from tempoc.passes.analysis.cost import is_cheap
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.statements.build import is_computed
@@ -25,7 +24,7 @@ def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
     in_loops = [
         n.name
         for n in nodes
-        if is_computed(n) and n.name not in stars and n.name not in effects and not is_cheap(n.op)
+        if is_computed(n) and n.name not in stars and n.name not in effects and not n.op.cheap
     ]
 
     def sources(name: str) -> list[str]:

@@ -21,8 +21,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import Merge
-from tempoc.ops.control.effects import EffectOp
-from tempoc.ops.control.externs import ExternHost
 from tempoc.passes.analysis.dependence import (
     Dependence,
     DependenceCandidates,
@@ -204,7 +202,7 @@ def _is_vectorizable(
     Its points must form intervals, its reads must be inside their sources at all of these, and it
     must write all of them.
     """
-    if isinstance(node.op, EffectOp | ExternHost):
+    if not node.op.pure:
         return False
     intervals = vector_ranges(node.domain, vector, space)
     if intervals is None:

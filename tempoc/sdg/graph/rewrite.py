@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
 from tempoc.sdg.graph.query import reachable
 from tempoc.symbolic.domain import Universe
@@ -97,7 +96,7 @@ def drop_dead(graph: Graph) -> Graph:
         n.name
         for n in graph.nodes.values()
         if isinstance(n.op, Input | Until)
-        or effect_position(n) is not None
+        or not n.op.pure
         or (isinstance(n.op, Param) and not n.inputs)
     ]
     live = reachable(graph, [*roots, *(o.source for o in graph.outputs)])

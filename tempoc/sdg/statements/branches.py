@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control.cond import Cond
-from tempoc.ops.control.effects import EffectOp
-from tempoc.ops.control.externs import ExternHost
 from tempoc.sdg.graph.graph import Edge, Graph, Group
 from tempoc.sdg.graph.query import OperandUse, components, reachable, topological, users
 from tempoc.sdg.statements.build import is_computed, is_identity
@@ -39,7 +37,7 @@ def branch_conditions(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
     if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
         return dict.fromkeys(graph.nodes, ())
     outputs = {o.source for o in graph.outputs}
-    effects = [n.name for n in graph.nodes.values() if isinstance(n.op, EffectOp | ExternHost)]
+    effects = [n.name for n in graph.nodes.values() if not n.op.pure]
     live = reachable(graph, [*outputs, *effects])
     uses = users(graph)
     where: dict[BranchCondition, list[Domain]] = {}

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from tempoc.base.interned import MEMORY
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.space import Space
@@ -68,12 +67,7 @@ def statements(graph: Graph, space: Space) -> Statements:
 
 def is_computed(node: Node) -> bool:
     """Whether the node is executed: neither an input, param or seed nor a merge."""
-    return _is_executed(type(node.op))
-
-
-@cache
-def _is_executed(op: type[Op]) -> bool:
-    return not issubclass(op, Input | Param | Seed | Merge)
+    return node.op.computed
 
 
 def is_identity(edge: Edge, graph: Graph) -> bool:

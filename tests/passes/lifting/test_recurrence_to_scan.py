@@ -203,6 +203,18 @@ dim t < T
 output f = %f[0:T]
 output p = %p[0:T]
 """,
+    "a signal that is filtered and turned around": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(4, 2)} : [t] f32[4, 2]
+%w = input{dtype=f32, shape=(3, 2, 2)} : [] f32[3, 2, 2]
+%h.conv = conv{stride=1, padding="same"} %h, %w : [t | t+1 < T] f32[4, 2]
+%h.flip = flip{axes=(0,)} %h.conv : [t | t+1 < T] f32[4, 2]
+%h.1 = add %h.flip, %x[t+1] : [t | t+1 < T] f32[4, 2]
+%h.0 = copy %x[0] : [] f32[4, 2]
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t >= 1 : [t] f32[4, 2]
+output h = %h[0:T]
+""",
 }  # fmt: skip
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
+from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, compile_text, free_bounds
 
 PASSES = "canonicalize,algebra,canonicalize,{}tile{{size={}}},accumulate,fuse"
@@ -187,3 +191,33 @@ def test_generated_attention_agrees(special: bool, text: str, vector: bool, size
     note(text)
     passes = PASSES.format("vectorize," if vector else "", size)
     agree(HEAD + text, *({"T": n, "B": 1} for n in (2, 5)), passes=passes, special=special)
+
+
+MISALIGNED = """
+dim t < T
+input x[t]: f32[2, 2]
+input w[t]: f32[2, 2]
+s = einsum("sab,bc->sac", x[0:t+1], w)
+m = max(s, axis = {axes})
+a = sum(exp(s - {moved}), axis = 0)
+output a
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "moved"),
+    [("[0, 1]", "reshape(m, [1, 2, 1])"), ("0", "transpose(m)"), ("0", "flip(m, [0, 1])")],
+)
+def test_the_maximum_of_other_terms_is_not_subtracted_before_it_is_known(
+    axes: str, moved: str
+) -> None:
+    """The maximum so far of other terms may be so small that `exp` overflows."""
+    text = MISALIGNED.format(axes=axes, moved=moved)
+    _, loaded = compile_text(text, 2, PASSES.format("", 1))
+    x = np.zeros((3, 2, 2), np.float32)
+    x[0, 0, 1] = x[2, 1, 0] = 150
+    inputs = as_sources({"x": x, "w": np.stack([np.eye(2, dtype=np.float32)] * 3)})
+    run = run_given(loaded, Given(bounds={"T": 3}, inputs=inputs, params={}), Settings())
+    last = np.asarray(run.outputs["a"])[-1]
+    assert np.isfinite(last).all()
+    assert last[0, 1] == 1
