@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
@@ -11,7 +12,6 @@ from tempoc.passes.analysis.cost import is_cheap
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -50,7 +50,7 @@ def recurrences(graph: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
                 if merge:
                     passed_merges[name][merge] = None
     cycles = []
-    for part in components(names, sources.__getitem__):
+    for part in strongly_connected_components(names, sources.__getitem__):
         if len(part) > 1 or part[0] in sources[part[0]]:
             merges = {m: None for name in part for m in passed_merges[name]}
             writes = [m for m in merges if any(e.source in part for e in graph.nodes[m].inputs)]

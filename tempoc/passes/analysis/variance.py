@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tempoc.base.graphs import Worklist
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.worklist import Worklist
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, topological, users

@@ -78,9 +78,7 @@ class Reassociate:
 
 def _recurrence_nodes(graph: Graph) -> frozenset[str]:
     """The nodes of recurrences."""
-    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    parts = components(list(graph.nodes), sources.__getitem__)
-    return frozenset(n for part in parts if len(part) > 1 for n in part)
+    return frozenset(n for part in components(graph) if len(part) > 1 for n in part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,9 +128,7 @@ class RecurrenceToScan:
 
 def _component_numbers(graph: Graph) -> dict[str, int]:
     """The number of each node's strongly connected component, whatever the points read."""
-    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    parts = components(list(graph.nodes), sources.__getitem__)
-    return {name: k for k, part in enumerate(parts) for name in part}
+    return {name: k for k, part in enumerate(components(graph)) for name in part}
 
 
 def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import prod
 
+from tempoc.base.graphs import reachable
 from tempoc.passes.analysis.cost import is_work
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
@@ -276,18 +277,15 @@ def _held_to_avoid_work(
 
 def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:
     """The tensors, held or results of work, from which one is computed without work."""
-    worklist, seen = [name], {name}
-    roots: set[str] = set()
-    while worklist:
-        current = worklist.pop()
-        if current in held or is_work(sequence.graph.nodes[current].op):
-            roots.add(current)
-            continue
-        for edge in sequence.graph.nodes[current].inputs:
-            if edge.source in sequence.bytes and edge.source not in seen:
-                seen.add(edge.source)
-                worklist.append(edge.source)
-    return roots
+
+    def is_root(name: str) -> bool:
+        return name in held or is_work(sequence.graph.nodes[name].op)
+
+    def sources(name: str) -> list[str]:
+        operands = () if is_root(name) else sequence.graph.nodes[name].sources
+        return [source for source in operands if source in sequence.bytes]
+
+    return {*filter(is_root, reachable([name], sources))}
 
 
 def outer_loops(node: Node) -> tuple[str, ...]:

@@ -35,10 +35,11 @@ cloned. Random draws give the same numbers again. Sizes are estimates
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.until import Until
@@ -217,17 +218,15 @@ class _Cloner:
 
     def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
         """The nodes of a segment to clone for some tensors: these and all operands not held."""
-        cone: set[str] = set()
-        worklist = [*recomputed]
-        while worklist:
-            name = worklist.pop()
-            number_of = self.segments.number.get(name)
-            if name in cone or name in self.segments.held or number_of != number:
-                continue
-            if self.may_repeat(self.graph.nodes[name]):
-                cone.add(name)
-                worklist += [e.source for e in self.graph.nodes[name].inputs]
-        return cone
+
+        def is_inside(name: str) -> bool:
+            inside = name not in self.segments.held and self.segments.number.get(name) == number
+            return inside and self.may_repeat(self.graph.nodes[name])
+
+        def sources(name: str) -> Iterator[str]:
+            return filter(is_inside, self.graph.nodes[name].sources)
+
+        return {*reachable(filter(is_inside, recomputed), sources)}
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternHost
@@ -36,7 +37,6 @@ from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed, written_where
 from tempoc.sdg.statements.vectorized import Ranges, accessed_entries, vector_ranges
 from tempoc.symbolic.domain import Domain
@@ -153,11 +153,8 @@ def _schedulable(
 
 def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
     """All nodes in a dependence cycle with a node."""
-    sources: dict[str, list[str]] = {n: [] for n in names}
-    for d in needs:
-        if d.sink in sources and d.source in sources:
-            sources[d.sink].append(d.source)
-    return {n for part in components(names, sources.__getitem__) if name in part for n in part}
+    cycles = edges_in_cycles(names, needs, lambda d: (d.sink, d.source))
+    return {n for part, _ in cycles if name in part for n in part}
 
 
 def _remark_missed(

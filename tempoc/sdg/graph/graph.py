@@ -52,6 +52,11 @@ class Node:
     vector: tuple[str, ...] = ()
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The producers of its operands, in order; one that is read twice stands there twice."""
+        return tuple(e.source for e in self.inputs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:

@@ -9,7 +9,7 @@ from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
-from tempoc.sdg.graph.query import reachable
+from tempoc.sdg.graph.query import ancestors
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
@@ -100,7 +100,7 @@ def drop_dead(graph: Graph) -> Graph:
         or effect_position(n) is not None
         or (isinstance(n.op, Param) and not n.inputs)
     ]
-    live = reachable(graph, [*roots, *(o.source for o in graph.outputs)])
+    live = ancestors(graph, [*roots, *(o.source for o in graph.outputs)])
     if len(live) == len(graph.nodes):
         return graph
     nodes = {name: node for name, node in graph.nodes.items() if name in live}
