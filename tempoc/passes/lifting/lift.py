@@ -37,7 +37,7 @@ from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
@@ -132,8 +132,7 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
                 _remark_rescans(graph, node, context)
     updated, unscheduled = graph, tuple(steps)
     while steps and unscheduled:
-        nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
-        updated = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
+        updated = replace_nodes(graph, {name: step.parts for name, step in steps.items()})
         unscheduled = unschedulable_nodes(updated, context.space)
         rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
         if unscheduled and not rejected:

@@ -15,10 +15,10 @@ from tempoc.ops.tensor.arithmetic import Add, And, Maximum, Minimum, Multiply, O
 from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import NodeBuilder
 from tempoc.passes.lifting.moving_range import MovingRange, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic.domain import Domain
@@ -89,7 +89,7 @@ def full_range_operands(
     builder: NodeBuilder, dim: str, place: int, moving_range: MovingRange
 ) -> Rebuild:
     """A ``Rebuild`` that computes the operands of all points' ranges together."""
-    node, space = builder.whole, builder.space
+    node, space = builder.node, builder.space
 
     def domain_of(dims: tuple[str, ...]) -> Domain:
         return space.project(node.domain, tuple(d for d in dims if d != dim))

@@ -40,6 +40,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.graphs import reachable
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.until import Until
@@ -47,12 +48,11 @@ from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
 from tempoc.passes.context import PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
-from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.rewrite import drop_dead, replace_operand
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import Slice
@@ -240,7 +240,7 @@ class _Cloner:
 
         ``None`` if it cannot be delayed.
         """
-        clone = replace(_reading(node, clones), name=fresh_name(self.nodes, f"{node.name}.again"))
+        clone = replace(_reading(node, clones), name=fresh_name(f"{node.name}.again", self.nodes))
         if not any(e.source in clones for e in node.inputs):
             delayed = self.delayed(clone, gates)
             if delayed is None:
@@ -263,15 +263,14 @@ class _Cloner:
         edge = node.inputs[slot]
         key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
         if key not in self.late:
-            name = fresh_name(self.nodes, f"{edge.source}.late")
+            name = fresh_name(f"{edge.source}.late", self.nodes)
             types = (operand_type(self.graph, edge),)
             self.nodes[name] = replace(
                 node, name=name, op=After(), inputs=(edge, *edges), types=types
             )
             self.late[key] = name
         read = Edge(source=self.late[key], entries=identity(node.domain), span=edge.span)
-        inputs = (*node.inputs[:slot], read, *node.inputs[slot + 1 :])
-        return replace(node, inputs=inputs)
+        return replace_operand(node, slot, read)
 
     def gate_edges(self, node: Node, gates: Sequence[str]) -> list[Edge]:
         """Reads of the gates that are available wherever the node is."""

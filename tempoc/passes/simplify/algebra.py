@@ -113,7 +113,9 @@ class _GraphRewriter:
     def rewrite(self, name: str, exact: bool) -> list[str]:
         """Apply the first rule that matches; the names of the nodes that this changed or added."""
         node = self.nodes[name]
-        match = Match(self.graph, self.nodes, node, self.context.space, self.uses)
+        match = Match(
+            graph=self.graph, nodes=self.nodes, node=node, space=self.context.space, uses=self.uses
+        )
         for rule in _rows(type(node.op), exact):
             rewrite = rule.attempt(match)
             if rewrite is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from tempoc.base import graphs
 from tempoc.base.graphs import strongly_connected_components
@@ -14,7 +15,9 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.expr import Expr, Slice, Sym
-from tempoc.symbolic.walk import extent, substitute
+from tempoc.symbolic.walk import extent, substitute, substitute_entry
+
+T = TypeVar("T")
 
 
 class OperandUse(NamedTuple):
@@ -44,7 +47,11 @@ def operand_type(graph: Graph, edge: Edge) -> TensorType:
 
     Extents of the source are expressions over its dimensions; point entries take their place.
     """
-    source = graph.nodes[edge.source]
+    return type_of_read(graph.nodes[edge.source], edge)
+
+
+def type_of_read(source: Node, edge: Edge) -> TensorType:
+    """`operand_type` of a read of this node."""
     type_ = source.types[edge.out]
     if _is_identity(source, edge):
         return type_
@@ -84,6 +91,29 @@ def expressions(value: object) -> Iterator[Expr]:
     elif isinstance(value, Op):
         for name in field_names(value):
             yield from expressions(getattr(value, name))
+
+
+def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
+    """An operator with expressions substituted for dimensions in its attributes."""
+    changes = {}
+    for name in field_names(op):
+        value = getattr(op, name)
+        other = _substituted(value, at)
+        if other != value:
+            changes[name] = other
+    return replace(op, **changes) if changes else op  # type: ignore[type-var]
+
+
+def _substituted(value: object, at: Mapping[str, Expr]) -> object:
+    match value:
+        case Expr() | Slice():
+            return substitute_entry(value, at)
+        case tuple():
+            return tuple(_substituted(v, at) for v in value)
+        case Op():
+            return substitute_in_op(value, at)
+        case _:
+            return value
 
 
 def ancestors(graph: Graph, roots: Iterable[str]) -> set[str]:

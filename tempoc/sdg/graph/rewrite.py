@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tempoc.ops.control.until import Until
@@ -75,16 +75,15 @@ def _redirected(edge: Edge, to: Mapping[tuple[str, int], tuple[str, int]]) -> Ed
     )
 
 
-def replace_node(graph: Graph, node: Node) -> Graph:
-    """The graph with the node of that name replaced (or added at the end)."""
-    return replace(graph, nodes={**graph.nodes, node.name: node})
+def replace_nodes(graph: Graph, replacements: Mapping[str, Iterable[Node]]) -> Graph:
+    """The graph with nodes replaced by others, or by none, each in its place."""
+    nodes = (n for old in graph.nodes.values() for n in replacements.get(old.name, (old,)))
+    return replace(graph, nodes={node.name: node for node in nodes})
 
 
-def replace_edge(graph: Graph, reader: str, slot: int, edge: Edge) -> Graph:
-    """The graph with one operand replaced."""
-    node = graph.nodes[reader]
-    inputs = (*node.inputs[:slot], edge, *node.inputs[slot + 1 :])
-    return replace_node(graph, replace(node, inputs=inputs))
+def replace_operand(node: Node, slot: int, edge: Edge) -> Node:
+    """The node with one operand replaced."""
+    return replace(node, inputs=(*node.inputs[:slot], edge, *node.inputs[slot + 1 :]))
 
 
 def drop_dead(graph: Graph) -> Graph:
