@@ -21,6 +21,7 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.table import FLAT, RULES
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
@@ -118,10 +119,7 @@ class Sweep:
             spans=node.spans,
         )
         args = tuple(build.read(replace(e, guard=TRUE)) for e in node.inputs)
-        results = tuple(
-            Term(t, Edge(source=node.name, out=k, entries=identity(node.domain)))
-            for k, t in enumerate(node.types)
-        )
+        results = tuple(Term(t, read_of(node, k)) for k, t in enumerate(node.types))
         if isinstance(node.op, Cond):
             operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:

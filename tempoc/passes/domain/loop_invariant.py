@@ -29,10 +29,11 @@ from tempoc.passes.analysis.variance import (
     varying_dims,
 )
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
 from tempoc.sdg.graph.rewrite import replace_operand
-from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
@@ -152,8 +153,7 @@ def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
         if needs_copy and is_computed(node) and len(node.types) == 1 and is_work(node.op):
             once = fresh_name(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
-            edge = Edge(source=once, entries=identity(node.domain))
-            node = replace(node, op=Copy(), inputs=(edge,))
+            node = replace(node, op=Copy(), inputs=(read_of(nodes[once]),))
         nodes[name] = node
     return replace(graph, nodes=nodes)
 

@@ -170,20 +170,20 @@ def _vectorized(
         rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
         return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
-    starred = Vectorize().run(rewritten, inside)
-    context.starred += inside.starred
+    vectorized = Vectorize().run(rewritten, inside)
+    context.vectorized += inside.vectorized
     reasons = {}
     for cycle, recurrence in recurrences.items():
-        node = starred.nodes[nodes[cycle].name]
+        node = vectorized.nodes[nodes[cycle].name]
         from_loops = [
             e.source
             for e in node.inputs
             if any(isinstance(x, Slice) for x in e.entries)
-            and not _is_vectorized(graph, starred, e.source, recurrence.dim)
+            and not _is_vectorized(graph, vectorized, e.source, recurrence.dim)
         ]
         if from_loops:
             reasons[cycle] = _made_by_a_loop(from_loops[0])
-    return starred, reasons
+    return vectorized, reasons
 
 
 def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:

@@ -88,7 +88,7 @@ TENSORS = 8
 LONG = 512
 """Fewest rows of a tile that is made for many points at once, each with a range of its own."""
 PATIENCE = 4
-"""By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
+"""By how much vectorized tensors may exceed the limit: each tile costs a kernel of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

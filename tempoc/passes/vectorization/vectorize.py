@@ -60,13 +60,13 @@ class Vectorize:
         Dimensions whose bound is decided during the run stay loops, and so do the dimensions over
         which such a bound varies.
         """
-        for starred in context.starred:
-            if starred.graph is graph:
-                context.remarks.entries.extend(starred.remarks)
+        for earlier in context.vectorized:
+            if earlier.graph is graph:
+                context.remarks.entries.extend(earlier.remarks)
                 return graph
         first_remark = len(context.remarks.entries)
         graph = self._anew(graph, context)
-        context.starred.append(
+        context.vectorized.append(
             VectorizedGraph(graph, tuple(context.remarks.entries[first_remark:]))
         )
         return graph
@@ -92,7 +92,7 @@ class Vectorize:
 def _vectorize_along(
     graph: Graph, dim: str, cycles: Sequence[DependenceCandidates], context: PassContext
 ) -> Graph:
-    """The graph with one more dimension starred."""
+    """The graph with one more dimension vectorized."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _written_branches(graph)
     stars = [
