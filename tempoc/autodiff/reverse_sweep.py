@@ -26,7 +26,7 @@ from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, conjunction
+from tempoc.symbolic.expr import TRUE
 
 NodeOutput = tuple[str, int]
 
@@ -106,9 +106,8 @@ class Sweep:
         cots = tuple(self.term(node, k) for k in range(len(node.types)))
         if isinstance(node.op, Merge):
             for edge in node.inputs:
-                where = conjunction(node.domain.where, edge.guard)
-                simple = self.builder.space.symbolic.simplify(where, Domain(node.domain.dims))
-                self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
+                domain = self.builder.space.symbolic.restrict(node.domain, edge.guard)
+                self.pass_on(node, edge, cots[0], domain)
             return
         if node.op.name in FLAT:
             return

@@ -61,8 +61,7 @@ def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
         return guard_domain
     if draft.role == "root" and space.implies(guard_domain, draft.where):
         return guard_domain  # a branch of a definition, not of an `if` in one that has a guard
-    where = conjunction(draft.where, wire.guard)
-    return Domain(draft.dims, space.simplify(where, Domain(draft.dims)))
+    return space.restrict(Domain(draft.dims, draft.where), wire.guard)
 
 
 @dataclass(slots=True)

@@ -57,8 +57,7 @@ def demanded_boxes(graph: Graph, space: Space, full: Container[str] = ()) -> dic
     worklist = Worklist(topological(graph)[::-1])
     search = _BoxSearch(graph=graph, space=space, full=full, worklist=worklist)
     for output in graph.outputs:
-        edge = Edge(source=output.source, out=output.out, entries=output.entries)
-        search.add_read(Domain(()), {}, edge)
+        search.add_read(Domain(()), {}, output.edge)
     for node in graph.nodes.values():
         if is_external(node) or isinstance(node.op, Param):
             search.widen(node, dict.fromkeys(node.domain.dims, UNBOUNDED))

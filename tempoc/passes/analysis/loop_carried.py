@@ -12,6 +12,7 @@ from tempoc.passes.analysis.cost import is_cheap
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import all_reads
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -192,11 +193,9 @@ def _switch_points(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
 
 def sliced_sources(graph: Graph, dim: str) -> set[str]:
     """The nodes that are read by a slice along a dimension."""
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
     sliced: set[str] = set()
-    for source, entries in reads:
-        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
+    for edge in all_reads(graph):
+        at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
         if isinstance(at.get(dim), Slice):
-            sliced.add(source)
+            sliced.add(edge.source)
     return sliced

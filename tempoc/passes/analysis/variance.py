@@ -23,7 +23,7 @@ from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.effect_order import effect_position
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import node_expressions, topological, users
+from tempoc.sdg.graph.query import all_reads, node_expressions, topological, users
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
@@ -50,9 +50,9 @@ def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
     of the ``cond``: it must not be computed where the branch is not taken.
     """
     start = {n.name: {*_own_dims(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
-    for source, entries in _reads(graph):
-        pairs = zip(graph.nodes[source].domain.dims, entries, strict=True)
-        start[source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    for edge in all_reads(graph):
+        pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+        start[edge.source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
     for node in graph.nodes.values():
         if isinstance(node.op, Param):
             for edge in node.inputs:
@@ -78,11 +78,6 @@ def _own_dims(graph: Graph, node: Node) -> set[str]:
     else:
         entries = list(node_expressions(node))
     return mentioned_dims(graph.universe, entries)
-
-
-def _reads(graph: Graph) -> list[tuple[str, tuple[Entry, ...]]]:
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    return reads + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
 
 
 def _propagate(

@@ -19,6 +19,7 @@ An invariant intermediate product must not need more memory than its factors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -43,11 +44,11 @@ from tempoc.passes.contraction.chain_order import (
 )
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, operand_type, users
+from tempoc.sdg.graph.query import all_reads, components, operand_type
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, negation, product
+from tempoc.symbolic.expr import TRUE, Expr, Slice, negation, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
@@ -63,9 +64,7 @@ class Reassociate:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with cheaper orders."""
-        counts = {name: len(uses) for name, uses in users(graph).items()}
-        for output in graph.outputs:
-            counts[output.source] += 1
+        counts = Counter(edge.source for edge in all_reads(graph))
         candidates = chains(graph, counts)
         cycles = _recurrence_nodes(graph) if candidates else frozenset()
         for chain in candidates:
@@ -103,9 +102,7 @@ class _Choice:
             (chain.tree, chain.domains, negation(self.guard)),
             (self.tree, self.domains, self.guard),
         ):
-            where = conjunction(root.domain.where, guard)
-            simple = context.space.simplify(where, Domain(root.domain.dims))
-            domain = Domain(root.domain.dims, simple)
+            domain = context.space.restrict(root.domain, guard)
             node = _product(builder, chain, tree, domains, domain, str(len(inputs)))
             inputs.append(replace(read_of(node), entries=identity(root.domain), guard=guard))
         op = Merge(targets=(identity(root.domain),) * 2)
@@ -163,9 +160,8 @@ def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
     )
     written = costs.of(chain.tree, chain.domains)
     if (incremental := _incremental_product(graph, chain, chain.tree)) is not None:
-        span = root.spans[0] if root.spans else None
         message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
-        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
+        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
         return None
     better: dict[ProductTree, list[Sizes]] = {}
     sampled = samples(space.universe, root.domain)
@@ -218,10 +214,9 @@ def _if_better(
     texts = _text(graph, chain, tree), _text(graph, chain, chain.tree)
     where = "at each point" if costs.at_point else "in all"
     comparison = f"{show(cost)} instead of {show(written)} multiplications {where}"
-    span = root.spans[0] if root.spans else None
 
     def remark(message: str) -> None:
-        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
+        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
 
     gain = written - cost
     guard = positive(primitive(gain))

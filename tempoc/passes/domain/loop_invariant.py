@@ -32,7 +32,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
-from tempoc.sdg.graph.rewrite import replace_operand
+from tempoc.sdg.graph.rewrite import replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
@@ -167,19 +167,14 @@ def _reduced(graph: Graph, required: DimsByNode, space: Space) -> Graph:
         op = node.op
         if isinstance(op, Merge) and dims != node.domain.dims:
             op = replace(op, targets=tuple(_entries_of(node.domain, t, dims) for t in op.targets))
-        inputs = tuple(_edge(graph, e, required) for e in node.inputs)
         vector = tuple(d for d in node.vector if d in dims)
-        nodes[name] = replace(node, op=op, domain=domain, inputs=inputs, vector=vector)
-    outputs = tuple(
-        replace(o, entries=_entries_of(graph.nodes[o.source].domain, o.entries, required[o.source]))
-        for o in graph.outputs
-    )
-    return replace(graph, nodes=nodes, outputs=outputs)
+        nodes[name] = replace(node, op=op, domain=domain, vector=vector)
 
+    def read(edge: Edge, reader: Node | None) -> Edge:
+        source = graph.nodes[edge.source].domain
+        return replace(edge, entries=_entries_of(source, edge.entries, required[edge.source]))
 
-def _edge(graph: Graph, edge: Edge, required: DimsByNode) -> Edge:
-    entries = _entries_of(graph.nodes[edge.source].domain, edge.entries, required[edge.source])
-    return edge if entries == edge.entries else replace(edge, entries=entries)
+    return rewrite_reads(replace(graph, nodes=nodes), read)
 
 
 def _entries_of(domain: Domain, entries: tuple[E, ...], dims: tuple[str, ...]) -> tuple[E, ...]:

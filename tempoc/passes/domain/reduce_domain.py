@@ -78,10 +78,10 @@ class ReduceDomain:
                 place = ("", 0) if span is None else (span.source.path, span.line)
                 lines.setdefault((*place, message), []).append(name)
         for (_, _, message), names in lines.items():
-            spans = graph.nodes[names[0]].spans
+            span = graph.nodes[names[0]].span
             shown = ", ".join(f"`{n}`" for n in names[:3])
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            context.remarks.add(self.name, f"{shown}{more}: {message}", spans[0] if spans else None)
+            context.remarks.add(self.name, f"{shown}{more}: {message}", span)
 
 
 def _without_equal_values(graph: Graph, context: PassContext) -> Graph:

@@ -201,5 +201,4 @@ def _remark(graph: Graph, gain: _ProfitableCut, context: PassContext) -> None:
         f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there {shown} "
         f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
     )
-    spans = graph.nodes[heads[0]].spans
-    context.remarks.add("split", message, spans[0] if spans else None)
+    context.remarks.add("split", message, graph.nodes[heads[0]].span)

@@ -37,7 +37,7 @@ from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
@@ -89,7 +89,7 @@ def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
 
 
 def _remark(message: str, node: Node, context: PassContext) -> None:
-    context.remarks.add("lift", message, node.spans[0] if node.spans else None)
+    context.remarks.add("lift", message, node.span)
 
 
 # ---------------------------------------------------------------- in loops
@@ -158,17 +158,12 @@ def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
 def _read_arrays(graph: Graph) -> Graph:
     """The graph in which reads of all elements of a scan, one per point, read the scan itself."""
     scans = {n.name: a for n in graph.nodes.values() if (a := _array_dim(graph, n)) is not None}
-    nodes = {
-        node.name: node
-        if isinstance(node.op, Merge) or not is_computed(node)
-        else replace(node, inputs=tuple(_read_array(graph, e, scans) for e in node.inputs))
-        for node in graph.nodes.values()
-    }
-    outputs = []
-    for o in graph.outputs:
-        edge = _read_array(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
-        outputs.append(replace(o, source=edge.source, out=edge.out, entries=edge.entries))
-    return replace(graph, nodes=nodes, outputs=tuple(outputs))
+
+    def read(edge: Edge, reader: Node | None) -> Edge:
+        fixed = reader is not None and (isinstance(reader.op, Merge) or not is_computed(reader))
+        return edge if fixed else _read_array(graph, edge, scans)
+
+    return rewrite_reads(graph, read)
 
 
 def _array_dim(graph: Graph, node: Node) -> str | None:

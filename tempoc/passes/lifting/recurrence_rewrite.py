@@ -32,11 +32,12 @@ from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
+from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
-from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.graph.rewrite import compose, replace_nodes, replace_operand
+from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
@@ -183,24 +184,9 @@ class _ScanRewrite:
         if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
-            return self.original(replace(edge, entries=entries, guard=TRUE))
+            return read_original(self.graph, replace(edge, entries=entries, guard=TRUE))
         entries = tuple(at.get(d, Sym(d)) for d in state.domain.dims)
         return Edge(source=state.name, entries=entries)
-
-    def original(self, edge: Edge) -> Edge:
-        """The edge, reading through copies."""
-        copy = self.graph.nodes[edge.source]
-        while (
-            isinstance(copy.op, Copy)
-            and operand_type(self.graph, copy.inputs[0]) == (copy.types[0])
-        ):
-            inner, dims = copy.inputs[0], copy.domain.dims
-            entries = compose(edge.entries, dims, inner.entries, self.graph.universe)
-            if entries is None:
-                break
-            edge = replace(inner, entries=entries)
-            copy = self.graph.nodes[edge.source]
-        return edge
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
         """A per-step operand as a slice, and the index of the first step's row in it.
@@ -325,21 +311,14 @@ class _ScanRewrite:
                 return None
             return outs[source], tuple(at.values())
 
-        def read(e: Edge, reader: Domain) -> Edge:
+        def read(e: Edge, reader: Node | None) -> Edge:
             row_read = moved(e.source, e.entries)
             if row_read is None:
                 return e
             changed = replace(e, source=node.name, out=row_read[0], entries=row_read[1])
             # Where nothing is read of a state, the rows need not be there.
-            missing = self.space.outside(reader, changed.entries, node.domain)
+            points = Domain(()) if reader is None else reader.domain
+            missing = self.space.outside(points, changed.entries, node.domain)
             return changed if missing is None else e
 
-        def output(o: Output) -> Output:
-            edge = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
-            return replace(o, source=edge.source, out=edge.out, entries=edge.entries)
-
-        nodes = dict(graph.nodes)
-        for name, n in graph.nodes.items():
-            if any(e.source in outs for e in n.inputs):
-                nodes[name] = replace(n, inputs=tuple(read(e, n.domain) for e in n.inputs))
-        return replace(graph, nodes=nodes, outputs=tuple(map(output, graph.outputs)))
+        return rewrite_reads(graph, read)

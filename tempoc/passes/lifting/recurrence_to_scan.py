@@ -30,6 +30,7 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
+from tempoc.passes.analysis.loop_carried import sliced_sources
 from tempoc.passes.context import PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
@@ -95,9 +96,10 @@ class RecurrenceToScan:
                 _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
         numbers = _component_numbers(graph) if recurrences else {}
+        sliced = sliced_sources(graph, dim) if recurrences else set()
         for cycle, recurrence in tuple(recurrences.items()):
             moving = [e.source for e in recurrence.operands if recurrence.varies(e)]
-            from_loops = [s for s in moving if s in loops and not _is_read_in_slices(graph, s, dim)]
+            from_loops = [s for s in moving if s in loops and s not in sliced]
             if len(graph.nodes[cycle[0]].domain.dims) == 1 and _depends_on_states(
                 recurrence, numbers
             ):
@@ -193,15 +195,7 @@ def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
         return True
     if isinstance(node.op, Merge):
         return all(_is_vectorized(before, graph, e.source, dim) for e in node.inputs)
-    return name in before.nodes and _is_read_in_slices(before, name, dim)
-
-
-def _is_read_in_slices(graph: Graph, name: str, dim: str) -> bool:
-    """Whether some consumer reads a slice of a tensor along a dimension."""
-    place = graph.nodes[name].domain.dims.index(dim)
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    return any(source == name and isinstance(at[place], Slice) for source, at in reads)
+    return name in sliced_sources(before, dim)
 
 
 def _remark_scan(
@@ -210,14 +204,12 @@ def _remark_scan(
     states = ", ".join(f"`{s}`" for s in recurrence.states)
     direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
     scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"
-    span = node.spans[0] if node.spans else None
-    context.remarks.add("scans", f"{states} {scan} along {direction}", span)
+    context.remarks.add("scans", f"{states} {scan} along {direction}", node.span)
 
 
 def _remark_missed(
     graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext
 ) -> None:
     state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
-    spans = graph.nodes[state].spans
     message = f"`{state}` is no scan along {dim}: {why}"
-    context.remarks.add("scans", message, spans[0] if spans else None)
+    context.remarks.add("scans", message, graph.nodes[state].span)

@@ -40,7 +40,6 @@ from tempoc.symbolic.expr import (
     Sym,
     add,
     compare,
-    conjunction,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import substitute, symbols
@@ -113,7 +112,7 @@ class RunningReduction:
         value; ``empty`` is the reduction whose neutral element starts the sum.
         """
         builder, domain, growth = self.builder, self.builder.node.domain, self.growth
-        early, later = (self._where(c) for c in (growth.early, growth.later))
+        early, later = (builder.space.restrict(domain, c) for c in (growth.early, growth.later))
         if builder.space.is_empty(later) or builder.space.is_empty(early):
             return None
         rebuild = self._rebuild("new", lambda dims: builder.space.project(later, dims), {})
@@ -160,11 +159,6 @@ class RunningReduction:
         if edge is None:
             return None
         return builder.put("first", Copy(), (edge,), domain_of(builder.node.domain.dims))
-
-    def _where(self, condition: Expr) -> Domain:
-        domain = self.builder.node.domain
-        where = conjunction(domain.where, condition)
-        return Domain(domain.dims, self.builder.space.simplify(where, Domain(domain.dims)))
 
     def _rebuild(
         self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]

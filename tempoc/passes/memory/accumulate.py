@@ -92,8 +92,7 @@ class Accumulate:
             builder = _RunningSumBuilder(graph=graph, space=context.space, node=node)
             replacements[node.name] = builder.build(nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
-            span = node.spans[0] if node.spans else None
-            context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
+            context.remarks.add(self.name, f"`{node.name}` is added up along {along}", node.span)
         return drop_dead(forward_copies(replace_nodes(graph, replacements)))
 
     def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:

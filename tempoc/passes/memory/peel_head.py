@@ -106,9 +106,8 @@ class PeelHead:
         peeled = _with_first(graph, node, dim, size, early)
         if node.name in full_extent_nodes(peeled, dim, ranges=False):
             return graph
-        span = node.spans[0] if node.spans else None
         message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
-        context.remarks.add(self.name, message, span)
+        context.remarks.add(self.name, message, node.span)
         return peeled
 
     def count(self, read: _DimRead, space: Space) -> Expr | None:

@@ -90,10 +90,9 @@ class Rematerialize:
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         for name, count in cloner.again.items():
-            node = graph.nodes[name]
-            span = node.spans[0] if node.spans else None
             what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
-            context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
+            message = f"`{name}` is made again instead of kept, {what}"
+            context.remarks.add(self.name, message, graph.nodes[name].span)
         return drop_dead(cloned)
 
     def segmentation(self, sequence: NodeSequence) -> tuple[NodeSequence, Segments] | None:

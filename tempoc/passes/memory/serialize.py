@@ -64,8 +64,8 @@ class Serialize:
             if large:
                 vector = tuple(d for d in node.vector if d not in large)
                 nodes[name] = replace(node, vector=vector)
-                span = node.spans[0] if node.spans else None
-                context.remarks.add(self.name, f"`{name}` step by step in {', '.join(large)}", span)
+                message = f"`{name}` step by step in {', '.join(large)}"
+                context.remarks.add(self.name, message, node.span)
         return replace(graph, nodes=nodes)
 
 

@@ -14,6 +14,7 @@ an index towards the producers; no row does the reverse.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
@@ -25,7 +26,7 @@ from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.rules.pattern import Match, RewriteRule
 from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.query import all_reads, users
 from tempoc.sdg.graph.rewrite import drop_dead
 
 _ROUNDS = 20
@@ -104,9 +105,7 @@ class _GraphRewriter:
     def on(cls, graph: Graph, context: PassContext) -> _GraphRewriter:
         """The unchanged graph."""
         nodes = dict(graph.nodes)
-        counts = {name: len(node_uses) for name, node_uses in users(graph).items()}
-        for output in graph.outputs:
-            counts[output.source] += 1
+        counts = Counter(edge.source for edge in all_reads(graph))
         own = replace(graph, nodes=nodes)
         return cls(graph=own, nodes=nodes, uses=counts, context=context)
 
@@ -120,8 +119,7 @@ class _GraphRewriter:
             rewrite = rule.attempt(match)
             if rewrite is None:
                 continue
-            span = node.spans[0] if node.spans else None
-            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", span)
+            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", node.span)
             after = replace(node, op=rewrite.op, inputs=rewrite.edges)
             self.nodes[name] = after
             self.count(node, -1)

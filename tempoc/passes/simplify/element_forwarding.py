@@ -42,8 +42,7 @@ def forward_elements(graph: Graph) -> Graph:
         builder.nodes[name] = node
     outputs = []
     for o in graph.outputs:
-        edge = Edge(source=o.source, out=o.out, entries=o.entries, span=o.span)
-        forwarded = builder.read(edge, None)
+        forwarded = builder.read(o.edge, None)
         outputs.append(
             replace(o, source=forwarded.source, out=forwarded.out, entries=forwarded.entries)
         )

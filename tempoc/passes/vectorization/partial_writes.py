@@ -24,8 +24,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed, written_where
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, conjunction
+from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
 
@@ -78,12 +77,11 @@ def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
 
 def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: Space) -> Node:
     """The copy that writes into a merge in place of ``source``."""
-    written = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
     return replace(
         source,
         name=fresh_name(f"{source.name}.part", nodes),
         op=Copy(),
-        domain=Domain(source.domain.dims, written),
+        domain=space.restrict(source.domain, where),
         inputs=(read_of(source, edge.out),),
         types=(source.types[edge.out],),
         vector=(),

@@ -163,9 +163,8 @@ def _remark_missed(
     """Remark which nodes keep their loop, and why."""
     if names:
         shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
-        spans = graph.nodes[names[0]].spans
         message = f"{dim} stays a loop for {shown}: {why}"
-        context.remarks.add("vectorize", message, spans[0] if spans else None)
+        context.remarks.add("vectorize", message, graph.nodes[names[0]].span)
 
 
 def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:

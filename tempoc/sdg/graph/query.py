@@ -42,6 +42,13 @@ def users(graph: Graph) -> dict[str, tuple[OperandUse, ...]]:
     return {name: tuple(uses) for name, uses in uses_by_node.items()}
 
 
+def all_reads(graph: Graph) -> Iterator[Edge]:
+    """The reads of outputs, then those of all operands, in node order."""
+    yield from (output.edge for output in graph.outputs)
+    for node in graph.nodes.values():
+        yield from node.inputs
+
+
 def operand_type(graph: Graph, edge: Edge) -> TensorType:
     """The type of an operand, after the access: an axis for each slice, then the source's own.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from tempoc.ops.control.until import Until
@@ -56,23 +56,23 @@ def compose(
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
     """Every read of an output goes to another output of the same domain; merges and outputs too."""
+
+    def redirected(edge: Edge, reader: Node | None) -> Edge:
+        source, out = to.get((edge.source, edge.out), (None, 0))
+        return edge if source is None else replace(edge, source=source, out=out)
+
+    return rewrite_reads(graph, redirected)
+
+
+def rewrite_reads(graph: Graph, rewrite: Callable[[Edge, Node | None], Edge]) -> Graph:
+    """The graph with every edge rewritten, given its reader; that of an output is ``None``."""
     nodes = {}
     for name, node in graph.nodes.items():
-        if any((e.source, e.out) in to for e in node.inputs):
-            node = replace(node, inputs=tuple(_redirected(e, to) for e in node.inputs))
-        nodes[name] = node
-    outputs = []
-    for output in graph.outputs:
-        source, out = to.get((output.source, output.out), (output.source, output.out))
-        outputs.append(replace(output, source=source, out=out))
+        inputs = tuple(rewrite(edge, node) for edge in node.inputs)
+        nodes[name] = node if inputs == node.inputs else replace(node, inputs=inputs)
+    edges = ((o, rewrite(o.edge, None)) for o in graph.outputs)
+    outputs = (replace(o, source=e.source, out=e.out, entries=e.entries) for o, e in edges)
     return replace(graph, nodes=nodes, outputs=tuple(outputs))
-
-
-def _redirected(edge: Edge, to: Mapping[tuple[str, int], tuple[str, int]]) -> Edge:
-    source, out = to.get((edge.source, edge.out), (edge.source, edge.out))
-    return (
-        edge if (source, out) == (edge.source, edge.out) else replace(edge, source=source, out=out)
-    )
 
 
 def replace_nodes(graph: Graph, replacements: Mapping[str, Iterable[Node]]) -> Graph:
