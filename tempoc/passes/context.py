@@ -1,10 +1,10 @@
-"""The context of a pass: everything that it gets besides the graph."""
+"""The base of passes, and their context: everything that they get besides the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tempoc.pipeline.step import Remark, Remarks
 from tempoc.poly.relations.space import Space
@@ -49,3 +49,13 @@ class PassContext:
         """Use these dimensions and bounds from now on."""
         if universe != self.space.universe:
             self.space = Space(universe)
+
+
+class GraphPass:
+    """The base of passes: by default one needs and gives nothing, and runs before `fuse`."""
+
+    __slots__ = ()
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)

@@ -27,7 +27,7 @@ from typing import ClassVar
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
 from tempoc.passes.contraction.chain_order import (
     Costs,
@@ -54,13 +54,10 @@ from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reassociate:
+class Reassociate(GraphPass):
     """Chooses an order for each chain of three or more factors."""
 
     name: ClassVar[str] = "reassociate"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with cheaper orders."""

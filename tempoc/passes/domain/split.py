@@ -31,7 +31,7 @@ from tempoc.passes.analysis.loop_carried import (
     splittable_nodes,
     thresholds,
 )
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import SplitResult, split_nodes
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
@@ -47,13 +47,10 @@ _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLoops:
+class SplitLoops(GraphPass):
     """Cuts loops where one side needs none."""
 
     name: ClassVar[str] = "split"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops cut; a program whose lengths the data decide stays as it is."""

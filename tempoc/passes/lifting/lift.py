@@ -27,7 +27,7 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_operand import is_given
@@ -45,13 +45,10 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lift:
+class Lift(GraphPass):
     """Replaces reductions over moving ranges by scans, windows and running values."""
 
     name: ClassVar[str] = "lift"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with scans, windows and running values in place of moving ranges."""

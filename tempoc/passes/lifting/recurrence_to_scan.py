@@ -31,7 +31,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
 from tempoc.passes.analysis.loop_carried import sliced_sources
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -49,15 +49,12 @@ NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecurrenceToScan:
+class RecurrenceToScan(GraphPass):
     """Replaces recurrences by scans."""
 
     limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
 
     name: ClassVar[str] = "scans"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with scans; a program whose bounds end at run time stays as it is."""

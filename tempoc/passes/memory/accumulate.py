@@ -30,7 +30,7 @@ from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
 from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, summands
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.simplify.copy_propagation import forward_copies
@@ -54,7 +54,7 @@ from tempoc.symbolic.expr import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accumulate:
+class Accumulate(GraphPass):
     """Replaces sums over all points of a dimension by running sums."""
 
     limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
@@ -64,9 +64,6 @@ class Accumulate:
     )
 
     name: ClassVar[str] = "accumulate"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.serialize import loop_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
@@ -55,15 +55,12 @@ class _DimRead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeelHead:
+class PeelHead(GraphPass):
     """Peels the first points off tensors that a ring buffer can hold without them."""
 
     few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
 
     name: ClassVar[str] = "pin"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""

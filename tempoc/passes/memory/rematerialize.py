@@ -46,7 +46,7 @@ from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.cost import is_cheap
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position
@@ -59,7 +59,7 @@ from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rematerialize:
+class Rematerialize(GraphPass):
     """Clones tensors that would be live across the peak."""
 
     work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
@@ -68,9 +68,6 @@ class Rematerialize:
     )
 
     name: ClassVar[str] = "recompute"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with clones."""

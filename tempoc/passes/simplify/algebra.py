@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.rules.pattern import Match, RewriteRule
 from tempoc.passes.simplify.rules.table import ROWS
@@ -33,15 +33,12 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Algebra:
+class Algebra(GraphPass):
     """Applies the first matching rule to each node, up to a fixpoint."""
 
     exact: bool = False
 
     name: ClassVar[str] = "algebra"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The simpler graph."""

@@ -61,7 +61,7 @@ from tempoc.passes.analysis.size_estimate import (
     size_formula,
     unknown_bounds,
 )
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
 from tempoc.passes.tiling.online_softmax import RunningEndFinder
 from tempoc.passes.tiling.online_tiler import OnlineTiler
@@ -91,7 +91,7 @@ PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class Tile(GraphPass):
     """Cuts large tensors into tiles."""
 
     size: int = field(
@@ -102,9 +102,6 @@ class Tile:
     least: int = field(default=16, metadata={"help": "fewest rows of a tile"})
 
     name: ClassVar[str] = "tile"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops over tiles."""

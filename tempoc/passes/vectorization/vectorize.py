@@ -31,7 +31,7 @@ from tempoc.passes.analysis.dependence import (
     unschedulable_statements,
     vector_dims,
 )
-from tempoc.passes.context import PassContext, VectorizedGraph
+from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
@@ -44,15 +44,12 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vectorize:
+class Vectorize(GraphPass):
     """Stars all dimensions that need no loop."""
 
     batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
 
     name: ClassVar[str] = "vectorize"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with new stars, whatever stars it has.
