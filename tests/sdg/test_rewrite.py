@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from tempoc.sdg.graph.rewrite import compose, drop_dead, redirect, replace_nodes, replace_operand
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import all_reads
+from tempoc.sdg.graph.rewrite import (
+    compose,
+    drop_dead,
+    redirect,
+    replace_nodes,
+    replace_operand,
+    rewrite_reads,
+)
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import parse, show_entries
 from tests.support.generators.graphs import graph
@@ -80,3 +89,17 @@ def test_replace_nodes() -> None:
     assert list(after.nodes) == [
         n for name in before.nodes for n in {"a": ("new", "a"), "y": ()}.get(name, (name,))
     ]
+
+
+def test_rewrite_reads_of_nodes_and_outputs() -> None:
+    before = graph(TEXT)
+    readers = []
+
+    def rewrite(edge: Edge, reader: Node | None) -> Edge:
+        readers.append(None if reader is None else reader.name)
+        return replace(edge, source="a") if edge.source == "b" else edge
+
+    after = rewrite_reads(before, rewrite)
+    assert "b" not in {edge.source for edge in all_reads(after)}
+    assert len(readers) == len([*all_reads(before)]) and readers.count(None) == 2
+    assert after.nodes["a"] is before.nodes["a"]
