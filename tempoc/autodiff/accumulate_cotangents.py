@@ -15,6 +15,7 @@ from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, trans
 from tempoc.base.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
@@ -49,7 +50,7 @@ def accumulate(
     for part in parts:
         part_node = replace(cotangent, name=builder.names.fresh(f"{cotangent.name}.part"))
         _assemble(builder, part_node, _cells(builder, cotangent.domain, [part]) or [], spans)
-        terms.append(build.read(Edge(source=part_node.name, entries=identity(cotangent.domain))))
+        terms.append(build.read(read_of(part_node)))
     _sum(builder, cotangent, build, terms)
 
 

@@ -15,12 +15,13 @@ from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.graphs import reachable
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import reachable
+from tempoc.sdg.graph.query import ancestors
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Sym
@@ -87,10 +88,10 @@ def _expanded(graph: Graph, space: Space) -> Graph:
 def _without_dead(graph: Graph, builder: GraphBuilder) -> Graph:
     """Remove dead new nodes and trim the domains of the others; original nodes stay."""
     original = list(graph.nodes)
-    needed = reachable(replace(graph, nodes=builder.nodes), original)
+    needed = ancestors(replace(graph, nodes=builder.nodes), original)
     nodes = {k: v for k, v in builder.nodes.items() if k in needed}
     trim_to_demand(nodes, [k for k in nodes if k not in graph.nodes], builder.space)
-    needed = reachable(replace(graph, nodes=nodes), original)  # branches may be gone
+    needed = ancestors(replace(graph, nodes=nodes), original)  # branches may be gone
     return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
 
@@ -125,25 +126,15 @@ def _merged_job(a: GradientJob, b: GradientJob) -> GradientJob | None:
 
 def _active_nodes(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
     """The nodes on paths from `wrt` to the losses, through which derivatives flow."""
-    readers: dict[str, list[str]] = {}
-    seen = dict.fromkeys(losses)
-    worklist = list(seen)
-    while worklist:
-        name = worklist.pop()
+
+    def sources(name: str) -> list[str]:
         node = graph.nodes[name]
-        if name in wrt or not node.op.differentiable:
-            continue
-        for edge in node.inputs:
-            if graph.nodes[edge.source].types[edge.out].dtype.is_float:
-                readers.setdefault(edge.source, []).append(name)
-                if edge.source not in seen:
-                    seen[edge.source] = None
-                    worklist.append(edge.source)
-    active = dict.fromkeys(x for x in wrt if x in seen)
-    worklist = list(active)
-    while worklist:
-        for reader in readers.get(worklist.pop(), ()):
-            if reader not in active:
-                active[reader] = None
-                worklist.append(reader)
-    return frozenset(active)
+        edges = () if name in wrt or not node.op.differentiable else node.inputs
+        return [e.source for e in edges if graph.nodes[e.source].types[e.out].dtype.is_float]
+
+    needed = reachable(losses, sources)
+    readers: dict[str, list[str]] = {name: [] for name in needed}
+    for name in needed:
+        for source in sources(name):
+            readers[source].append(name)
+    return frozenset(reachable((x for x in wrt if x in needed), readers.__getitem__))

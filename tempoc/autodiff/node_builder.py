@@ -13,11 +13,13 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.calculus import Calculus, Term
 from tempoc.ops.tensor.source import Full, Literal
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import expressions, operand_type
+from tempoc.sdg.graph.query import expressions, type_of_read
+from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Sym, negation
+from tempoc.symbolic.expr import TRUE, Entry, negation
 from tempoc.symbolic.walk import symbols
 
 
@@ -33,15 +35,9 @@ class GraphBuilder:
 
     def type_of(self, edge: Edge, domain: Domain) -> TensorType:
         """The type of a read at the points of a domain."""
-        declared = operand_type_in(self.nodes, self.graph, edge)
+        declared = type_of_read(self.nodes[edge.source], edge)
         shape = tuple(self.space.reduce(e, domain) for e in declared.shape)
         return TensorType(declared.dtype, shape, declared.weak)
-
-
-def operand_type_in(nodes: dict[str, Node], graph: Graph, edge: Edge) -> TensorType:
-    """`operand_type` of an edge whose source may be a new node."""
-    view = Graph(name=graph.name, universe=graph.universe, nodes=nodes, outputs=())
-    return operand_type(view, edge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,19 +93,15 @@ class PointBuild:
             builder.nodes[name] = Node(
                 name=name, op=op, domain=domain, inputs=edges, types=types, spans=self.spans
             )
-        own_point = tuple(Sym(d) for d in domain.dims)
         number = op.value if isinstance(op, (Literal, Full)) else None
-        return tuple(
-            Term(t, Edge(source=name, out=k, entries=own_point), number)
-            for k, t in enumerate(types)
-        )
+        node = builder.nodes[name]
+        return tuple(Term(t, read_of(node, k), number) for k, t in enumerate(types))
 
     def at_all_points(self, x: Term) -> Term:
         """The term as a node in exactly this domain, whatever it varies with."""
         edge = edge_of(self.calculus.held(x))
-        own_point = tuple(Sym(d) for d in self.domain.dims)
         node = self.builder.nodes[edge.source]
-        if edge.entries == own_point and node.domain == self.domain:
+        if edge.entries == identity(self.domain) and node.domain == self.domain:
             return Term(x.type, edge, x.number)
         return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
 
@@ -122,7 +114,7 @@ class PointBuild:
         box, complement = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
         outside = replace(self, domain=complement)
         zero = outside.at_all_points(outside.calculus.number(0.0, x.type.dtype, x.shape))
-        own_point = tuple(Sym(d) for d in box.dims)
+        own_point = identity(box)
         edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=complement.where))
         merge = Merge(targets=(own_point, own_point))
         return replace(self, domain=box).node(merge, edges, box, (x.type,))[0]

@@ -21,11 +21,12 @@ from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.table import RULES
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, conjunction
+from tempoc.symbolic.expr import TRUE
 
 NodeOutput = tuple[str, int]
 
@@ -105,9 +106,8 @@ class Sweep:
         cots = tuple(self.term(node, k) for k in range(len(node.types)))
         if isinstance(node.op, Merge):
             for edge in node.inputs:
-                where = conjunction(node.domain.where, edge.guard)
-                simple = self.builder.space.symbolic.simplify(where, Domain(node.domain.dims))
-                self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
+                domain = self.builder.space.symbolic.restrict(node.domain, edge.guard)
+                self.pass_on(node, edge, cots[0], domain)
             return
         if not node.op.differentiable:
             return
@@ -118,10 +118,7 @@ class Sweep:
             spans=node.spans,
         )
         args = tuple(build.read(replace(e, guard=TRUE)) for e in node.inputs)
-        results = tuple(
-            Term(t, Edge(source=node.name, out=k, entries=identity(node.domain)))
-            for k, t in enumerate(node.types)
-        )
+        results = tuple(Term(t, read_of(node, k)) for k, t in enumerate(node.types))
         if isinstance(node.op, Cond):
             operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:

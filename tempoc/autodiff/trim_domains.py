@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.graph.query import components
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, Expr, Sym, conjunction
 
@@ -43,7 +43,7 @@ class _CotangentDemand:
         def operands(name: str) -> list[str]:
             return [e.source for e in self.nodes[name].inputs if e.source in self.demand]
 
-        for group in reversed(components(list(new), operands)):
+        for group in reversed(strongly_connected_components(new, operands)):
             self.fix_domains(group)
 
     def fix_domains(self, group: tuple[str, ...]) -> None:

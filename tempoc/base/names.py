@@ -1,9 +1,17 @@
 """Fresh names, deterministic: they depend only on the names taken before in the same scope."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 COTANGENT = "d"
 """The component of a cotangent's name before the name of the variable: ``loss.d.w``."""
+
+
+def fresh_name(wish: str, *taken: Container[str], separator: str = "") -> str:
+    """`wish` if nothing has taken it, otherwise with the lowest number from 2 on that is free."""
+    name, number = wish, 2
+    while any(name in names for names in taken):
+        name, number = f"{wish}{separator}{number}", number + 1
+    return name
 
 
 class Names:

@@ -60,7 +60,7 @@ class PassCache:
         def noted(record: PassRecord[Graph]) -> None:
             nonlocal finished
             finished += 1
-            key = steps[:finished], _key(sizes) if context.asked else ()
+            key = steps[:finished], _key(sizes) if context.sizes_used else ()
             self.entries[key] = CachedPass(record, context.copy())
 
         def check(result: Graph, step: str) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.graphs import reachable
 from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
 from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs
@@ -333,14 +334,7 @@ def _give_up(round: Round) -> bool:
 
 
 def _transitive_causes(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    reached: dict[str, None] = {}
-    worklist = sorted(reasons.get(name, frozenset()))
-    while worklist:
-        cause_name = worklist.pop()
-        if cause_name not in reached:
-            reached[cause_name] = None
-            worklist.extend(sorted(reasons.get(cause_name, frozenset())))
-    return frozenset(reached)
+    return frozenset(reachable(reasons.get(name, ()), lambda other: reasons.get(other, ())))
 
 
 def _report_guesses(round: Round, seeded: Mapping[TensorKey, None]) -> None:

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import Buffer, BufferAxis, CapacityUse
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, executed
-from tempoc.schedule.tree import TreeSequence as TreeSequence
+from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, walk
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
 from tempoc.symbolic.walk import substitute, symbols
@@ -33,19 +32,10 @@ def growing_dims(
 
 def _rising_loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
     """Loops of step 1 between whose steps the host runs, so that it can grow stores."""
-    match tree:
-        case TreeSequence(items=items):
-            for item in items:
-                yield from _rising_loops(item)
-        case TreeGuard(body=body):
-            yield from _rising_loops(body)
-        case TreeLoop(body=body):
-            if tree.step == 1:
-                yield tree
-            if tree.place == "host":
-                yield from _rising_loops(body)
-        case Execute():
-            pass
+    for loop, around in walk(tree):
+        on_host = all(outer.place == "host" for outer in around)
+        if isinstance(loop, TreeLoop) and loop.step == 1 and on_host:
+            yield loop
 
 
 def _growth_candidates(

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from tempoc.poly.relations.formulas import Formula
 from tempoc.poly.relations.run_lengths import largest
-from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop
-from tempoc.schedule.tree import TreeSequence as TreeSequence
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe

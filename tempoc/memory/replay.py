@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.plan_types import Buffer, MemoryPlan
-from tempoc.schedule.replay import ConcreteProgram
-from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop
-from tempoc.schedule.tree import TreeSequence as TreeSequence
+from tempoc.schedule.replay import ConcreteProgram, execution_trace
+from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements, Write
 from tempoc.symbolic.domain import Point
@@ -54,7 +53,10 @@ class Replay:
             moduli = tuple(0 if k.modulo is None else self._value(k.modulo) for k in store.keys)
             rings = tuple(self._value(a.size) if a.ring else 0 for a in store.axes)
             self.sizes[name] = (moduli, rings)
-        self._tree(tree, dict(self.bounds))
+        for name, at in execution_trace(tree, dict(self.bounds)):
+            statement = self.statements.by_name[name]
+            if self.world.has(statement, at):
+                self.execute(statement, self.world.at(statement, at))
         names = {(t.node, t.out): t.name for t in self.statements.tensors.values()}
         for output in outputs:
             tensor = names[output.source, output.out]
@@ -78,23 +80,6 @@ class Replay:
 
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
-
-    def _tree(self, tree: ScheduleTree, env: dict[str, int]) -> None:
-        match tree:
-            case TreeSequence(items=items):
-                for item in items:
-                    self._tree(item, env)
-            case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
-                for i in range(evaluate(lower, env), evaluate(upper, env), step):
-                    self._tree(body, env | {var: i})
-            case TreeGuard(condition=condition, body=body):
-                if evaluate(condition, env):
-                    self._tree(body, env)
-            case Execute(statement=name, point=point):
-                statement = self.statements.by_name[name]
-                at = tuple(evaluate(e, env) for e in point)
-                if self.world.has(statement, at):
-                    self.execute(statement, self.world.at(statement, at))
 
     # -------------------------------------------------------------- one instance
 

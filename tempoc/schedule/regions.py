@@ -40,7 +40,8 @@ from tempoc.schedule.tree import (
     TreeLoop,
     TreeSequence,
     executed,
-    variables,
+    loops,
+    walk,
 )
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
@@ -224,7 +225,7 @@ class _RegionPlaces:
     def lasts(self, loop: TreeLoop, execute: Execute) -> str:
         """The reason why a run-time length keeps the loop on the host; empty if there is none."""
         universe = self.graph.universe
-        inner = {loop.var, *variables(loop.body)}
+        inner = {x.var for x in loops(loop)}
         dims = self.statement(execute).domain.dims
         for dim, e in zip(dims, execute.point, strict=True):
             if not inner.isdisjoint(symbols(e)):
@@ -266,7 +267,10 @@ def _accesses(
 
     It varies if it depends on one of ``variables``, or on a loop on the device.
     """
-    for execute, moving_with in _with_variables(tree, variables):
+    for execute, around in walk(tree):
+        if not isinstance(execute, Execute):
+            continue
+        moving_with = (*variables, *(loop.var for loop in around if loop.place == "device"))
         statement = statements.by_name[execute.statement]
         at = dict(zip(statement.domain.dims, execute.point, strict=True))
         accesses = [(r.tensor, r.entries) for r in statement.reads]
@@ -316,20 +320,3 @@ def _varies(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) ->
     entry_at = substitute_entry(entry, dict(at))
     ends = (entry_at.lo, entry_at.hi) if isinstance(entry_at, Slice) else (entry_at,)
     return any(v in symbols(e) for e in ends for v in variables)
-
-
-def _with_variables(
-    tree: ScheduleTree, variables: tuple[str, ...]
-) -> Iterator[tuple[Execute, tuple[str, ...]]]:
-    """Every execution with the variables of loops on the device around it."""
-    match tree:
-        case TreeSequence(items=items):
-            for item in items:
-                yield from _with_variables(item, variables)
-        case TreeGuard(body=body):
-            yield from _with_variables(body, variables)
-        case TreeLoop(var=var, body=body, place=place):
-            more = (var,) if place == "device" else ()
-            yield from _with_variables(body, (*variables, *more))
-        case Execute():
-            yield tree, variables

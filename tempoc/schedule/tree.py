@@ -60,28 +60,28 @@ class TreeSequence:
 ScheduleTree = TreeSequence | TreeLoop | TreeGuard | Execute
 
 
-def executed(tree: ScheduleTree) -> Iterator[Execute]:
-    """All executions in a subtree, in order."""
+def walk(
+    tree: ScheduleTree, around: tuple[TreeLoop, ...] = ()
+) -> Iterator[tuple[ScheduleTree, tuple[TreeLoop, ...]]]:
+    """All subtrees in pre-order, each with the loops around it, the outermost first."""
+    yield tree, around
     match tree:
         case TreeSequence(items=items):
             for item in items:
-                yield from executed(item)
-        case TreeLoop(body=body) | TreeGuard(body=body):
-            yield from executed(body)
-        case Execute():
-            yield tree
-
-
-def variables(tree: ScheduleTree) -> Iterator[str]:
-    """The variables of all loops in a subtree, in order."""
-    match tree:
-        case TreeSequence(items=items):
-            for item in items:
-                yield from variables(item)
-        case TreeLoop(var=var, body=body):
-            yield var
-            yield from variables(body)
+                yield from walk(item, around)
+        case TreeLoop(body=body):
+            yield from walk(body, (*around, tree))
         case TreeGuard(body=body):
-            yield from variables(body)
+            yield from walk(body, around)
         case Execute():
             pass
+
+
+def executed(tree: ScheduleTree) -> Iterator[Execute]:
+    """All executions in a subtree, in order."""
+    return (part for part, _ in walk(tree) if isinstance(part, Execute))
+
+
+def loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
+    """All loops in a subtree, in order."""
+    return (part for part, _ in walk(tree) if isinstance(part, TreeLoop))

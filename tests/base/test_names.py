@@ -1,4 +1,4 @@
-from tempoc.base.names import Names
+from tempoc.base.names import Names, fresh_name
 
 
 def test_names_are_numbered_in_order() -> None:
@@ -15,3 +15,9 @@ def test_taken_names_are_known() -> None:
 def test_numbers_stand_apart() -> None:
     names = Names(["x2"], spaced=True)
     assert [names.fresh(w) for w in ("x2", "x", "x2", "")] == ["x2_2", "x", "x2_3", ""]
+
+
+def test_fresh_name_avoids_all_that_is_taken() -> None:
+    assert fresh_name("x", ["y"]) == "x"
+    assert fresh_name("x", ["x", "x2"], {"x3": 0}) == "x4"
+    assert fresh_name("x", ["x"], separator=".") == "x.2"

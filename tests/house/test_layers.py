@@ -59,7 +59,7 @@ FLOORS = {
         "messages", "data", "device", "report", "host", "walk", "load", "forecast", "checkpoint",
         "execution", "",
     ),
-    "sdg": ("graph", "evaluation", "statements", "text", "verification"),
+    "sdg": ("graph", "evaluation", "statements", "text", "verification", ""),
 }  # fmt: skip
 # A compiled program carries copies of these two, so they know nothing of the compiler.
 SHIPPED = {"program": set(), "runtime": {"program"}}

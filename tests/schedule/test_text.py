@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.text import parse, show
-from tempoc.schedule.tree import Execute, TreeLoop
+from tempoc.schedule.tree import Execute, TreeLoop, loops, walk
 from tempoc.symbolic.expr import FALSE, TRUE, Const, Sym
 from tempoc.symbolic.text import parse_expr
 
@@ -61,3 +61,13 @@ def test_guards_and_sequences() -> None:
     both = sequence([guard(a, sequence([x("0"), x("2")])), guard(b, sequence([x("1"), x("2")]))])
     assert both == sequence([guard(a, x("0")), guard(b, x("1")), x("2")])
     assert sequence([sequence([x("0")]), EMPTY]) == x("0")
+
+
+def test_walk_knows_the_loops_around() -> None:
+    around = {
+        part.statement: [loop.var for loop in outer]
+        for part, outer in walk(parse(TEXT))
+        if isinstance(part, Execute)
+    }
+    assert around == {"h.0": [], "x": ["t"], "g": ["t"], "dx": ["t", "l"]}
+    assert [loop.var for loop in loops(parse(TEXT))] == ["t", "t", "l"]

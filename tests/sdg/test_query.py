@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.sdg.graph.query import components, operand_type, reachable, topological, users
+from tempoc.sdg.graph.query import ancestors, operand_type, topological, users
 from tempoc.sdg.text.text import show_type
 from tests.support.generators.graphs import graph
 
@@ -28,8 +28,8 @@ def test_users() -> None:
     assert found["y"] == ()
 
 
-def test_reachable() -> None:
-    assert reachable(graph(TEXT), ["y"]) == {"y", "h", "h.0", "h.1", "x"}
+def test_ancestors() -> None:
+    assert ancestors(graph(TEXT), ["y"]) == {"y", "h", "h.0", "h.1", "x"}
 
 
 def test_topological_order() -> None:
@@ -39,17 +39,6 @@ def test_topological_order() -> None:
     assert order.index("x") < order.index("h.0")
     assert order.index("z") < order.index("s")
     assert "c" in order
-
-
-def test_components() -> None:
-    edges = {"a": "b", "b": "c", "c": "bd", "d": "", "e": "e"}
-    assert components(list("abcde"), edges.__getitem__) == [("d",), ("b", "c"), ("a",), ("e",)]
-
-
-def test_components_of_a_long_chain() -> None:
-    names = [str(k) for k in range(20_000)]
-    found = components(names, lambda n: [str(int(n) + 1)])
-    assert found[0] == ("19999",) and len(found) == 20_000
 
 
 def test_operand_types() -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tempoc.sdg.graph.rewrite import compose, drop_dead, redirect, replace_edge
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import all_reads
+from tempoc.sdg.graph.rewrite import (
+    compose,
+    drop_dead,
+    redirect,
+    replace_nodes,
+    replace_operand,
+    rewrite_reads,
+)
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import parse, show_entries
 from tests.support.generators.graphs import graph
@@ -64,8 +75,31 @@ def test_redirect_and_drop() -> None:
     assert drop_dead(left) is left
 
 
-def test_replace_edge() -> None:
-    found = graph(TEXT)
-    changed = replace_edge(found, "y", 1, found.nodes["y"].inputs[0])
-    assert [e.source for e in changed.nodes["y"].inputs] == ["a", "a"]
-    assert [e.source for e in found.nodes["y"].inputs] == ["a", "b"]
+def test_replace_operand() -> None:
+    node = graph(TEXT).nodes["y"]
+    changed = replace_operand(node, 1, node.inputs[0])
+    assert changed.sources == ("a", "a")
+    assert node.sources == ("a", "b")
+
+
+def test_replace_nodes() -> None:
+    before = graph(TEXT)
+    a = before.nodes["a"]
+    after = replace_nodes(before, {"a": (replace(a, name="new"), a), "y": ()})
+    assert list(after.nodes) == [
+        n for name in before.nodes for n in {"a": ("new", "a"), "y": ()}.get(name, (name,))
+    ]
+
+
+def test_rewrite_reads_of_nodes_and_outputs() -> None:
+    before = graph(TEXT)
+    readers = []
+
+    def rewrite(edge: Edge, reader: Node | None) -> Edge:
+        readers.append(None if reader is None else reader.name)
+        return replace(edge, source="a") if edge.source == "b" else edge
+
+    after = rewrite_reads(before, rewrite)
+    assert "b" not in {edge.source for edge in all_reads(after)}
+    assert len(readers) == len([*all_reads(before)]) and readers.count(None) == 2
+    assert after.nodes["a"] is before.nodes["a"]

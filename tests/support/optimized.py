@@ -13,10 +13,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.ops.control.effects import EffectOp
-from tempoc.runtime.data.dtypes import HostArray
-from tempoc.sdg.evaluation.interpret import evaluate
-from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.verification.equivalence import values_at
 from tests.support.agreement import data, free_bounds
 
 PLAIN = Options(verify_each=True)
@@ -34,28 +31,14 @@ def assert_kept(
     assert compilation.proof is not None
     for bounds in every(text, sizes):
         given = data(compilation.graph, bounds, special=False)
-        wanted = values(compilation.graph, bounds, given)
-        found = values(after, bounds, {n: a for n, a in given.items() if n in after.nodes})
+        wanted = values_at(compilation.graph, bounds, given)
+        found = values_at(after, bounds, {n: a for n, a in given.items() if n in after.nodes})
         assert list(found) == list(wanted)
         for name, value in wanted.items():
             where = f"{name} with {dict(bounds)}"
             assert (found[name].dtype, found[name].shape) == (value.dtype, value.shape), where
             np.testing.assert_allclose(found[name], value, rtol=1e-6, atol=1e-8, err_msg=where)
     return compilation
-
-
-def values(
-    graph: Graph, bounds: Mapping[str, int], given: Mapping[str, HostArray]
-) -> dict[str, HostArray]:
-    """The outputs, and what is printed or saved, in order, by name and point."""
-    said: dict[str, HostArray] = {}
-
-    def perform(op: EffectOp, at: Mapping[str, int], arrays: tuple[HostArray, ...]) -> None:
-        point = {d: at[d] for place in op.places for d, _ in place if d in at}
-        for name, array in zip(op.names, arrays, strict=True):
-            said[f"{len(said)}: {op.name} {op.turn} {name} at {point}"] = array
-
-    return evaluate(graph, bounds, given, {}, float64=True, perform=perform) | said
 
 
 def every(text: str, sizes: Iterable[int | Mapping[str, int]]) -> list[Mapping[str, int]]:

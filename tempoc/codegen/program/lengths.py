@@ -17,7 +17,7 @@ from tempoc.memory.plan_types import Buffer, BufferKey, CapacityUse, MemoryPlan,
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.schedule.clean import bind
-from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, variables
+from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import TRUE, Conjunction, Const, Expr, Sym, compare, conjunction, sub
@@ -140,7 +140,7 @@ def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Ar
     """The value of the loop variable from which on no statement in the loop has points."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
-    inner = [loop.var, *variables(loop.body)]
+    inner = [x.var for x in loops(loop)]
     domains = {s.name: s.domain for s in statements.statements}
     limits: dict[Arith, None] = {}
     for execute in executed(loop.body):

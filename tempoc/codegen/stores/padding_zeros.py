@@ -8,13 +8,13 @@ written yet. A contraction then masks only the other operand (the weights), not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.plan_types import Buffer
 from tempoc.poly.relations.space import Space
-from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
+from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, walk
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
@@ -84,7 +84,7 @@ class _Run:
     """One execution of a statement in the tree, with the loop over one of its dimensions.
 
     ``loop`` is ``None`` if it runs at a single index; ``lower`` and ``upper`` delimit the indices,
-    ``order`` is its position among all executions in the tree.
+    ``order`` is its position in the tree.
     """
 
     order: int
@@ -104,8 +104,8 @@ def _runs(
     if dim not in dims:
         return None
     runs = []
-    for order, (execute, loops) in enumerate(_executions(tree, ())):
-        if execute.statement == statement.name:
+    for order, (execute, loops) in enumerate(walk(tree)):
+        if isinstance(execute, Execute) and execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
             loop = next((x for x in loops if at == Sym(x.var) and x.step > 0), None)
             if not all(isinstance(e, Sym | Const) for e in execute.point):
@@ -129,21 +129,6 @@ def _is_later(run: _Run, other: _Run, space: Space) -> bool:
     ends = run.upper, add(other.lower, ONE)
     known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
     return known and space.implies(Domain(()), compare("<=", *ends))
-
-
-def _executions(
-    tree: ScheduleTree, loops: tuple[TreeLoop, ...]
-) -> Iterator[tuple[Execute, tuple[TreeLoop, ...]]]:
-    match tree:
-        case TreeSequence(items=items):
-            for item in items:
-                yield from _executions(item, loops)
-        case TreeLoop(body=body):
-            yield from _executions(body, (*loops, tree))
-        case TreeGuard(body=body):
-            yield from _executions(body, loops)
-        case Execute():
-            yield tree, loops
 
 
 def ends_vary(read: Read, dims: Iterable[str], gathered: bool) -> bool:

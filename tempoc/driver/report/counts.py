@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control.control import Merge
 from tempoc.program.analysis.traversal import blocks, regions
-from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
+from tempoc.schedule.tree import loops
 from tempoc.sdg.graph.graph import Graph
 
 
@@ -73,14 +73,14 @@ def counts(compilation: Compilation) -> Counts:
     ]
     kinds = Counter(s.kind for s in compilation.plan.stores.values())
     program = compilation.emitted.program
-    loops = sum(1 for _ in regions(program.tree))
-    parts = sum(1 for _ in blocks(program.tree))
+    device_loops = len([*regions(program.tree)])
+    parts = len([*blocks(program.tree)])
     return Counts(
         rows=(front, *rows),
         statements=len(compilation.statements.statements),
-        loops=sum(1 for _ in _loops(compilation.tree)),
-        kernels=len(program.kernels) - loops - parts,
-        regions=loops,
+        loops=len([*loops(compilation.tree)]),
+        kernels=len(program.kernels) - device_loops - parts,
+        regions=device_loops,
         blocks=parts,
         stores={kind: kinds[kind] for kind in sorted(kinds)},
     )
@@ -103,17 +103,3 @@ def show_counts(numbers: Counts) -> str:
         f"{numbers.regions} regions, {numbers.blocks} blocks, {stores}"
     )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _loops(tree: ScheduleTree) -> Iterator[TreeLoop]:
-    match tree:
-        case TreeLoop(body=body):
-            yield tree
-            yield from _loops(body)
-        case TreeGuard(body=body):
-            yield from _loops(body)
-        case TreeSequence(items=items):
-            for item in items:
-                yield from _loops(item)
-        case Execute():
-            return

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tempoc.base.graphs import reachable
 from tempoc.base.source import Span
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.failure import Failure
@@ -151,17 +152,10 @@ class _Body:
 
     def _check_outside(self, draft: Draft) -> None:
         """Raises `Failure` if a captured node depends on an argument (through a recurrence)."""
-        visited: dict[Draft, None] = {draft: None}
-        worklist = [draft]
-        while worklist:
-            reader = worklist.pop()
-            for w in reader.inputs:
-                if (w.source, 0) in self.known:
-                    self._check_own(reader)
-                    raise Failure(type_errors.scan_body(self.span, "a tensor with dimensions"))
-                if w.source not in visited:
-                    visited[w.source] = None
-                    worklist.append(w.source)
+        for reader in reachable([draft], lambda d: [w.source for w in d.inputs]):
+            if any((w.source, 0) in self.known for w in reader.inputs):
+                self._check_own(reader)
+                raise Failure(type_errors.scan_body(self.span, "a tensor with dimensions"))
 
     def _check_own(self, draft: Draft) -> None:
         """Raises `Failure` for a call of a Python function."""

@@ -8,11 +8,12 @@ demand of a recurrence inside of a function is a least fixpoint, computed by ite
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.empty_slices import replace_empty_slices
-from tempoc.frontend.domains.reachable import components
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.control.control import Merge
@@ -37,12 +38,18 @@ def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
         demand.add(Domain(()), result.entries, result.ref.draft)
     for root in roots:
         demand.read_by(root)
-    for group in components(starts):
+    first = (d for s in starts for d in ([s] if s.role != "root" else _operands(s)))
+    for group in reversed(strongly_connected_components(reachable(first, _operands), _operands)):
         demand.settle(group)
     needed = dict.fromkeys(roots)
     needed.update(dict.fromkeys(d for d in demand.demanded if d.where != FALSE))
     replace_empty_slices(round, needed)
     return [d for d in round.drafts if d in needed]
+
+
+def _operands(draft: Draft) -> list[Draft]:
+    """The operands that are no roots."""
+    return [wire.source for wire in draft.inputs if wire.source.role != "root"]
 
 
 def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
@@ -54,8 +61,7 @@ def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
         return guard_domain
     if draft.role == "root" and space.implies(guard_domain, draft.where):
         return guard_domain  # a branch of a definition, not of an `if` in one that has a guard
-    where = conjunction(draft.where, wire.guard)
-    return Domain(draft.dims, space.simplify(where, Domain(draft.dims)))
+    return space.restrict(Domain(draft.dims, draft.where), wire.guard)
 
 
 @dataclass(slots=True)
@@ -96,7 +102,7 @@ class _PointDemand:
             self.demanded[source] = space.union(Domain(dims, known), Domain(dims, image)).where
         return True
 
-    def settle(self, group: list[Draft]) -> None:
+    def settle(self, group: Sequence[Draft]) -> None:
         """Fix the demand of a strongly connected component whose consumers are done."""
         if len(group) == 1 and all(w.source is not group[0] for w in group[0].inputs):
             self._fix(group[0])
@@ -120,7 +126,7 @@ class _PointDemand:
         if isinstance(draft.op, Merge):
             self.drop_unused(draft, draft.op)
 
-    def _widen(self, group: list[Draft]) -> None:
+    def _widen(self, group: Sequence[Draft]) -> None:
         """Widen the demand of a cycle's tensors to all points of the dimensions that they write."""
         space = self.round.space.symbolic
         for draft in group:

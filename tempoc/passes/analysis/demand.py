@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
+from tempoc.base.graphs import Worklist
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.variance import is_external
-from tempoc.passes.analysis.worklist import Worklist
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
@@ -57,8 +57,7 @@ def demanded_boxes(graph: Graph, space: Space, full: Container[str] = ()) -> dic
     worklist = Worklist(topological(graph)[::-1])
     search = _BoxSearch(graph=graph, space=space, full=full, worklist=worklist)
     for output in graph.outputs:
-        edge = Edge(source=output.source, out=output.out, entries=output.entries)
-        search.add_read(Domain(()), {}, edge)
+        search.add_read(Domain(()), {}, output.edge)
     for node in graph.nodes.values():
         if is_external(node) or isinstance(node.op, Param):
             search.widen(node, dict.fromkeys(node.domain.dims, UNBOUNDED))
@@ -85,7 +84,7 @@ class _BoxSearch:
     graph: Graph
     space: Space
     full: Container[str]
-    worklist: Worklist
+    worklist: Worklist[str]
     boxes: dict[str, Box] = field(default_factory=dict)
     moves: dict[tuple[str, str, bool], int] = field(default_factory=dict)
     limits: dict[tuple[Domain, Expr, bool], Expr | None] = field(default_factory=dict)

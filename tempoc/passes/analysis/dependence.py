@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.poly.relations import distance
@@ -23,7 +24,7 @@ from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end, end
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.effect_order import effect_position, preceding_points
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, node_expressions
+from tempoc.sdg.graph.query import node_expressions
 from tempoc.sdg.statements.build import identity, is_computed, written_where
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
@@ -138,19 +139,11 @@ class DependenceCandidates:
 
     def parts(self) -> list[DependenceCandidates]:
         """The strongly connected components that have dependences, in the order of these."""
-        sources: dict[str, list[str]] = {name: [] for name in self.nodes}
-        for w in self.reads:
-            sources[w.sink].append(w.source)
-        parts = components(list(self.nodes), sources.__getitem__)
-        part_of = {name: k for k, names in enumerate(parts) for name in names}
-        reads: dict[int, list[_AlignedRead | Dependence]] = {}
-        for w in self.reads:
-            if part_of.get(w.source) == part_of[w.sink]:
-                reads.setdefault(part_of[w.sink], []).append(w)
-        nodes = {k: {name: self.nodes[name] for name in parts[k]} for k in reads}
         return [
-            DependenceCandidates(space=self.space, nodes=nodes[k], reads=own)
-            for k, own in reads.items()
+            DependenceCandidates(
+                space=self.space, nodes={name: self.nodes[name] for name in part}, reads=own
+            )
+            for part, own in edges_in_cycles(self.nodes, self.reads, lambda w: (w.sink, w.source))
         ]
 
 
@@ -389,19 +382,9 @@ def unschedulable_statements(
     carried: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Statements of a cycle that no loop carries, the smallest that is left; empty if none."""
-    members = {*names}
-    inside = [d for d in needs if d.sink in members and d.source in members]
-    sources: dict[str, dict[str, None]] = {name: {} for name in names}
-    for d in inside:
-        sources[d.sink][d.source] = None
-    parts = components(names, sources.__getitem__)
-    part_of = {name: k for k, part in enumerate(parts) for name in part}
-    cycles: dict[int, list[Dependence]] = {}
-    for d in inside:
-        if part_of[d.sink] == part_of[d.source]:
-            cycles.setdefault(part_of[d.sink], []).append(d)
     stuck_parts = (
-        _unschedulable_in_component(parts[k], cycle, dims, carried) for k, cycle in cycles.items()
+        _unschedulable_in_component(part, cycle, dims, carried)
+        for part, cycle in edges_in_cycles(names, [*needs], lambda d: (d.sink, d.source))
     )
     return next((names for names in stuck_parts if names), ())
 

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, interval, sub
 from tempoc.symbolic.walk import extent, substitute
@@ -96,7 +96,7 @@ def _is_unlimited(entry: Entry | None) -> bool:
 def _loop_rounds(paths: Mapping[str, Sequence[_ReadPath]]) -> Mapping[str, _LoopRound]:
     """The round of each computed node, at one point of all other dimensions."""
     rounds: dict[str, _LoopRound] = {}
-    for part in components(list(paths), lambda n: [w.writer for w in paths[n]]):
+    for part in strongly_connected_components(paths, lambda n: [w.writer for w in paths[n]]):
         members = {*part}
         inside = [w.step for n in part for w in paths[n] if w.writer in members]
         own = {1 if s < 0 else -1 for s in inside if s}

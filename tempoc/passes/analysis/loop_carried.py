@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
+from tempoc.sdg.graph.query import all_reads
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -48,7 +49,7 @@ def recurrences(graph: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
                 if merge:
                     passed_merges[name][merge] = None
     cycles = []
-    for part in components(names, sources.__getitem__):
+    for part in strongly_connected_components(names, sources.__getitem__):
         if len(part) > 1 or part[0] in sources[part[0]]:
             merges = {m: None for name in part for m in passed_merges[name]}
             writes = [m for m in merges if any(e.source in part for e in graph.nodes[m].inputs)]
@@ -190,11 +191,9 @@ def _switch_points(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
 
 def sliced_sources(graph: Graph, dim: str) -> set[str]:
     """The nodes that are read by a slice along a dimension."""
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
     sliced: set[str] = set()
-    for source, entries in reads:
-        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
+    for edge in all_reads(graph):
+        at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
         if isinstance(at.get(dim), Slice):
-            sliced.add(source)
+            sliced.add(edge.source)
     return sliced

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import permutations
 from itertools import product as choices
 
+from tempoc.base.graphs import edges_in_cycles, reachable
 from tempoc.passes.analysis.dependence import ANY, Dependence
 from tempoc.sdg.graph.graph import Node
-from tempoc.sdg.graph.query import components
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class DependenceCycles:
             for order in permutations(dims)
             for ways in choices((True, False), repeat=len(order))
         ]
-        needed = _transitive_sources(node.name, self.sources)
+        needed = reachable([node.name], lambda name: self.sources.get(name, ()))
         for cycle in reversed(self.inside(node.domain.dims)):
             if cycle[0].sink in needed:
                 nests = [
@@ -65,28 +65,8 @@ class DependenceCycles:
             for d in self.needs
             if d.sink not in self.sums and all(0 in s for k, s in d.signs if k in dims)
         ]
-        sources: dict[str, list[str]] = {}
-        for d in inner:
-            sources.setdefault(d.sink, []).append(d.source)
-            sources.setdefault(d.source, [])
-        parts = components(list(sources), sources.__getitem__)
-        component_of = {name: k for k, names in enumerate(parts) for name in names}
-        cycles: list[list[Dependence]] = [[] for _ in parts]
-        for d in inner:
-            if component_of[d.source] == component_of[d.sink]:
-                cycles[component_of[d.sink]].append(d)
-        return [cycle for cycle in cycles if cycle]
-
-
-def _transitive_sources(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
-    reached = {start: None}
-    worklist = [start]
-    while worklist:
-        for name in sources.get(worklist.pop(), ()):
-            if name not in reached:
-                reached[name] = None
-                worklist.append(name)
-    return reached
+        names = dict.fromkeys(name for d in inner for name in (d.sink, d.source))
+        return [own for _, own in edges_in_cycles(names, inner, lambda d: (d.sink, d.source))]
 
 
 def _is_respected(need: Dependence, nest: Sequence[DirectedLoop]) -> bool:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tempoc.base.graphs import Worklist
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import GivenTensor, Param
-from tempoc.passes.analysis.worklist import Worklist
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import node_expressions, topological, users
+from tempoc.sdg.graph.query import all_reads, node_expressions, topological, users
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
@@ -48,9 +48,9 @@ def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
     of the ``cond``: it must not be computed where the branch is not taken.
     """
     start = {n.name: {*_own_dims(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
-    for source, entries in _reads(graph):
-        pairs = zip(graph.nodes[source].domain.dims, entries, strict=True)
-        start[source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    for edge in all_reads(graph):
+        pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+        start[edge.source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
     for node in graph.nodes.values():
         if isinstance(node.op, Param):
             for edge in node.inputs:
@@ -76,11 +76,6 @@ def _own_dims(graph: Graph, node: Node) -> set[str]:
     else:
         entries = list(node_expressions(node))
     return mentioned_dims(graph.universe, entries)
-
-
-def _reads(graph: Graph) -> list[tuple[str, tuple[Entry, ...]]]:
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    return reads + [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
 
 
 def _propagate(

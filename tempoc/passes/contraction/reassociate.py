@@ -19,6 +19,7 @@ An invariant intermediate product must not need more memory than its factors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -26,7 +27,7 @@ from typing import ClassVar
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
 from tempoc.passes.contraction.chain_order import (
     Costs,
@@ -41,32 +42,26 @@ from tempoc.passes.contraction.chain_order import (
     samples,
     subsets,
 )
-from tempoc.passes.simplify.rules.pattern import fresh_name
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, operand_type, users
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.query import all_reads, components, operand_type
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity
-from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, negation, product
+from tempoc.symbolic.expr import TRUE, Expr, Slice, negation, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reassociate:
+class Reassociate(GraphPass):
     """Chooses an order for each chain of three or more factors."""
 
     name: ClassVar[str] = "reassociate"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with cheaper orders."""
-        counts = {name: len(uses) for name, uses in users(graph).items()}
-        for output in graph.outputs:
-            counts[output.source] += 1
+        counts = Counter(edge.source for edge in all_reads(graph))
         candidates = chains(graph, counts)
         cycles = _recurrence_nodes(graph) if candidates else frozenset()
         for chain in candidates:
@@ -78,9 +73,7 @@ class Reassociate:
 
 def _recurrence_nodes(graph: Graph) -> frozenset[str]:
     """The nodes of recurrences."""
-    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    parts = components(list(graph.nodes), sources.__getitem__)
-    return frozenset(n for part in parts if len(part) > 1 for n in part)
+    return frozenset(n for part in components(graph) if len(part) > 1 for n in part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,33 +87,28 @@ class _Choice:
 
     def applied(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with the product computed in this order."""
-        root = self.chain.root
-        nodes = dict(graph.nodes)
-        builder = _OrderNodes(graph=replace(graph, nodes=nodes), nodes=nodes, chain=self.chain)
+        chain, root = self.chain, self.chain.root
+        builder = NodeBuilder(graph=graph, space=context.space, node=root)
         if self.guard is None:
-            node = builder.make(self.tree, self.domains, root.domain, root.name, context)
-            nodes[root.name] = replace(node, types=root.types)
-            return replace(graph, nodes=_ordered(nodes, graph, root.name))
+            node = _product(builder, chain, self.tree, self.domains, root.domain, "product")
+            del builder.nodes[node.name]
+            builder.add(replace(root, op=node.op, inputs=node.inputs))
+            return replace_nodes(graph, {root.name: builder.nodes.values()})
         inputs: list[Edge] = []
         for tree, domains, guard in (
-            (self.chain.tree, self.chain.domains, negation(self.guard)),
+            (chain.tree, chain.domains, negation(self.guard)),
             (self.tree, self.domains, self.guard),
         ):
-            where = conjunction(root.domain.where, guard)
-            simple = context.space.simplify(where, Domain(root.domain.dims))
-            domain = Domain(root.domain.dims, simple)
-            name = fresh_name(nodes, f"{root.name}.{len(inputs)}")
-            nodes[name] = builder.make(tree, domains, domain, name, context)
-            entries = identity(root.domain)
-            inputs.append(Edge(source=name, entries=entries, guard=guard))
-        merge = Merge(targets=(identity(root.domain),) * 2)
-        name = root.name
-        if _is_written(graph, name):  # by a node that computes: what has two equations does not
-            name = fresh_name(nodes, f"{name}.either")
-            either = Edge(source=name, entries=identity(root.domain))
-            nodes[root.name] = replace(root, op=Copy(), inputs=(either,))
-        nodes[name] = replace(root, name=name, op=merge, inputs=tuple(inputs), vector=())
-        return replace(graph, nodes=_ordered(nodes, graph, root.name))
+            domain = context.space.restrict(root.domain, guard)
+            node = _product(builder, chain, tree, domains, domain, str(len(inputs)))
+            inputs.append(replace(read_of(node), entries=identity(root.domain), guard=guard))
+        op = Merge(targets=(identity(root.domain),) * 2)
+        merge = replace(root, op=op, inputs=tuple(inputs), vector=())
+        if _is_written(graph, root.name):  # by a node that computes; a merge does not
+            either = builder.add(replace(merge, name=builder.fresh_name("either")))
+            merge = replace(root, op=Copy(), inputs=(read_of(either),))
+        builder.add(merge)
+        return replace_nodes(graph, {root.name: builder.nodes.values()})
 
 
 def _is_written(graph: Graph, name: str) -> bool:
@@ -129,61 +117,27 @@ def _is_written(graph: Graph, name: str) -> bool:
     return any(e.source == name for n in homes for e in n.inputs)
 
 
-def _ordered(nodes: dict[str, Node], before: Graph, root: str) -> dict[str, Node]:
-    """The nodes in order, new ones before the root that they were built for."""
-    new = [name for name in nodes if name not in before.nodes]
-    ordered: dict[str, Node] = {}
-    for name in before.nodes:
-        if name == root:
-            ordered.update({n: nodes[n] for n in new})
-        ordered[name] = nodes[name]
-    return ordered
-
-
-@dataclass(slots=True, kw_only=True)
-class _OrderNodes:
-    """Builds the nodes of an order."""
-
-    graph: Graph
-    nodes: dict[str, Node]
-    chain: Chain
-
-    def make(
-        self,
-        tree: ProductTree,
-        domains: Mapping[frozenset[int], Domain],
-        target: Domain,
-        name: str,
-        context: PassContext,
-    ) -> Node:
-        """The product of a tree, called ``name``, in the domain ``target``."""
-        assert not isinstance(tree, int)
-        root = self.chain.root
-        parts = leaves(tree)
-        edges = []
-        for part in tree:
-            if isinstance(part, int):
-                edges.append(self.chain.factors[part])
-                continue
-            domain = domains[leaves(part)]
-            if domain.dims == target.dims:
-                domain = target
-            inner_node = self.make(part, domains, domain, root.name, context)
-            inner = fresh_name(self.nodes, f"{root.name}.product")
-            self.nodes[inner] = replace(inner_node, name=inner)
-            edges.append(Edge(source=inner, entries=identity(domain)))
-        terms = tuple(product_letters(self.chain, leaves(part)) for part in tree)
-        op, ordered = contraction(Spelling(terms, product_letters(self.chain, parts)), edges)
-        types = tuple(operand_type(self.graph, e) for e in ordered)
-        return replace(
-            root,
-            name=name,
-            op=op,
-            domain=target,
-            inputs=ordered,
-            types=op.infer(types, DomainFacts(context.space, target)),
-            vector=tuple(d for d in root.vector if d in target.dims),
-        )
+def _product(
+    builder: NodeBuilder,
+    chain: Chain,
+    tree: ProductTree,
+    domains: Mapping[frozenset[int], Domain],
+    target: Domain,
+    part: str,
+) -> Node:
+    """The product of a tree in the domain ``target``, with all its intermediate products."""
+    assert not isinstance(tree, int)
+    edges = []
+    for factor in tree:
+        if isinstance(factor, int):
+            edges.append(chain.factors[factor])
+            continue
+        domain = domains[leaves(factor)]
+        domain = target if domain.dims == target.dims else domain
+        edges.append(read_of(_product(builder, chain, factor, domains, domain, "product")))
+    terms = tuple(product_letters(chain, leaves(factor)) for factor in tree)
+    op, operands = contraction(Spelling(terms, product_letters(chain, leaves(tree))), edges)
+    return builder.put(part, op, operands, target)
 
 
 # ---------------------------------------------------------------- which order
@@ -203,9 +157,8 @@ def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
     )
     written = costs.of(chain.tree, chain.domains)
     if (incremental := _incremental_product(graph, chain, chain.tree)) is not None:
-        span = root.spans[0] if root.spans else None
         message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
-        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
+        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
         return None
     better: dict[ProductTree, list[Sizes]] = {}
     sampled = samples(space.universe, root.domain)
@@ -258,10 +211,9 @@ def _if_better(
     texts = _text(graph, chain, tree), _text(graph, chain, chain.tree)
     where = "at each point" if costs.at_point else "in all"
     comparison = f"{show(cost)} instead of {show(written)} multiplications {where}"
-    span = root.spans[0] if root.spans else None
 
     def remark(message: str) -> None:
-        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
+        context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
 
     gain = written - cost
     guard = positive(primitive(gain))

@@ -56,13 +56,7 @@ class Cut:
 
 def part_of(domain: Domain, cut: Cut, side: CutSide, space: Space) -> Domain:
     """The points of a domain on a side."""
-    return restricted(domain, cut.on(side), space)
-
-
-def restricted(domain: Domain, condition: Expr, space: Space) -> Domain:
-    """The points of a domain at which a condition holds."""
-    where = conjunction(domain.where, condition)
-    return Domain(domain.dims, space.simplify(where, Domain(domain.dims)))
+    return space.restrict(domain, cut.on(side))
 
 
 def other_side(side: CutSide) -> CutSide:

@@ -16,10 +16,11 @@ from dataclasses import replace
 
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.variance import is_external
+from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.graph.rewrite import compose, redirect
+from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import TRUE, Slice, Sym
@@ -68,7 +69,7 @@ def _common_value(graph: Graph, merge: Node) -> Edge | None:
     values: dict[tuple[object, ...], Edge] = {}
     own = []
     for branch in merge.inputs:
-        edge = _through_copies(graph, merge, branch)
+        edge = read_original(graph, branch)
         if edge.source == merge.name:
             own.append(edge)
         else:
@@ -86,19 +87,3 @@ def _common_value(graph: Graph, merge: Node) -> Edge | None:
         if any(at[d] != Sym(d) for d in varying if d in at):
             return None
     return replace(edge, guard=TRUE)
-
-
-def _through_copies(graph: Graph, merge: Node, edge: Edge) -> Edge:
-    """The read of the original, through copies."""
-    visited = {merge.name}
-    while edge.source not in visited:
-        visited.add(edge.source)
-        copy = graph.nodes[edge.source]
-        if not isinstance(copy.op, Copy) or operand_type(graph, copy.inputs[0]) != copy.types[0]:
-            break
-        inner = copy.inputs[0]
-        entries = compose(edge.entries, copy.domain.dims, inner.entries, graph.universe)
-        if entries is None:
-            break
-        edge = replace(edge, source=inner.source, out=inner.out, entries=entries)
-    return edge

@@ -26,10 +26,9 @@ from tempoc.passes.domain.cut_point import (
     NodePart,
     other_side,
     part_of,
-    restricted,
 )
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, tensor_name
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, Entry, Expr, conjunction
@@ -122,7 +121,7 @@ class _IndexSetSplit:
     def _propagate_demand(self) -> None:
         """Reduce the parts to the points that are read, by a worklist from the unsplit readers."""
         levels = dict.fromkeys(self.parts, _NOTHING)
-        worklist = [(Domain(()), _output_edge(output)) for output in self.graph.outputs]
+        worklist = [(Domain(()), output.edge) for output in self.graph.outputs]
         for node, domain in self._unsplit():
             worklist += _reads(node, domain)
         while worklist:
@@ -137,7 +136,7 @@ class _IndexSetSplit:
         domain = self.parts[part]
         if level == _ALL:
             return domain
-        return restricted(domain, self.cut.is_boundary(part.side), self.space)
+        return self.space.restrict(domain, self.cut.is_boundary(part.side))
 
     def _find_crossing_reads(self) -> None:
         """Find the outputs with crossing reads, and how much of each side these need."""
@@ -161,7 +160,7 @@ class _IndexSetSplit:
     def _plain_reads(self) -> Iterator[tuple[Domain, Edge]]:
         """All reads except those of merges, whose branches are split with their operands."""
         for output in self.graph.outputs:
-            yield Domain(()), _output_edge(output)
+            yield Domain(()), output.edge
         for node, domain in (*self._unsplit(), *self._split()):
             if not isinstance(node.op, Merge):
                 yield from _reads(node, domain)
@@ -208,7 +207,7 @@ class _IndexSetSplit:
         nodes = {m.name: m for node in self.graph.nodes.values() for m in self._split_node(node)}
         outputs = []
         for output in self.graph.outputs:
-            edge = self._read(Domain(()), _output_edge(output))
+            edge = self._read(Domain(()), output.edge)
             outputs.append(replace(output, source=edge.source, out=edge.out))
         return replace(self.graph, nodes=nodes, outputs=tuple(outputs))
 
@@ -237,7 +236,7 @@ class _IndexSetSplit:
         domain = self.parts[NodePart(node.name, side)]
         if self.crossing[node.name, out] != side:
             return domain
-        return restricted(domain, self.cut.is_boundary(side), self.space)
+        return self.space.restrict(domain, self.cut.is_boundary(side))
 
     def _crossing_domain(self, node: Node, out: int) -> Domain:
         """The points of the tensor of crossing reads."""
@@ -356,11 +355,6 @@ class _IndexSetSplit:
         entry = self._entry(edge)
         assert isinstance(entry, Expr), "a branch reads points"
         return entry
-
-
-def _output_edge(output: Output) -> Edge:
-    """An output as an edge without a reader."""
-    return Edge(source=output.source, out=output.out, entries=output.entries)
 
 
 def _reads(node: Node, domain: Domain) -> Iterator[tuple[Domain, Edge]]:

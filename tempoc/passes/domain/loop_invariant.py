@@ -14,10 +14,11 @@ larger than one of the operands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.cost import input_elements, size
 from tempoc.passes.analysis.variance import (
@@ -28,9 +29,11 @@ from tempoc.passes.analysis.variance import (
     varying_dims,
 )
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
-from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.sdg.graph.rewrite import replace_operand, rewrite_reads
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
@@ -99,6 +102,7 @@ def _rematerialized(graph: Graph, required: DimsByNode) -> tuple[Graph, DimsByNo
     dimensions that its nodes keep.
     """
     nodes, dims_of = dict(graph.nodes), dict(required)
+    once_of: dict[str, str] = {}
     for name in _cheap_expansions(graph, required):
         node = nodes[name]
         reads = [(r, k) for r in nodes.values() for k, e in enumerate(r.inputs) if e.source == name]
@@ -109,25 +113,15 @@ def _rematerialized(graph: Graph, required: DimsByNode) -> tuple[Graph, DimsByNo
             continue
         dims_of[name] = node.domain.dims
         if reduced_readers:
-            once = _free(f"{name}.once", nodes)
+            once = once_of[name] = fresh_name(f"{name}.once", nodes)
             dims_of[once] = required[name]
+            nodes[once] = replace(node, name=once)
             for reader, slot in reduced_readers:
                 own = nodes[reader.name]
                 edge = replace(own.inputs[slot], source=once)
-                inputs = (*own.inputs[:slot], edge, *own.inputs[slot + 1 :])
-                nodes[reader.name] = replace(own, inputs=inputs)
-            nodes = _insert_before(nodes, name, replace(node, name=once))
-    return replace(graph, nodes=nodes), dims_of
-
-
-def _insert_before(nodes: dict[str, Node], name: str, node: Node) -> dict[str, Node]:
-    """The nodes with a new one before the node ``name``."""
-    ordered: dict[str, Node] = {}
-    for other, old in nodes.items():
-        if other == name:
-            ordered[node.name] = node
-        ordered[other] = old
-    return ordered
+                nodes[reader.name] = replace_operand(own, slot, edge)
+    order = (n for name in graph.nodes for n in (once_of.get(name, name), name))
+    return replace(graph, nodes={name: nodes[name] for name in order}), dims_of
 
 
 def _cheap_expansions(graph: Graph, required: DimsByNode) -> list[str]:
@@ -157,19 +151,11 @@ def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
     for name, node in graph.nodes.items():
         needs_copy = required[name] != varying[name] and name not in branches
         if needs_copy and is_computed(node) and len(node.types) == 1 and node.op.heavy:
-            once = _free(f"{name}.once", graph.nodes)
+            once = fresh_name(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
-            edge = Edge(source=once, entries=identity(node.domain))
-            node = replace(node, op=Copy(), inputs=(edge,))
+            node = replace(node, op=Copy(), inputs=(read_of(nodes[once]),))
         nodes[name] = node
     return replace(graph, nodes=nodes)
-
-
-def _free(name: str, taken: Mapping[str, Node]) -> str:
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}{number}", number + 1
-    return free
 
 
 def _reduced(graph: Graph, required: DimsByNode, space: Space) -> Graph:
@@ -181,19 +167,14 @@ def _reduced(graph: Graph, required: DimsByNode, space: Space) -> Graph:
         op = node.op
         if isinstance(op, Merge) and dims != node.domain.dims:
             op = replace(op, targets=tuple(_entries_of(node.domain, t, dims) for t in op.targets))
-        inputs = tuple(_edge(graph, e, required) for e in node.inputs)
         vector = tuple(d for d in node.vector if d in dims)
-        nodes[name] = replace(node, op=op, domain=domain, inputs=inputs, vector=vector)
-    outputs = tuple(
-        replace(o, entries=_entries_of(graph.nodes[o.source].domain, o.entries, required[o.source]))
-        for o in graph.outputs
-    )
-    return replace(graph, nodes=nodes, outputs=outputs)
+        nodes[name] = replace(node, op=op, domain=domain, vector=vector)
 
+    def read(edge: Edge, reader: Node | None) -> Edge:
+        source = graph.nodes[edge.source].domain
+        return replace(edge, entries=_entries_of(source, edge.entries, required[edge.source]))
 
-def _edge(graph: Graph, edge: Edge, required: DimsByNode) -> Edge:
-    entries = _entries_of(graph.nodes[edge.source].domain, edge.entries, required[edge.source])
-    return edge if entries == edge.entries else replace(edge, entries=entries)
+    return rewrite_reads(replace(graph, nodes=nodes), read)
 
 
 def _entries_of(domain: Domain, entries: tuple[E, ...], dims: tuple[str, ...]) -> tuple[E, ...]:

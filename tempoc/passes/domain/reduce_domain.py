@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.equal_values import forward_equal_branches, merge_contained_work
 from tempoc.passes.domain.loop_invariant import invariant_but_conditional, reduce_invariant
 from tempoc.passes.domain.trim import trim_domains
@@ -34,13 +34,10 @@ from tempoc.sdg.text.text import show_domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReduceDomain:
+class ReduceDomain(GraphPass):
     """Reduces domains."""
 
     name: ClassVar[str] = "reduce_domain"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with smaller domains; a vectorized graph stays as it is."""
@@ -78,10 +75,10 @@ class ReduceDomain:
                 place = ("", 0) if span is None else (span.source.path, span.line)
                 lines.setdefault((*place, message), []).append(name)
         for (_, _, message), names in lines.items():
-            spans = graph.nodes[names[0]].spans
+            span = graph.nodes[names[0]].span
             shown = ", ".join(f"`{n}`" for n in names[:3])
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            context.remarks.add(self.name, f"{shown}{more}: {message}", spans[0] if spans else None)
+            context.remarks.add(self.name, f"{shown}{more}: {message}", span)
 
 
 def _without_equal_values(graph: Graph, context: PassContext) -> Graph:

@@ -30,7 +30,7 @@ from tempoc.passes.analysis.loop_carried import (
     splittable_nodes,
     thresholds,
 )
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.domain.cut_point import SIDES, Cut, CutSide, NodePart
 from tempoc.passes.domain.index_set_split import SplitResult, split_nodes
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
@@ -46,13 +46,10 @@ _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitLoops:
+class SplitLoops(GraphPass):
     """Cuts loops where one side needs none."""
 
     name: ClassVar[str] = "split"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops cut; a program whose lengths the data decide stays as it is."""
@@ -200,5 +197,4 @@ def _remark(graph: Graph, gain: _ProfitableCut, context: PassContext) -> None:
         f"{show_expr(vectorized)} is computed apart from {show_expr(looped)}: there {shown} "
         f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
     )
-    spans = graph.nodes[heads[0]].spans
-    context.remarks.add("split", message, spans[0] if spans else None)
+    context.remarks.add("split", message, graph.nodes[heads[0]].span)

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.demand import demanded_boxes, restrict_to_box
 from tempoc.passes.analysis.variance import is_external
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic.domain import Domain
 
@@ -31,7 +31,7 @@ def trim_domains(graph: Graph, space: Space) -> tuple[Graph, Domains]:
     full: dict[str, None] = {}
     while True:
         shorter = _trimmed_domains(graph, space, full)
-        parts = _connected_parts(graph, shorter)
+        parts = connected_components(shorter, lambda name: graph.nodes[name].sources)
         separating = [n for p in parts if _loses_alignment(graph, p, shorter, space) for n in p]
         if not separating:
             break
@@ -55,17 +55,6 @@ def _trimmed_domains(graph: Graph, space: Space, full: dict[str, None]) -> Domai
                 trimmed.dims, space.simplify(trimmed.where, Domain(trimmed.dims))
             )
     return shorter
-
-
-def _connected_parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
-    """The connected components of the nodes that could be trimmed."""
-    linked: dict[str, list[str]] = {name: [] for name in shorter}
-    for name in shorter:
-        for edge in graph.nodes[name].inputs:
-            if edge.source in shorter:
-                linked[name].append(edge.source)
-                linked[edge.source].append(name)
-    return components(list(shorter), linked.__getitem__)
 
 
 def _loses_alignment(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from tempoc.base.names import COTANGENT
 from tempoc.passes.analysis.dependence import Dependence, dependences
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.fusion.partition import Partition, instance_order
 from tempoc.passes.fusion.sink import sink, unsinkable_sources
 from tempoc.poly.relations.space import Space
@@ -32,16 +32,14 @@ from tempoc.symbolic.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fuse:
+class Fuse(GraphPass):
     """Groups nodes."""
 
     limit: int = field(default=0, metadata={"help": "most nodes of a group; 0 for no limit"})
     horizontal: bool = field(default=True, metadata={"help": "also join what shares no read"})
 
     name: ClassVar[str] = "fuse"
-    needs: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[tuple[str, ...]] = ("groups",)
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with groups."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.passes.analysis.dependence import ANY, Dependence, is_schedulable
-from tempoc.sdg.graph.query import components
 
 DimDirection = tuple[str, int]
 Dependences = Sequence[Dependence]
@@ -83,15 +83,12 @@ class LoopNests:
         return self._reaches(a, b, dim) and self._reaches(b, a, dim)
 
     def _reaches(self, start: str, end: str, dim: str) -> bool:
-        seen, worklist = {start}, [start]
-        while worklist:
-            name = worklist.pop()
+        def sources(name: str) -> Iterator[str]:
             for d in self.touching[name]:
-                along = all(0 in s or k == dim for k, s in d.signs)
-                if along and d.sink == name and d.source not in seen:
-                    seen.add(d.source)
-                    worklist.append(d.source)
-        return end in seen
+                if d.sink == name and all(0 in s or k == dim for k, s in d.signs):
+                    yield d.source
+
+        return end in reachable([start], sources)
 
     def _own(self, a: str, b: str) -> list[Dependence]:
         """The dependences of two statements on themselves after their join."""
@@ -208,7 +205,7 @@ class LoopNests:
         inside = self._inside(names, carried)
         for d in inside:
             sources[d.sink][d.source] = None
-        parts = components(names, sources.__getitem__)
+        parts = strongly_connected_components(names, sources.__getitem__)
         place = {name: k for k, part in enumerate(parts) for name in part}
         below = [dict.fromkeys(place[s] for n in part for s in sources[n]) for part in parts]
         needs = [sum(self.bits[n] for n in part) for part in parts]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.dependence import Dependence, loop_dims
 from tempoc.passes.fusion.loop_nests import LoopNests
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.graph.query import components, reachable
+from tempoc.sdg.graph.query import ancestors
 from tempoc.symbolic.coordinates import coordinates
 
 
@@ -136,7 +137,7 @@ def instance_order(
                 if d.apart:
                     return None
                 sources[member].append(d.source)
-    parts = components(members, sources.__getitem__)
+    parts = strongly_connected_components(members, sources.__getitem__)
     if any(len(part) > 1 for part in parts):
         return None
     return tuple(part[0] for part in parts)
@@ -153,7 +154,7 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     without = replace(graph, nodes={**graph.nodes, **cut})
     outward = [n.name for n in graph.nodes.values() if not n.op.pure]
     ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
-    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
-    needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
+    needed = {"": ancestors(without, [*(o.source for o in graph.outputs), *outward, *ends])}
+    needed |= {p.name: ancestors(without, p.sources) for p in params}
     purposes_of = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
     return purposes_of | {name: (f"turn {name}",) for name in outward}

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tempoc.ops.definition.types import TensorType
-from tempoc.passes.simplify.rules.pattern import substitute_in_op
+from tempoc.base.names import fresh_name
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import node_expressions
+from tempoc.sdg.graph.query import node_expressions, substitute_in_op
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import substitute
@@ -65,37 +64,26 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
                 continue
             key = (edge.source, homes[name], edge.entries)
             if key not in copies:
-                copies[key] = copy = _free(edge.source, used_names)
+                copies[key] = copy = fresh_name(edge.source, used_names, separator=".")
                 used_names.add(copy)
                 homes[copy] = homes[name]
                 nodes[copy] = _copy(source, copy, node, edge.entries)
-            own_point = identity(node.domain)
-            inputs.append(replace(edge, source=copies[key], entries=own_point))
+            inputs.append(replace(edge, source=copies[key], entries=identity(node.domain)))
         nodes[name] = replace(node, inputs=tuple(inputs))
     return replace(graph, nodes=nodes), homes
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}.{number}", number + 1
-    return free
 
 
 def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> Node:
     """A cheap node in the domain of its reader."""
     pairs = zip(source.domain.dims, entries, strict=True)
     at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
-
-    def moved(e: Expr) -> Expr:
-        return substitute(e, at)
-
-    types = tuple(TensorType(t.dtype, tuple(map(moved, t.shape)), t.weak) for t in source.types)
-    return Node(
+    shapes = (tuple(substitute(e, at) for e in t.shape) for t in source.types)
+    types = (replace(t, shape=shape) for t, shape in zip(source.types, shapes, strict=True))
+    return replace(
+        source,
         name=name,
         op=substitute_in_op(source.op, at),
         domain=reader.domain,
-        types=types,
+        types=tuple(types),
         vector=reader.vector,
-        spans=source.spans,
     )

@@ -27,13 +27,13 @@ from tempoc.ops.tensor.movement import ExpandDims
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.geometric_weights import Powers, powers
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, Sliding, Suffix, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.range_reduction import full_range_operands
-from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth
+from tempoc.passes.lifting.running_reduction import RunningReduction, range_growth, step_builder
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.build import is_identity
@@ -160,7 +160,7 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
     grows = range_growth(discounted.range, discounted.entry, dim, node.domain, space)
     if grows is None:
         return None
-    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    builder = step_builder(graph, space, node, dim)
     try:
         running = RunningReduction(
             builder, discounted.range, discounted.place, grows, discounted.base
@@ -168,12 +168,10 @@ def as_recurrence(graph: Graph, discounted: DiscountedSum, space: Space) -> tupl
         merge = running.nodes(SUM, lambda rebuild: _first_term(discounted, rebuild))
         if merge is None:
             return None
-        result = _with_kept_axes(
-            builder, discounted, builder.put("held", Copy(), (read_at_own_point(merge),))
-        )
+        result = _with_kept_axes(builder, discounted, builder.put("held", Copy(), (merge,)))
     except OperandError:
         return None
-    return tuple(builder.nodes.values()) if builder.last(result) else None
+    return builder.finish(result)
 
 
 def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[Node, ...] | None:
@@ -188,7 +186,7 @@ def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[N
         graph, discounted.base
     ):
         return None
-    builder = NodeBuilder(graph, space, node, node.vector)
+    builder = NodeBuilder(graph=graph, space=space, node=node)
     rebuild = full_range_operands(builder, dim, discounted.place, moving_range)
     try:
         term, base = _first_term(discounted, rebuild), rebuild.edge(discounted.base)
@@ -205,13 +203,11 @@ def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[N
         result = builder.put("windows", op, (term, base), rebuild.domain_of(node.domain.dims))
         entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
         entries[axis] = moving_range.position
-        result = builder.put(
-            "at", SpatialIndex(entries=tuple(entries)), (read_at_own_point(result),)
-        )
+        result = builder.put("at", SpatialIndex(entries=tuple(entries)), (result,))
         result = _with_kept_axes(builder, discounted, result)
     except OperandError:
         return None
-    return tuple(builder.nodes.values()) if builder.last(result) else None
+    return builder.finish(result)
 
 
 def _has_finite_powers(graph: Graph, base: Edge) -> bool:
@@ -230,23 +226,17 @@ def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     term = parts[0]
     for part in parts[1:]:
         if term is not None and part is not None:
-            term = read_at_own_point(
-                builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain)
-            )
+            term = read_of(builder.put(f"product.{rebuild.part}", Multiply(), (term, part), domain))
     if any(p is None for p in parts) or term is None:
         return None
-    if builder.type(term).dtype != dtype:
-        term = read_at_own_point(
-            builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain)
-        )
+    if builder.type_of(term).dtype != dtype:
+        term = read_of(builder.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), domain))
     stays = rebuild.axis_stays
     others = tuple(
         a - (a > discounted.axis and not stays) for a in discounted.axes if a != discounted.axis
     )
     if others:
-        term = read_at_own_point(
-            builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain)
-        )
+        term = read_of(builder.put(f"row.{rebuild.part}", Sum(axes=others), (term,), domain))
     return term
 
 
@@ -256,16 +246,13 @@ def _nearest_weight(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     if base is None:
         return None
     domain = rebuild.domain_of(discounted.node.domain.dims)
-    exponent = builder.put(
-        f"nearest.{rebuild.part}", IndexValue(expr=discounted.nearest), (), domain
-    )
-    return read_at_own_point(
-        builder.put(f"weight.{rebuild.part}", Power(), (base, read_at_own_point(exponent)), domain)
-    )
+    nearest = IndexValue(expr=discounted.nearest)
+    exponent = builder.put(f"nearest.{rebuild.part}", nearest, (), domain)
+    return read_of(builder.put(f"weight.{rebuild.part}", Power(), (base, exponent), domain))
 
 
 def _with_kept_axes(builder: NodeBuilder, discounted: DiscountedSum, result: Node) -> Node:
     """The value with the summed axes restored, if the sum has ``keepdims``."""
     for axis in sorted(discounted.axes) if discounted.keepdims else ():
-        result = builder.put("kept", ExpandDims(axis=axis), (read_at_own_point(result),))
+        result = builder.put("kept", ExpandDims(axis=axis), (result,))
     return result

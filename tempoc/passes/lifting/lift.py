@@ -27,7 +27,7 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.discounted_sum import as_recurrence, as_windows, discounted_sums
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_operand import is_given
@@ -37,7 +37,7 @@ from tempoc.passes.lifting.scan_form import scan_or_windows
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
@@ -45,13 +45,10 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lift:
+class Lift(GraphPass):
     """Replaces reductions over moving ranges by scans, windows and running values."""
 
     name: ClassVar[str] = "lift"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with scans, windows and running values in place of moving ranges."""
@@ -89,7 +86,7 @@ def _lift_node(graph: Graph, node: Node, context: PassContext) -> list[Node]:
 
 
 def _remark(message: str, node: Node, context: PassContext) -> None:
-    context.remarks.add("lift", message, node.spans[0] if node.spans else None)
+    context.remarks.add("lift", message, node.span)
 
 
 # ---------------------------------------------------------------- in loops
@@ -132,8 +129,7 @@ def _with_running_values(graph: Graph, lazy: Container[str], context: PassContex
                 _remark_rescans(graph, node, context)
     updated, unscheduled = graph, tuple(steps)
     while steps and unscheduled:
-        nodes = (steps[n].parts if n in steps else (old,) for n, old in graph.nodes.items())
-        updated = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
+        updated = replace_nodes(graph, {name: step.parts for name, step in steps.items()})
         unscheduled = unschedulable_nodes(updated, context.space)
         rejected = [s for s in steps.values() if any(n.name in unscheduled for n in s.parts)]
         if unscheduled and not rejected:
@@ -159,17 +155,12 @@ def _remark_rescans(graph: Graph, node: Node, context: PassContext) -> None:
 def _read_arrays(graph: Graph) -> Graph:
     """The graph in which reads of all elements of a scan, one per point, read the scan itself."""
     scans = {n.name: a for n in graph.nodes.values() if (a := _array_dim(graph, n)) is not None}
-    nodes = {
-        node.name: node
-        if isinstance(node.op, Merge) or not is_computed(node)
-        else replace(node, inputs=tuple(_read_array(graph, e, scans) for e in node.inputs))
-        for node in graph.nodes.values()
-    }
-    outputs = []
-    for o in graph.outputs:
-        edge = _read_array(graph, Edge(source=o.source, out=o.out, entries=o.entries), scans)
-        outputs.append(replace(o, source=edge.source, out=edge.out, entries=edge.entries))
-    return replace(graph, nodes=nodes, outputs=tuple(outputs))
+
+    def read(edge: Edge, reader: Node | None) -> Edge:
+        fixed = reader is not None and (isinstance(reader.op, Merge) or not is_computed(reader))
+        return edge if fixed else _read_array(graph, edge, scans)
+
+    return rewrite_reads(graph, read)
 
 
 def _array_dim(graph: Graph, node: Node) -> str | None:

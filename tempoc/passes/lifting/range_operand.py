@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_type
 from tempoc.sdg.statements.build import is_computed, is_identity
@@ -109,7 +109,7 @@ class Rebuild:
             edge, entries=(*edge.entries[:place], entry_read, *edge.entries[place + 1 :])
         )
         source = self.builder.graph.nodes[edge.source].domain
-        reader = self.domain_of(self.builder.whole.domain.dims)
+        reader = self.domain_of(self.builder.node.domain.dims)
         inside = self.builder.space.outside(reader, rebuilt.entries, source) is None
         return rebuilt if inside else None
 
@@ -122,4 +122,5 @@ class Rebuild:
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
         domain = self.domain_of(node.domain.dims)
-        return read_at_own_point(self.builder.put(name, node.op, inputs, domain, like=node))
+        clone = self.builder.put(name, node.op, inputs, domain)
+        return read_of(self.builder.add(replace(clone, spans=node.spans)))

@@ -8,10 +8,10 @@ from itertools import islice
 
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.reduction import Reduction
-from tempoc.passes.analysis.node_builder import NodeBuilder
 from tempoc.passes.lifting.moving_range import MovingRange, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic.domain import Domain
@@ -58,7 +58,7 @@ def full_range_operands(
     builder: NodeBuilder, dim: str, place: int, moving_range: MovingRange
 ) -> Rebuild:
     """A ``Rebuild`` that computes the operands of all points' ranges together."""
-    node, space = builder.whole, builder.space
+    node, space = builder.node, builder.space
 
     def domain_of(dims: tuple[str, ...]) -> Domain:
         return space.project(node.domain, tuple(d for d in dims if d != dim))

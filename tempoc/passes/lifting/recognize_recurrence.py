@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op
@@ -23,7 +24,7 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components, node_expressions, operand_type
+from tempoc.sdg.graph.query import node_expressions, operand_type
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
@@ -85,7 +86,7 @@ def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
         node = graph.nodes[name]
         return [e.source for e in node.inputs if distance(graph, node, e, dim) is not None]
 
-    for part in components(names, sources):
+    for part in strongly_connected_components(names, sources):
         merges = any(isinstance(graph.nodes[n].op, Merge) for n in part)
         if len(part) > 1 and merges:
             yield part

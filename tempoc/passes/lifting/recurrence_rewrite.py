@@ -26,14 +26,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.control.recurrence import Recurrence
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.passes.lifting.recognize_recurrence import NotARecurrence, RecurrenceCycle
+from tempoc.passes.simplify.copy_propagation import read_original
 from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.builder import read_of
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
@@ -76,7 +79,7 @@ class _ScanRewrite:
     graph: Graph
     recurrence: RecurrenceCycle
     space: Space
-    new_nodes: list[Node] = field(default_factory=list)
+    new_nodes: dict[str, Node] = field(default_factory=dict)
 
     @property
     def dim(self) -> str:
@@ -147,7 +150,7 @@ class _ScanRewrite:
         spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
         name = self.fresh_name(f"{states[0].name}.rows")
         node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
-        self.new_nodes.append(node)
+        self.new_nodes[name] = node
         return node
 
     def pairs(self) -> list[tuple[Node, int]]:
@@ -165,14 +168,13 @@ class _ScanRewrite:
 
         Raises ``NotARecurrence`` if another source does not exist there.
         """
-        new = {n.name: n for n in self.new_nodes}
-        source = new.get(edge.source) or self.graph.nodes[edge.source]
+        source = self.new_nodes.get(edge.source) or self.graph.nodes[edge.source]
         if self.space.outside(domain, edge.entries, source.domain) is None:
             return edge
         if source.domain.dims or not source.op.cheap:
             raise NotARecurrence(f"`{edge.source}` is not there where there is no step")
         clone = replace(source, name=self.fresh_name(source.name), domain=Domain(()))
-        self.new_nodes.append(clone)
+        self.new_nodes[clone.name] = clone
         return replace(edge, source=clone.name)
 
     def first_row(self, state: Node, branch: int, full: bool) -> Edge:
@@ -181,24 +183,9 @@ class _ScanRewrite:
         if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
-            return self.original(replace(edge, entries=entries, guard=TRUE))
+            return read_original(self.graph, replace(edge, entries=entries, guard=TRUE))
         entries = tuple(at.get(d, Sym(d)) for d in state.domain.dims)
         return Edge(source=state.name, entries=entries)
-
-    def original(self, edge: Edge) -> Edge:
-        """The edge, reading through copies."""
-        copy = self.graph.nodes[edge.source]
-        while (
-            isinstance(copy.op, Copy)
-            and operand_type(self.graph, copy.inputs[0]) == (copy.types[0])
-        ):
-            inner, dims = copy.inputs[0], copy.domain.dims
-            entries = compose(edge.entries, dims, inner.entries, self.graph.universe)
-            if entries is None:
-                break
-            edge = replace(inner, entries=entries)
-            copy = self.graph.nodes[edge.source]
-        return edge
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
         """A per-step operand as a slice, and the index of the first step's row in it.
@@ -213,7 +200,7 @@ class _ScanRewrite:
         shift = sub(entry, Sym(self.dim)) if isinstance(entry, Expr) else None
         if more or slices or not isinstance(shift, Const) or self.dim not in symbols(entry):
             edge = self.materialized(edge)
-            source, shift = self.new_nodes[-1], ZERO
+            source, shift = self.new_nodes[edge.source], ZERO
             place = source.domain.dims.index(self.dim)
         dim = source.domain.dims[place]
         assert isinstance(shift, Const)
@@ -236,15 +223,12 @@ class _ScanRewrite:
             name=name, op=Copy(), domain=Domain(state.domain.dims, where), inputs=(edge,),
             types=(type_,), spans=state.spans,
         )  # fmt: skip
-        self.new_nodes.append(node)
-        return Edge(source=name, entries=identity(node.domain))
+        self.new_nodes[name] = node
+        return read_of(node)
 
     def fresh_name(self, name: str) -> str:
         """A name that no node has."""
-        taken, number, candidate = {*self.graph.nodes, *(n.name for n in self.new_nodes)}, 2, name
-        while candidate in taken:
-            candidate, number = f"{name}{number}", number + 1
-        return candidate
+        return fresh_name(name, self.graph.nodes, self.new_nodes)
 
     # ------------------------------------------------------------ the consumers
 
@@ -282,13 +266,13 @@ class _ScanRewrite:
             types=(operand_type(self.graph, state.inputs[k]),),
         )
         row = self.row(node, out, copy, Sym(self.dim))
-        self.new_nodes.append(row)
+        self.new_nodes[row.name] = row
         at_points = identity(points)
         edge = replace(state.inputs[k], source=row.name, out=0, entries=at_points)
         op = replace(
             state.op, targets=(*state.op.targets[:k], at_points, *state.op.targets[k + 1 :])
         )
-        return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
+        return replace_operand(replace(state, op=op), k, edge)
 
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
         """The node that reads the row of a point, in place of ``old``."""
@@ -296,7 +280,7 @@ class _ScanRewrite:
         entries: tuple[IndexPart, ...] = (
             sub(at, self.recurrence.bottom), *((ZERO, n, 1) for n in trailing),
         )  # fmt: skip
-        edge = Edge(source=node.name, out=out, entries=identity(node.domain))
+        edge = read_of(node, out)
         type_ = replace(old.types[0], weak=False)
         return replace(
             old, op=SpatialIndex(entries=entries), inputs=(edge,), types=(type_,), vector=()
@@ -304,12 +288,9 @@ class _ScanRewrite:
 
     def with_nodes(self, changed: dict[str, Node]) -> Graph:
         """The graph with nodes replaced, and the new nodes before the first of them."""
-        nodes: dict[str, Node] = {}
-        for name, node in self.graph.nodes.items():
-            if name in changed and self.new_nodes[0].name not in nodes:
-                nodes |= {n.name: n for n in self.new_nodes}
-            nodes[name] = changed.get(name, node)
-        return replace(self.graph, nodes=nodes)
+        first = next(name for name in self.graph.nodes if name in changed)
+        new = {first: [*self.new_nodes.values(), changed[first]]}
+        return replace_nodes(self.graph, {name: [node] for name, node in changed.items()} | new)
 
     def redirect_reads(self, node: Node, graph: Graph) -> Graph:
         """The graph in which reads of all points of a state read the rows."""
@@ -329,21 +310,14 @@ class _ScanRewrite:
                 return None
             return outs[source], tuple(at.values())
 
-        def read(e: Edge, reader: Domain) -> Edge:
+        def read(e: Edge, reader: Node | None) -> Edge:
             row_read = moved(e.source, e.entries)
             if row_read is None:
                 return e
             changed = replace(e, source=node.name, out=row_read[0], entries=row_read[1])
             # Where nothing is read of a state, the rows need not be there.
-            missing = self.space.outside(reader, changed.entries, node.domain)
+            points = Domain(()) if reader is None else reader.domain
+            missing = self.space.outside(points, changed.entries, node.domain)
             return changed if missing is None else e
 
-        def output(o: Output) -> Output:
-            edge = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
-            return replace(o, source=edge.source, out=edge.out, entries=edge.entries)
-
-        nodes = dict(graph.nodes)
-        for name, n in graph.nodes.items():
-            if any(e.source in outs for e in n.inputs):
-                nodes[name] = replace(n, inputs=tuple(read(e, n.domain) for e in n.inputs))
-        return replace(graph, nodes=nodes, outputs=tuple(map(output, graph.outputs)))
+        return rewrite_reads(graph, read)

@@ -30,7 +30,8 @@ from typing import ClassVar
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.analysis.loop_carried import sliced_sources
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.lifting.recognize_recurrence import (
     NotARecurrence,
     RecurrenceCycle,
@@ -48,15 +49,12 @@ NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecurrenceToScan:
+class RecurrenceToScan(GraphPass):
     """Replaces recurrences by scans."""
 
     limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
 
     name: ClassVar[str] = "scans"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with scans; a program whose bounds end at run time stays as it is."""
@@ -95,9 +93,10 @@ class RecurrenceToScan:
                 _remark_missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
         numbers = _component_numbers(graph) if recurrences else {}
+        sliced = sliced_sources(graph, dim) if recurrences else set()
         for cycle, recurrence in tuple(recurrences.items()):
             moving = [e.source for e in recurrence.operands if recurrence.varies(e)]
-            from_loops = [s for s in moving if s in loops and not _is_read_in_slices(graph, s, dim)]
+            from_loops = [s for s in moving if s in loops and s not in sliced]
             if len(graph.nodes[cycle[0]].domain.dims) == 1 and _depends_on_states(
                 recurrence, numbers
             ):
@@ -128,9 +127,7 @@ class RecurrenceToScan:
 
 def _component_numbers(graph: Graph) -> dict[str, int]:
     """The number of each node's strongly connected component, whatever the points read."""
-    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    parts = components(list(graph.nodes), sources.__getitem__)
-    return {name: k for k, part in enumerate(parts) for name in part}
+    return {name: k for k, part in enumerate(components(graph)) for name in part}
 
 
 def _depends_on_states(recurrence: RecurrenceCycle, numbers: Mapping[str, int]) -> bool:
@@ -172,20 +169,20 @@ def _vectorized(
         rejected = [c for c, node in nodes.items() if node.name in unschedulable] or list(nodes)
         return rewritten, dict.fromkeys(rejected, "what it reads needs it in turn")
     inside = PassContext(context.space)
-    starred = Vectorize().run(rewritten, inside)
-    context.starred += inside.starred
+    vectorized = Vectorize().run(rewritten, inside)
+    context.vectorized += inside.vectorized
     reasons = {}
     for cycle, recurrence in recurrences.items():
-        node = starred.nodes[nodes[cycle].name]
+        node = vectorized.nodes[nodes[cycle].name]
         from_loops = [
             e.source
             for e in node.inputs
             if any(isinstance(x, Slice) for x in e.entries)
-            and not _is_vectorized(graph, starred, e.source, recurrence.dim)
+            and not _is_vectorized(graph, vectorized, e.source, recurrence.dim)
         ]
         if from_loops:
             reasons[cycle] = _made_by_a_loop(from_loops[0])
-    return starred, reasons
+    return vectorized, reasons
 
 
 def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
@@ -195,15 +192,7 @@ def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
         return True
     if isinstance(node.op, Merge):
         return all(_is_vectorized(before, graph, e.source, dim) for e in node.inputs)
-    return name in before.nodes and _is_read_in_slices(before, name, dim)
-
-
-def _is_read_in_slices(graph: Graph, name: str, dim: str) -> bool:
-    """Whether some consumer reads a slice of a tensor along a dimension."""
-    place = graph.nodes[name].domain.dims.index(dim)
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    return any(source == name and isinstance(at[place], Slice) for source, at in reads)
+    return name in sliced_sources(before, dim)
 
 
 def _remark_scan(
@@ -212,14 +201,12 @@ def _remark_scan(
     states = ", ".join(f"`{s}`" for s in recurrence.states)
     direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
     scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"
-    span = node.spans[0] if node.spans else None
-    context.remarks.add("scans", f"{states} {scan} along {direction}", span)
+    context.remarks.add("scans", f"{states} {scan} along {direction}", node.span)
 
 
 def _remark_missed(
     graph: Graph, dim: str, cycle: NodeNames, why: str, context: PassContext
 ) -> None:
     state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
-    spans = graph.nodes[state].spans
     message = f"`{state}` is no scan along {dim}: {why}"
-    context.remarks.add("scans", message, spans[0] if spans else None)
+    context.remarks.add("scans", message, graph.nodes[state].span)

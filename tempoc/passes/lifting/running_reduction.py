@@ -21,12 +21,12 @@ from tempoc.ops.tensor.arithmetic import Multiply
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Full
-from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
 from tempoc.passes.lifting.range_operand import Rebuild, operand_slices
 from tempoc.passes.lifting.range_reduction import RangeReduction
 from tempoc.passes.lifting.scan_form import finish_reduction
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges as spans
@@ -39,7 +39,6 @@ from tempoc.symbolic.expr import (
     Sym,
     add,
     compare,
-    conjunction,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import substitute, symbols
@@ -109,36 +108,35 @@ class RunningReduction:
         ``element`` builds the contribution of one element; ``monoid`` combines it with the
         neighbour's value.
         """
-        builder, domain, growth = self.builder, self.builder.whole.domain, self.growth
-        early, later = (self._where(c) for c in (growth.early, growth.later))
+        builder, domain, growth = self.builder, self.builder.node.domain, self.growth
+        early, later = (builder.space.restrict(domain, c) for c in (growth.early, growth.later))
         if builder.space.is_empty(later) or builder.space.is_empty(early):
             return None
         rebuild = self._rebuild("new", lambda dims: builder.space.project(later, dims), {})
         newest, decay = element(rebuild), self.decay and rebuild.edge(self.decay)
-        if newest is None or builder.type(newest).weak or (self.decay and not decay):
+        if newest is None or builder.type_of(newest).weak or (self.decay and not decay):
             return None
-        name, type_ = builder.free("run"), builder.type(newest)
-        placeholder = replace(builder.whole, name=name, inputs=(), types=(type_,), vector=())
-        builder.nodes[name] = placeholder
+        name, type_ = builder.fresh_name("run"), builder.type_of(newest)
+        placeholder = replace(builder.node, name=name, inputs=(), types=(type_,), vector=())
+        builder.add(placeholder)
         first = self._first(element, monoid, early)
         if first is None or first.types != placeholder.types:
             return None
         points = {growth.dim: growth.before}
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
-            before = read_at_own_point(builder.put("faded", Multiply(), (decay, before), later))
+            before = read_of(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
         assert monoid.combine is not None
         added = builder.put("next", monoid.combine, both, later)
         starts = {growth.dim: growth.first} if growth.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
         inputs = (
-            replace(read_at_own_point(first), guard=growth.early),
-            replace(read_at_own_point(added), guard=growth.later),
+            replace(read_of(first), guard=growth.early),
+            replace(read_of(added), guard=growth.later),
         )
         del builder.nodes[name]
-        merge = replace(placeholder, op=Merge(targets=targets), inputs=inputs)
-        builder.nodes[name] = merge
+        merge = builder.add(replace(placeholder, op=Merge(targets=targets), inputs=inputs))
         return merge if added.types == merge.types else None
 
     def _first(
@@ -158,18 +156,13 @@ class RunningReduction:
         edge = element(self._rebuild("first", domain_of, {growth.dim: growth.first}))
         if edge is None:
             return None
-        return builder.put("first", Copy(), (edge,), domain_of(builder.whole.domain.dims))
-
-    def _where(self, condition: Expr) -> Domain:
-        domain = self.builder.whole.domain
-        where = conjunction(domain.where, condition)
-        return Domain(domain.dims, self.builder.space.simplify(where, Domain(domain.dims)))
+        return builder.put("first", Copy(), (edge,), domain_of(builder.node.domain.dims))
 
     def _rebuild(
         self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
     ) -> Rebuild:
         """The clone of the operand at the newest element of the range."""
-        builder, domain, dim = self.builder, self.builder.whole.domain, self.growth.dim
+        builder, domain, dim = self.builder, self.builder.node.domain, self.growth.dim
 
         def newest(entry: Slice) -> Expr | None:
             other = classify_range(entry, dim, domain, builder.space)
@@ -179,6 +172,12 @@ class RunningReduction:
             return substitute(end, at)
 
         return Rebuild(builder, dim, self.place, part, False, newest, domain_of)
+
+
+def step_builder(graph: Graph, space: Space, node: Node, dim: str) -> NodeBuilder:
+    """A builder of nodes that compute the points of a node in order along a dimension."""
+    steps = replace(node, vector=tuple(d for d in node.vector if d != dim))
+    return NodeBuilder(graph=graph, space=space, node=steps)
 
 
 def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
@@ -191,7 +190,7 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
     growth = range_growth(target.range, entry, dim, node.domain, space)
     if growth is None or node.op.monoid is None or node.op.monoid.combine is None:
         return None
-    builder = NodeBuilder(graph, space, node, tuple(d for d in node.vector if d != dim))
+    builder = step_builder(graph, space, node, dim)
     running = RunningReduction(
         builder=builder, range=target.range, place=target.place, growth=growth
     )
@@ -199,11 +198,10 @@ def running_value(graph: Graph, target: RangeReduction, space: Space) -> tuple[N
         merge = running.nodes(node.op.monoid, lambda rebuild: _element(target, rebuild))
         if merge is None:
             return None
-        held = builder.put("held", Copy(), (read_at_own_point(merge),))
-        result = finish_reduction(builder, target, held)
+        result = finish_reduction(builder, target, builder.put("held", Copy(), (merge,)))
     except OperandError:
         return None
-    return tuple(builder.nodes.values()) if builder.last(result) else None
+    return builder.finish(result)
 
 
 def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
@@ -217,13 +215,12 @@ def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     axes = axes_of(op.axes, target.ndim)
     others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
     if others:
-        element = read_at_own_point(
-            builder.put(f"row.{rebuild.part}", type(op)(axes=others), (element,), home)
-        )
-    given, dtype = builder.type(element).dtype, target.node.types[0].dtype
+        row = type(op)(axes=others)
+        element = read_of(builder.put(f"row.{rebuild.part}", row, (element,), home))
+    given, dtype = builder.type_of(element).dtype, target.node.types[0].dtype
     assert op.monoid is not None
     wide = dtype if op.monoid.exact else dtype.wide
     if given != wide:
         cast = Cast(dtype=wide)
-        element = read_at_own_point(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
+        element = read_of(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
     return element

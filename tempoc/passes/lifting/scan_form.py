@@ -13,13 +13,13 @@ from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import LogSumExp, Mean, Reduction
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.ops.tensor.window import Window
-from tempoc.passes.analysis.node_builder import NodeBuilder, read_at_own_point
 from tempoc.passes.lifting.moving_range import Sliding
 from tempoc.passes.lifting.range_reduction import (
     RangeReduction,
     full_range_operands,
 )
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr
@@ -30,7 +30,7 @@ def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple
 
     ``None`` where the reduction has no such form.
     """
-    builder = NodeBuilder(graph, space, target.node, target.node.vector)
+    builder = NodeBuilder(graph=graph, space=space, node=target.node)
     try:
         values = _all_values(builder, target)
         if values is None:
@@ -38,7 +38,7 @@ def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple
         point = _value_at_point(builder, target, values)
     except OperandError:
         return None
-    return tuple(builder.nodes.values()) if builder.last(point) else None
+    return builder.finish(point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +58,13 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
     if operand is None:
         return None
     edge, axis = _reduce_other_axes(builder, target, operand, domain)
-    dtype = builder.type(edge).dtype
+    dtype = builder.type_of(edge).dtype
     if isinstance(node.op, Mean | LogSumExp):
         result_dtype = node.types[0].dtype
         result_dtype = result_dtype.wide if isinstance(node.op, Mean) else result_dtype
         if result_dtype != dtype:
-            edge, dtype = (
-                read_at_own_point(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain)),
-                result_dtype,
-            )
+            edge = read_of(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain))
+            dtype = result_dtype
     if isinstance(moving_range, Sliding):
         return _windows(builder, target, moving_range, edge, axis, domain)
     assert node.op.scan is not None and node.op.monoid is not None
@@ -77,9 +75,7 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
         ndim = result.types[0].ndim
         widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
         value = node.op.monoid.identity(result.types[0].dtype)
-        result = builder.put(
-            "padded", Pad(widths=widths, value=value), (read_at_own_point(result),), domain
-        )
+        result = builder.put("padded", Pad(widths=widths, value=value), (result,), domain)
     return _FullAxisValues(node=result, axis=axis)
 
 
@@ -94,7 +90,7 @@ def _reduce_other_axes(
     if not others:
         return edge, target.axis
     rows = builder.put("rows", type(op)(axes=others), (edge,), domain)
-    return read_at_own_point(rows), target.axis - sum(a < target.axis for a in others)
+    return read_of(rows), target.axis - sum(a < target.axis for a in others)
 
 
 def _windows(
@@ -121,9 +117,7 @@ def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullA
     assert isinstance(node.op, Reduction)
     parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
     parts[values.axis] = target.range.position
-    result = builder.put(
-        "at", SpatialIndex(entries=tuple(parts)), (read_at_own_point(values.node),)
-    )
+    result = builder.put("at", SpatialIndex(entries=tuple(parts)), (values.node,))
     return finish_reduction(builder, target, result)
 
 
@@ -132,16 +126,12 @@ def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node)
     node = target.node
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
-        count = builder.put("count", IndexValue(expr=target.range.count), ())
-        count = builder.put(
-            "number", Cast(dtype=result.types[0].dtype), (read_at_own_point(count),)
-        )
-        result = builder.put(
-            "mean", Divide(), (read_at_own_point(result), read_at_own_point(count))
-        )
+        count = builder.put("count", IndexValue(expr=target.range.count))
+        count = builder.put("number", Cast(dtype=result.types[0].dtype), (count,))
+        result = builder.put("mean", Divide(), (result, count))
     if result.types[0].dtype != node.types[0].dtype:
-        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (read_at_own_point(result),))
+        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (result,))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
-            result = builder.put("kept", ExpandDims(axis=axis), (read_at_own_point(result),))
+            result = builder.put("kept", ExpandDims(axis=axis), (result,))
     return result

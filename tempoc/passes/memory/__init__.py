@@ -1,4 +1,4 @@
 """Passes that trade work for memory: accumulation, rematerialization, peeling, serialization.
 
-May import, of its package: analysis, simplify, simplify.rules
+May import, of its package: analysis, simplify
 """

@@ -21,9 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.arithmetic import Add, Divide
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import Mean, Sum
@@ -32,15 +30,15 @@ from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
 from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, summands
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
 from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type, users
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
-from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -56,7 +54,7 @@ from tempoc.symbolic.expr import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accumulate:
+class Accumulate(GraphPass):
     """Replaces sums over all points of a dimension by running sums."""
 
     limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
@@ -66,9 +64,6 @@ class Accumulate:
     )
 
     name: ClassVar[str] = "accumulate"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
@@ -87,16 +82,15 @@ class Accumulate:
         if not chosen:
             return graph
         cycles = DependenceCycles(dependences(graph, context.space), names)
-        replacements: dict[str, list[Node]] = {}
+        replacements: dict[str, Iterable[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
             nest = cycles.loops(node, dims)
-            replacements[node.name] = _RunningSumBuilder(graph).build(node, nest)
+            builder = _RunningSumBuilder(graph=graph, space=context.space, node=node)
+            replacements[node.name] = builder.build(nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
-            span = node.spans[0] if node.spans else None
-            context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
-        nodes = [n for old in graph.nodes.values() for n in replacements.get(old.name, [old])]
-        return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
+            context.remarks.add(self.name, f"`{node.name}` is added up along {along}", node.span)
+        return drop_dead(forward_copies(replace_nodes(graph, replacements)))
 
     def steps(self, graph: Graph, node: Node, full_extent: Mapping[str, set[str]]) -> list[Summand]:
         """The summands of a small sum by dimension, of those that a loop computes."""
@@ -105,93 +99,74 @@ class Accumulate:
         return [t for t in summands(graph, node) if is_made_in_loop(graph, t, full_extent[t.dim])]
 
 
-@dataclass(slots=True)
-class _RunningSumBuilder:
+class _RunningSumBuilder(NodeBuilder):
     """Builds the nodes that replace a sum, operands first; the last has its name."""
 
-    graph: Graph
-    nodes: list[Node] = field(default_factory=list)
+    __slots__ = ()
 
-    def build(self, node: Node, nest: Sequence[DirectedLoop]) -> list[Node]:
+    def build(self, nest: Sequence[DirectedLoop]) -> Iterable[Node]:
         """The nodes of a running sum, or mean, over the dimensions of some loops."""
-        if not isinstance(node.op, Mean):
-            self.running_sum(node, nest)
-            return self.nodes
-        (edge,) = node.inputs
-        shape = operand_type(self.graph, edge).shape
-        axes = axes_of(node.op.axes, len(shape))
-        count = IndexValue(expr=product(shape[a] for a in axes))
-        total = replace(node, name=self.fresh_name(node, "total"), op=Sum(axes=axes))
-        self.running_sum(total, nest)
-        dtype = node.types[0].dtype
-        count_node = self.put(node, "count", count, (), TensorType(DType.I32, ()))
-        number = self.put(node, "number", Cast(dtype=dtype), (count_node,), TensorType(dtype, ()))
-        self.nodes.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
-        return self.nodes
+        if isinstance(self.node.op, Mean):
+            self.running_mean(nest, self.node.op)
+        else:
+            self.running_sum(nest)
+        return self.nodes.values()
 
-    def running_sum(self, node: Node, nest: Sequence[DirectedLoop]) -> None:
+    def running_mean(self, nest: Sequence[DirectedLoop], op: Mean) -> None:
+        """Build a running sum, and divide it by the number of its terms."""
+        shape = self.type_of(self.node.inputs[0]).shape
+        axes = axes_of(op.axes, len(shape))
+        total = replace(self.node, name=self.fresh_name("total"), op=Sum(axes=axes))
+        replace(self, node=total).running_sum(nest)
+        count = self.put("count", IndexValue(expr=product(shape[a] for a in axes)))
+        number = self.put("number", Cast(dtype=self.node.types[0].dtype), (count,))
+        self.add(replace(self.node, op=Divide(), inputs=(read_of(total), read_of(number))))
+
+    def running_sum(self, nest: Sequence[DirectedLoop]) -> None:
         """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
-        each = self.summand(node, nest)
-        dims, (type_,) = each.domain.dims, node.types
+        each = self.summand(nest)
+        dims, (type_,) = each.domain.dims, self.node.types
         zero = 0 if type_.dtype.is_int else 0.0
-        empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
-        none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
+        none = self.put("none", Full(shape=type_.shape, value=zero, dtype=type_.dtype))
         ends = [_LoopEnds.along(self.graph, loop) for loop in nest]
-        now = replace(each, name=self.fresh_name(node, "now"))
+        now = replace(each, name=self.fresh_name("now"))
         start = {w.dim: w.first for w in ends}
         targets = [_at(dims, start)]
-        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ends)))]
+        inputs = [replace(read_of(none), guard=conjunction(*(w.is_first for w in ends)))]
         for k, end in reversed([*enumerate(ends)]):
             inner = ends[k + 1 :]
-            source = self.carried(node, now, end, inner) if inner else now
+            source = self.carried(now, end, inner) if inner else now
             entries = _at(source.domain.dims, {end.dim: end.before})
             guard = conjunction(end.is_later, *(w.is_first for w in inner))
             inputs.append(Edge(source=source.name, entries=entries, guard=guard))
             targets.append(_at(dims, {w.dim: w.first for w in inner} | {end.dim: end.after}))
         merge = Merge(targets=tuple(targets))
-        past = replace(each, name=self.fresh_name(node, "past"), op=merge, inputs=tuple(inputs))
+        past = replace(each, name=self.fresh_name("past"), op=merge, inputs=tuple(inputs))
         total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ends}))
-        self.nodes += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
-        self.nodes.append(replace(node, op=Copy(), inputs=(total,)))
+        self.add(past)
+        self.add(each)
+        self.add(replace(now, op=Add(), inputs=(read_of(past), read_of(each))))
+        self.add(replace(self.node, op=Copy(), inputs=(total,)))
 
-    def summand(self, node: Node, nest: Sequence[DirectedLoop]) -> Node:
+    def summand(self, nest: Sequence[DirectedLoop]) -> Node:
         """The node with the summand at a point of all loops."""
-        summand = replace(node, name=self.fresh_name(node, "each"))
+        summand = replace(self.node, name=self.fresh_name("each"))
         for loop in nest:
             term = next(t for t in summands(self.graph, summand) if t.dim == loop.dim)
             dims = self.graph.universe.ordered((*summand.domain.dims, loop.dim))
-            domain = Domain(dims, node.domain.where)
+            domain = Domain(dims, self.node.domain.where)
             summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)
         return summand
 
-    def carried(self, node: Node, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
+    def carried(self, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
         """The sum after the inner loops, where loop ``end`` has a next point."""
         inside = {w.dim: w.last for w in inner}
         domain = Domain(
             tuple(d for d in now.domain.dims if d not in inside),
-            conjunction(node.domain.where, end.has_next),
+            conjunction(self.node.domain.where, end.has_next),
         )
         edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
-        name = self.fresh_name(node, f"over_{end.dim}")
-        carried = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
-        self.nodes.append(carried)
-        return carried
-
-    def fresh_name(self, node: Node, part: str) -> str:
-        """A name for a part of a node that no other node has."""
-        name, number = f"{node.name}.{part}", 2
-        while name in self.graph.nodes:
-            name, number = f"{node.name}.{part}{number}", number + 1
-        return name
-
-    def put(
-        self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
-    ) -> Node:
-        """Add a node at the points of another."""
-        name = self.fresh_name(node, part)
-        added = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
-        self.nodes.append(added)
-        return added
+        return self.put(f"over_{end.dim}", Copy(), (edge,), domain, self.node.types)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +212,3 @@ class _LoopEnds:
 def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """A read at some points, otherwise at the reader's own."""
     return tuple(points.get(d, Sym(d)) for d in dims)
-
-
-def _read(node: Node) -> Edge:
-    return Edge(source=node.name, entries=identity(node.domain))

@@ -5,8 +5,9 @@ A vectorized tensor is always stored at its full extent.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.summands import Summand
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -66,17 +67,14 @@ def _is_stored_anyway(
 
 def _merge_closure(
     graph: Graph, name: str, uses: Mapping[str, tuple[OperandUse, ...]]
-) -> Iterator[str]:
+) -> Iterable[str]:
     """A node and the merges that it is a branch of, directly or through other merges."""
-    stored = {name: None}
-    worklist = [name]
-    while worklist:
-        current = worklist.pop()
-        yield current
-        for use in uses[current]:
-            if use.reader not in stored and isinstance(graph.nodes[use.reader].op, Merge):
-                stored[use.reader] = None
-                worklist.append(use.reader)
+
+    def merges(name: str) -> list[str]:
+        readers = (use.reader for use in uses[name])
+        return [reader for reader in readers if isinstance(graph.nodes[reader].op, Merge)]
+
+    return reachable([name], merges)
 
 
 def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:

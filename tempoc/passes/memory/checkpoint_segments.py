@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import prod
 
+from tempoc.base.graphs import reachable
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.context import PassContext
@@ -275,18 +276,15 @@ def _held_to_avoid_work(
 
 def _roots(sequence: NodeSequence, name: str, held: Collection[str]) -> set[str]:
     """The tensors, held or results of work, from which one is computed without work."""
-    worklist, seen = [name], {name}
-    roots: set[str] = set()
-    while worklist:
-        current = worklist.pop()
-        if current in held or sequence.graph.nodes[current].op.heavy:
-            roots.add(current)
-            continue
-        for edge in sequence.graph.nodes[current].inputs:
-            if edge.source in sequence.bytes and edge.source not in seen:
-                seen.add(edge.source)
-                worklist.append(edge.source)
-    return roots
+
+    def is_root(name: str) -> bool:
+        return name in held or sequence.graph.nodes[name].op.heavy
+
+    def sources(name: str) -> list[str]:
+        operands = () if is_root(name) else sequence.graph.nodes[name].sources
+        return [source for source in operands if source in sequence.bytes]
+
+    return {*filter(is_root, reachable([name], sources))}
 
 
 def outer_loops(node: Node) -> tuple[str, ...]:

@@ -15,16 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.serialize import loop_dims
-from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
-from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     Entry,
@@ -54,15 +55,12 @@ class _DimRead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeelHead:
+class PeelHead(GraphPass):
     """Peels the first points off tensors that a ring buffer can hold without them."""
 
     few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
 
     name: ClassVar[str] = "pin"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
@@ -105,9 +103,8 @@ class PeelHead:
         peeled = _with_first(graph, node, dim, size, early)
         if node.name in full_extent_nodes(peeled, dim, ranges=False):
             return graph
-        span = node.spans[0] if node.spans else None
         message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
-        context.remarks.add(self.name, message, span)
+        context.remarks.add(self.name, message, node.span)
         return peeled
 
     def count(self, read: _DimRead, space: Space) -> Expr | None:
@@ -159,17 +156,16 @@ def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Dim
     names: dict[int, str] = {}
     for out in (read.edge.out for read in early):
         if out not in names:
-            taken = {**graph.nodes, **dict.fromkeys(names.values(), node)}
-            names[out] = fresh_name(taken, f"{node.name}.first")
+            names[out] = fresh_name(f"{node.name}.first", graph.nodes, names.values())
     copies = [
-        Node(
+        replace(
+            node,
             name=name,
             op=Copy(),
             domain=Domain(node.domain.dims, where),
-            inputs=(Edge(source=node.name, out=out, entries=identity(node.domain)),),
+            inputs=(read_of(node, out),),
             types=(node.types[out],),
             vector=_vector(graph, node),
-            spans=node.spans,
         )
         for out, name in names.items()
     ]

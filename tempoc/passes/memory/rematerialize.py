@@ -35,28 +35,29 @@ cloned. Random draws give the same numbers again. Sizes are estimates
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.graphs import reachable
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.control.until import Until
 from tempoc.passes.analysis.dependence import Dependence, dependences, unschedulable_nodes
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.checkpoint_segments import NodeSequence, Segments, outer_loops, segmented
-from tempoc.passes.simplify.rules.pattern import fresh_name
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, users
-from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.graph.rewrite import drop_dead, replace_operand
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rematerialize:
+class Rematerialize(GraphPass):
     """Clones tensors that would be live across the peak."""
 
     work: bool = field(default=True, metadata={"help": "make products and reductions again, too"})
@@ -65,9 +66,6 @@ class Rematerialize:
     )
 
     name: ClassVar[str] = "recompute"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with clones."""
@@ -87,10 +85,9 @@ class Rematerialize:
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         for name, count in cloner.again.items():
-            node = graph.nodes[name]
-            span = node.spans[0] if node.spans else None
             what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
-            context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
+            message = f"`{name}` is made again instead of kept, {what}"
+            context.remarks.add(self.name, message, graph.nodes[name].span)
         return drop_dead(cloned)
 
     def segmentation(self, sequence: NodeSequence) -> tuple[NodeSequence, Segments] | None:
@@ -215,17 +212,15 @@ class _Cloner:
 
     def cone(self, number: int, recomputed: Sequence[str]) -> set[str]:
         """The nodes of a segment to clone for some tensors: these and all operands not held."""
-        cone: set[str] = set()
-        worklist = [*recomputed]
-        while worklist:
-            name = worklist.pop()
-            number_of = self.segments.number.get(name)
-            if name in cone or name in self.segments.held or number_of != number:
-                continue
-            if self.may_repeat(self.graph.nodes[name]):
-                cone.add(name)
-                worklist += [e.source for e in self.graph.nodes[name].inputs]
-        return cone
+
+        def is_inside(name: str) -> bool:
+            inside = name not in self.segments.held and self.segments.number.get(name) == number
+            return inside and self.may_repeat(self.graph.nodes[name])
+
+        def sources(name: str) -> Iterator[str]:
+            return filter(is_inside, self.graph.nodes[name].sources)
+
+        return {*reachable(filter(is_inside, recomputed), sources)}
 
     def may_repeat(self, node: Node) -> bool:
         """Whether a node may be computed twice."""
@@ -237,7 +232,7 @@ class _Cloner:
 
         ``None`` if it cannot be delayed.
         """
-        clone = replace(_reading(node, clones), name=fresh_name(self.nodes, f"{node.name}.again"))
+        clone = replace(_reading(node, clones), name=fresh_name(f"{node.name}.again", self.nodes))
         if not any(e.source in clones for e in node.inputs):
             delayed = self.delayed(clone, gates)
             if delayed is None:
@@ -260,15 +255,14 @@ class _Cloner:
         edge = node.inputs[slot]
         key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
         if key not in self.late:
-            name = fresh_name(self.nodes, f"{edge.source}.late")
+            name = fresh_name(f"{edge.source}.late", self.nodes)
             types = (operand_type(self.graph, edge),)
             self.nodes[name] = replace(
                 node, name=name, op=After(), inputs=(edge, *edges), types=types
             )
             self.late[key] = name
         read = Edge(source=self.late[key], entries=identity(node.domain), span=edge.span)
-        inputs = (*node.inputs[:slot], read, *node.inputs[slot + 1 :])
-        return replace(node, inputs=inputs)
+        return replace_operand(node, slot, read)
 
     def gate_edges(self, node: Node, gates: Sequence[str]) -> list[Edge]:
         """Reads of the gates that are available wherever the node is."""

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.analysis.summands import Summand, summands
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import vectorized_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
@@ -40,15 +40,12 @@ PIECE = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serialize:
+class Serialize(GraphPass):
     """Removes the stars of nodes with large points, where others loop."""
 
     piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
 
     name: ClassVar[str] = "walk"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
@@ -64,8 +61,8 @@ class Serialize:
             if large:
                 vector = tuple(d for d in node.vector if d not in large)
                 nodes[name] = replace(node, vector=vector)
-                span = node.spans[0] if node.spans else None
-                context.remarks.add(self.name, f"`{name}` step by step in {', '.join(large)}", span)
+                message = f"`{name}` step by step in {', '.join(large)}"
+                context.remarks.add(self.name, message, node.span)
         return replace(graph, nodes=nodes)
 
 

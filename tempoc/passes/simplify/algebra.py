@@ -14,33 +14,31 @@ an index towards the producers; no row does the reverse.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.rules.pattern import Match, RewriteRule
 from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.query import all_reads, users
 from tempoc.sdg.graph.rewrite import drop_dead
 
 _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Algebra:
+class Algebra(GraphPass):
     """Applies the first matching rule to each node, up to a fixpoint."""
 
     exact: bool = False
 
     name: ClassVar[str] = "algebra"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The simpler graph."""
@@ -104,22 +102,21 @@ class _GraphRewriter:
     def on(cls, graph: Graph, context: PassContext) -> _GraphRewriter:
         """The unchanged graph."""
         nodes = dict(graph.nodes)
-        counts = {name: len(node_uses) for name, node_uses in users(graph).items()}
-        for output in graph.outputs:
-            counts[output.source] += 1
+        counts = Counter(edge.source for edge in all_reads(graph))
         own = replace(graph, nodes=nodes)
         return cls(graph=own, nodes=nodes, uses=counts, context=context)
 
     def rewrite(self, name: str, exact: bool) -> list[str]:
         """Apply the first rule that matches; the names of the nodes that this changed or added."""
         node = self.nodes[name]
-        match = Match(self.graph, self.nodes, node, self.context.space, self.uses)
+        match = Match(
+            graph=self.graph, nodes=self.nodes, node=node, space=self.context.space, uses=self.uses
+        )
         for rule in _rows(type(node.op), exact):
             rewrite = rule.attempt(match)
             if rewrite is None:
                 continue
-            span = node.spans[0] if node.spans else None
-            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", span)
+            self.context.remarks.add("algebra", f"`{name}`: {rule.name}", node.span)
             after = replace(node, op=rewrite.op, inputs=rewrite.edges)
             self.nodes[name] = after
             self.count(node, -1)

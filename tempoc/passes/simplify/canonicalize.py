@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.constant_folding import fold_constants
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.passes.simplify.element_forwarding import forward_elements
@@ -36,13 +36,10 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Canonicalize:
+class Canonicalize(GraphPass):
     """Repeats its steps up to a fixpoint."""
 
     name: ClassVar[str] = "canonicalize"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The smaller graph."""

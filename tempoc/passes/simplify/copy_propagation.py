@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.ops.control.control import Copy, Merge
-from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.graph.rewrite import compose, rewrite_reads
 from tempoc.sdg.statements.build import identity, is_computed
 
 
@@ -25,18 +25,14 @@ def forward_copies(graph: Graph) -> Graph:
     copies = {n.name: n for n in graph.nodes.values() if _is_pure_copy(graph, n)}
     if not copies:
         return graph
-    nodes = {}
-    for node in graph.nodes.values():
-        if all(e.source not in copies for e in node.inputs):
-            nodes[node.name] = node
-            continue
-        inputs = tuple(
-            _branch(graph, e, copies) if _takes_computed_operands(node) else _read(graph, e, copies)
-            for e in node.inputs
-        )
-        nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
-    outputs = tuple(_output(graph, o, copies) for o in graph.outputs)
-    return replace(graph, nodes=nodes, outputs=outputs)
+
+    def forwarded(edge: Edge, reader: Node | None) -> Edge:
+        if edge.source not in copies:
+            return edge
+        branch = reader is not None and _takes_computed_operands(reader)
+        return _branch(graph, edge, copies) if branch else read_original(graph, edge)
+
+    return rewrite_reads(graph, forwarded)
 
 
 def _is_pure_copy(graph: Graph, node: Node) -> bool:
@@ -48,10 +44,12 @@ def _takes_computed_operands(node: Node) -> bool:
     return isinstance(node.op, Merge) or not is_computed(node)
 
 
-def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
+def read_original(graph: Graph, edge: Edge) -> Edge:
+    """The edge, reading through copies that do not change the type."""
     visited: set[str] = set()
-    while (copy := copies.get(edge.source)) is not None and copy.name not in visited:
-        visited.add(copy.name)
+    while edge.source not in visited and _is_pure_copy(graph, graph.nodes[edge.source]):
+        visited.add(edge.source)
+        copy = graph.nodes[edge.source]
         original = copy.inputs[0]
         entries = compose(edge.entries, copy.domain.dims, original.entries, graph.universe)
         if entries is None:
@@ -74,12 +72,3 @@ def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
             break
         edge = replace(edge, source=original.source, out=original.out)
     return edge
-
-
-def _output(graph: Graph, output: Output, copies: dict[str, Node]) -> Output:
-    edge = _read(
-        graph,
-        Edge(source=output.source, out=output.out, entries=output.entries, span=output.span),
-        copies,
-    )
-    return replace(output, source=edge.source, out=edge.out, entries=edge.entries)

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge
-from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
+from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import node_expressions, operand_type
+from tempoc.sdg.graph.query import node_expressions, operand_type, substitute_in_op
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, sub
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.walk import substitute_entry, symbols
 
 
 def forward_elements(graph: Graph) -> Graph:
@@ -41,8 +42,7 @@ def forward_elements(graph: Graph) -> Graph:
         builder.nodes[name] = node
     outputs = []
     for o in graph.outputs:
-        edge = Edge(source=o.source, out=o.out, entries=o.entries, span=o.span)
-        forwarded = builder.read(edge, None)
+        forwarded = builder.read(o.edge, None)
         outputs.append(
             replace(o, source=forwarded.source, out=forwarded.out, entries=forwarded.entries)
         )
@@ -93,9 +93,9 @@ class _ElementNodes:
         key = (node.name, domain, vector, edge.entries)
         if key not in self.memo:
             element = self.element(node, edge, points)
-            element = replace(element, name=self.free(node.name), domain=domain, vector=vector)
-            self.nodes[element.name] = element
-            self.memo[key] = element.name
+            name = fresh_name(f"{node.name}.at", self.graph.nodes, self.nodes)
+            self.nodes[name] = replace(element, name=name, domain=domain, vector=vector)
+            self.memo[key] = name
         return replace(edge, source=self.memo[key], out=0, entries=identity(domain))
 
     def moves(self, dim: str, entry: Entry) -> bool:
@@ -106,26 +106,11 @@ class _ElementNodes:
     def element(self, node: Node, edge: Edge, points: dict[str, Entry]) -> Node:
         """The element node at other points."""
         at = {d: e for d, e in points.items() if isinstance(e, Expr)}
-        assert isinstance(node.op, SpatialIndex)
         (array,) = node.inputs
-        parts: list[IndexPart] = []
-        for part in node.op.entries:
-            if isinstance(part, tuple):
-                parts.append((part[0], substitute(part[1], at), part[2]))
-            else:
-                assert isinstance(part, Expr)
-                parts.append(substitute(part, at))
         entries = tuple(substitute_entry(e, at) for e in array.entries)
         return replace(
             node,
-            op=SpatialIndex(entries=tuple(parts)),
+            op=substitute_in_op(node.op, at),
             inputs=(replace(array, entries=entries),),
             types=(operand_type(self.graph, edge),),
         )
-
-    def free(self, name: str) -> str:
-        """A fresh name."""
-        fresh, number = f"{name}.at", 2
-        while fresh in self.graph.nodes or fresh in self.nodes:
-            fresh, number = f"{name}.at{number}", number + 1
-        return fresh

@@ -102,7 +102,7 @@ def _value_classes(graph: Graph) -> dict[str, int]:
 
 
 def _sources(node: Node, needed: Sequence[BranchCondition]) -> list[str]:
-    return [e.source for e in node.inputs] + [n.condition.source for n in needed]
+    return [*node.sources, *(n.condition.source for n in needed)]
 
 
 def _condition_key(need: BranchCondition) -> ValueKey:

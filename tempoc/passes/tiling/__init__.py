@@ -1,4 +1,4 @@
 """Strip-mining: what is too large is computed tile by tile, and partial results are combined.
 
-May import, of its package: analysis, simplify.rules
+May import, of its package: analysis
 """

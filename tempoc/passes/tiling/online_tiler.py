@@ -26,10 +26,9 @@ from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.tiling.axis_flow import AxisAt
 from tempoc.passes.tiling.online_softmax import Axes, Factor, RunningEnd
-from tempoc.passes.tiling.tile_nodes import read_of
 from tempoc.passes.tiling.tiler import Tiler, Version
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.graph.query import operand_type
 from tempoc.symbolic.domain import Domain
 
 
@@ -129,7 +128,7 @@ class OnlineTiler(Tiler):
             return total
         running, domain = self.running[node.name], node.domain
         top = self.old.nodes[running.top]
-        dtype = operand_type(self.view(), total).dtype
+        dtype = self.type_of(total).dtype
         gap = self.gap(top)
         edge = self.moved(running, read_of(gap), top.domain)
         edge = self.placed(node, edge, running.axes, domain)
@@ -190,6 +189,6 @@ class OnlineTiler(Tiler):
 
     def cast(self, node: Node, edge: Edge, dtype: DType, domain: Domain) -> Edge:
         """An operand with another dtype."""
-        if operand_type(self.view(), edge).dtype is dtype:
+        if self.type_of(edge).dtype is dtype:
             return edge
         return read_of(self.put(node, "wide", Cast(dtype=dtype), (edge,), domain))

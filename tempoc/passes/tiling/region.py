@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tempoc.base.graphs import cyclic_nodes, strongly_connected_components
 from tempoc.ops.definition.axis_links import Link
 from tempoc.passes.analysis.dependence import Dependence
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlow, AxisFlows, VectorDim
-from tempoc.sdg.graph.query import components
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
@@ -214,7 +214,9 @@ def phases(flows: AxisFlows, region: TileRegion, needs: PhasedOperands) -> dict[
     if _is_recurrent(flows, region):
         return None
     order: dict[str, int] = {}
-    for part in components(list(flows.order), lambda n: [s for s, _ in needs.get(n, ())]):
+    for part in strongly_connected_components(
+        flows.order, lambda n: [s for s, _ in needs.get(n, ())]
+    ):
         if len(part) > 1 and any(n in region.carriers or n in region.ends for n in part):
             return None
         for name in part:
@@ -233,8 +235,7 @@ def _is_recurrent(flows: AxisFlows, region: TileRegion) -> bool:
         ]
         for name, flow in region.carriers.items()
     }
-    parts = components(list(sources), sources.__getitem__)
-    return any(len(part) > 1 or part[0] in sources[part[0]] for part in parts)
+    return bool(cyclic_nodes(sources, sources.__getitem__))
 
 
 def _is_aligned(flows: AxisFlows, region: TileRegion, need: Dependence) -> bool:

@@ -54,7 +54,6 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
-from tempoc.base.source import Span
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
     bytes_of,
@@ -62,7 +61,7 @@ from tempoc.passes.analysis.size_estimate import (
     size_formula,
     unknown_bounds,
 )
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows, VectorDim, slices
 from tempoc.passes.tiling.online_softmax import RunningEndFinder
 from tempoc.passes.tiling.online_tiler import OnlineTiler
@@ -88,11 +87,11 @@ TENSORS = 8
 LONG = 512
 """Fewest rows of a tile that is made for many points at once, each with a range of its own."""
 PATIENCE = 4
-"""By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
+"""By how much vectorized tensors may exceed the limit: each tile costs a kernel of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class Tile(GraphPass):
     """Cuts large tensors into tiles."""
 
     size: int = field(
@@ -103,9 +102,6 @@ class Tile:
     least: int = field(default=16, metadata={"help": "fewest rows of a tile"})
 
     name: ClassVar[str] = "tile"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops over tiles."""
@@ -330,7 +326,7 @@ class _TensorSearch:
         """Remark why the first axis of a tensor is not cut, unless a tile size was requested."""
         if first and not self.options.size and not self.graph.nodes[name].vector:
             text = f"`{name}` takes {self.formula(name)} bytes: {why}"
-            self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+            self.context.remarks.add("tile", text, self.graph.nodes[name].span)
 
     def formula(self, name: str) -> str:
         """The bytes of a node's result, as text."""
@@ -375,10 +371,10 @@ class _TensorSearch:
             is_large=self.is_large,
         )
         text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
-        self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+        self.context.remarks.add("tile", text, self.graph.nodes[name].span)
         for end, how in running.items():
             text = f"`{end}` is summed along with the maximum so far (online softmax)"
-            self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
+            self.context.remarks.add("tile", text, self.graph.nodes[how.top].span)
         return tiler.build()
 
     def count(self, region: TileRegion, size: int) -> Expr:
@@ -424,7 +420,3 @@ def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Univ
     dim = Dim(name=f"{name}{number}", bound=bound.name)
     declared = replace(universe, bounds=(*universe.bounds, bound), dims=(*universe.dims, dim))
     return declared, dim.name
-
-
-def _span(node: Node) -> Span | None:
-    return node.spans[0] if node.spans else None

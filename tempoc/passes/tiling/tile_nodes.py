@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import Shape, axes_of
@@ -16,10 +17,9 @@ from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Full, IndexValue
 from tempoc.passes.tiling.partial_results import Combination
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type
-from tempoc.sdg.statements.build import identity
-from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.sdg.graph.query import type_of_read
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, ZERO, Expr, Sym, add, compare, product, sub
 
@@ -51,34 +51,26 @@ class TileNodeBuilder:
         """The domain with the dimension of tiles."""
         return Domain(self.space.universe.ordered((*domain.dims, self.dim)), domain.where)
 
-    def view(self) -> Graph:
-        """The graph with the nodes built so far."""
-        return replace(self.old, universe=self.space.universe, nodes=self.nodes)
+    def type_of(self, edge: Edge) -> TensorType:
+        """The type of a read of an old or new node."""
+        return type_of_read(self.nodes[edge.source], edge)
 
-    def put(self, node: Node, part: str, op: Op, inputs: Iterable[Edge], domain: Domain) -> Node:
-        """Add a node with the type that its operator infers."""
-        edges = tuple(inputs)
-        args = tuple(operand_type(self.view(), e) for e in edges)
-        types = op.infer(args, DomainFacts(self.space, domain))
-        name = self.fresh_name(node, part)
-        vector = tuple(d for d in node.vector if d in domain.dims)
-        added = replace(
-            node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
-        )
-        self.add(node, added)
-        return added
+    def put(
+        self, node: Node, part: str, op: Op, operands: Iterable[Edge | Node], domain: Domain
+    ) -> Node:
+        """Insert a node before ``node``, as `NodeBuilder.put` builds it."""
+        builder = NodeBuilder(graph=self.old, space=self.space, node=node, nodes=self.nodes)
+        return self.add(node, builder.put(part, op, operands, domain))
 
-    def add(self, node: Node, added: Node) -> None:
+    def add(self, node: Node, added: Node) -> Node:
         """Insert a node before another one."""
         self.nodes[added.name] = added
         self.places.setdefault(node.name, []).append(added.name)
+        return added
 
     def fresh_name(self, node: Node, part: str) -> str:
         """A free name for a part of a node."""
-        name, number = f"{node.name}.{part}", 2
-        while name in self.nodes:
-            name, number = f"{node.name}.{part}{number}", number + 1
-        return name
+        return fresh_name(f"{node.name}.{part}", self.nodes)
 
     # ------------------------------------------------------------ recurrences
 
@@ -111,29 +103,23 @@ class TileNodeBuilder:
         merge = Merge(targets=targets)
         past = replace(each, name=past_name, op=merge, inputs=inputs, types=(type_,))
         self.add(node, past)
-        before = read_of(past)
+        before = past
         if scale is not None:
-            before = read_of(self.put(node, "scaled", Multiply(), (before, scale), dims))
-        both = [before, read_of(each)]
+            before = self.put(node, "scaled", Multiply(), (before, scale), dims)
+        both = [before, each]
         if how.stacked:
-            both = [read_of(self.put(node, "both", Stack(), both, dims))]
-        now = replace(past, name=now_name, op=how.more, inputs=tuple(both))
-        self.add(node, now)
-        return now
+            both = [self.put(node, "both", Stack(), both, dims)]
+        now = replace(past, name=now_name, op=how.more, inputs=tuple(map(read_of, both)))
+        return self.add(node, now)
 
     def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
         """The number of elements of which a node takes the mean."""
         assert isinstance(node.op, Reduction)
         expr = product(shape[a] for a in axes_of(node.op.axes, len(shape)))
         count = self.put(node, "count", IndexValue(expr=expr), (), node.domain)
-        return self.put(node, "number", Cast(dtype=dtype), (read_of(count),), node.domain)
+        return self.put(node, "number", Cast(dtype=dtype), (count,), node.domain)
 
 
 def at_point(domain: Domain, dim: str, point: Expr) -> tuple[Expr, ...]:
     """A read at a point of a dimension, otherwise at the reader's own."""
     return tuple(point if d == dim else Sym(d) for d in domain.dims)
-
-
-def read_of(node: Node) -> Edge:
-    """A read at the reader's own point."""
-    return Edge(source=node.name, entries=identity(node.domain))

@@ -16,14 +16,14 @@ from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.reduction import Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.passes.simplify.rules.pattern import substitute_in_op
 from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column, slices
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.passes.tiling.region import TileRegion
 from tempoc.passes.tiling.tile_index import Tiling
-from tempoc.passes.tiling.tile_nodes import at_point, read_of
+from tempoc.passes.tiling.tile_nodes import at_point
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import operand_type, operand_types
+from tempoc.sdg.graph.query import operand_types, substitute_in_op
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
@@ -200,8 +200,7 @@ class Tiler(Tiling):
             types=types,
             vector=self.space.universe.sorted(vector),
         )
-        self.add(node, tile)
-        return tile
+        return self.add(node, tile)
 
     def tile_positions(self, star: VectorDim) -> dict[str, Expr]:
         """The point of the cut dimension for the row of a tile."""
@@ -248,7 +247,7 @@ class Tiler(Tiling):
         node = self.old.nodes[reader.node]
         domain = self.domain(reader, version.dims, version.where)
         if axis != last:
-            rank = len(operand_type(self.view(), every).shape)
+            rank = len(self.type_of(every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
         return self.tile_elements(reader, every, axis, ZERO, domain)
@@ -292,7 +291,7 @@ class Tiler(Tiling):
         """As many elements of an axis, from ``start`` on, as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.memo:
-            shape = operand_type(self.view(), edge).shape
+            shape = self.type_of(edge).shape
             entries = tuple(
                 (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
@@ -318,7 +317,7 @@ class Tiler(Tiling):
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
-            each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
+            each = self.put(node, "wide", Cast(dtype=how.dtype), (each,), domain)
         result = TensorType(how.dtype, type_.shape)
         now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
@@ -346,10 +345,10 @@ class Tiler(Tiling):
         """An operand that is never empty: where a tile may be, it is padded with ``value``."""
         (axis,) = self.flows.places(at)
         assert axis is not None
-        count = operand_type(self.view(), edge).shape[axis]
+        count = self.type_of(edge).shape[axis]
         if self.space.implies(domain, compare(">=", count, ONE)):
             return edge
-        rank = len(operand_type(self.view(), edge).shape)
+        rank = len(self.type_of(edge).shape)
         op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
         return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
 
@@ -370,7 +369,7 @@ class Tiler(Tiling):
         (axis,) = flow.results
         assert axis is not None
         widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
-        full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
+        full = self.put(node, "full", Pad(widths=widths), (tile,), tile.domain)
         full = self.nodes[full.name] = self.full_size(full, axis)
         count = add(self.last(at), ONE)
         every = Slice(ZERO, count)

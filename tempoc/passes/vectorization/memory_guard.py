@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.symbolic.expr import Expr, Sym, compare, product
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -38,23 +38,13 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     accepted = {*candidates}
     while growing := {s for s, _ in boundary.growing(accepted)}:
         accepted -= growing
-    for part in _connected_parts(graph, [s for s in candidates if s not in accepted]):
+    rejected = [s for s in candidates if s not in accepted]
+    for part in connected_components(rejected, lambda name: graph.nodes[name].sources):
         if any(graph.nodes[s].op.contraction for s in part):
             added = {store for _, store in boundary.growing(accepted.union(part))}
             if _size(graph, dim, added) <= limit:
                 accepted.update(part)
     return [s for s in candidates if s in accepted]
-
-
-def _connected_parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The names in parts, none of which reads from another."""
-    near: dict[str, list[str]] = {name: [] for name in names}
-    for name in names:
-        for edge in graph.nodes[name].inputs:
-            if edge.source in near:
-                near[name].append(edge.source)
-                near[edge.source].append(name)
-    return components(names, near.__getitem__)
 
 
 def _single_point_nodes(graph: Graph, dim: str, space: Space) -> set[str]:

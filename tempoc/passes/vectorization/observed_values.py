@@ -5,8 +5,9 @@ They are not vectorized if they depend on a loop: they would only be shown after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 
+from tempoc.base.graphs import reachable
 from tempoc.ops.control.effects import EffectOp
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import users
@@ -38,20 +39,10 @@ def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
             if dim in graph.nodes[reader].domain.dims and _is_at_point(graph, edge, dim)
         ]
 
-    return _reachable(effects, sources) & _reachable(in_loops, readers)
+    return {*reachable(effects, sources)} & {*reachable(in_loops, readers)}
 
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
     """Whether a read takes a single point of the dimension."""
     dims = graph.nodes[edge.source].domain.dims
     return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
-
-
-def _reachable(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
-    reached, worklist = set(starts), [*starts]
-    while worklist:
-        for name in after(worklist.pop()):
-            if name not in reached:
-                reached.add(name)
-                worklist.append(name)
-    return reached

@@ -16,13 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.poly.relations.space import Space
+from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand
 from tempoc.sdg.statements.branches import enclosing_conds
-from tempoc.sdg.statements.build import identity, is_computed, written_where
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, conjunction
+from tempoc.sdg.statements.build import is_computed, written_where
+from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
 
@@ -40,6 +42,7 @@ def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[Parti
     """The graph with copies, and the branches that have one."""
     lazy = enclosing_conds(graph)
     nodes, partials = dict(graph.nodes), []
+    copies: dict[str, list[Node]] = {}
     for merge in graph.nodes.values():
         for k, edge in enumerate(merge.inputs if isinstance(merge.op, Merge) else ()):
             source = graph.nodes[edge.source]
@@ -50,11 +53,12 @@ def split_partial_writes(graph: Graph, space: Space) -> tuple[Graph, tuple[Parti
                 continue
             copy = _copy(nodes, source, edge, where, space)
             nodes[copy.name] = copy
-            inputs = list(nodes[merge.name].inputs)
-            inputs[k] = replace(edge, source=copy.name, out=0)
-            nodes[merge.name] = replace(nodes[merge.name], inputs=tuple(inputs))
+            copies.setdefault(source.name, []).append(copy)
+            read = replace(edge, source=copy.name, out=0)
+            nodes[merge.name] = replace_operand(nodes[merge.name], k, read)
             partials.append(PartialWrite(merge=merge.name, branch=k, copy=copy.name, where=where))
-    return (replace(graph, nodes=_in_order(graph, nodes, partials)), tuple(partials))
+    every = {name: [nodes[name], *copies.get(name, ())] for name in graph.nodes}
+    return replace_nodes(graph, every), tuple(partials)
 
 
 def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
@@ -64,35 +68,21 @@ def drop_redundant_copies(graph: Graph, parts: Sequence[PartialWrite]) -> Graph:
         (read,) = nodes[p.copy].inputs
         if any(d in symbols(p.where) for d in nodes[read.source].vector):
             continue
-        inputs = list(nodes[p.merge].inputs)
-        inputs[p.branch] = replace(inputs[p.branch], source=read.source, out=read.out)
-        nodes[p.merge] = replace(nodes[p.merge], inputs=tuple(inputs))
+        merge = nodes[p.merge]
+        edge = replace(merge.inputs[p.branch], source=read.source, out=read.out)
+        nodes[p.merge] = replace_operand(merge, p.branch, edge)
         del nodes[p.copy]
     return replace(graph, nodes=nodes)
 
 
 def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: Space) -> Node:
     """The copy that writes into a merge in place of ``source``."""
-    name, number = f"{source.name}.part", 2
-    while name in nodes:
-        name, number = f"{source.name}.part{number}", number + 1
-    written = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
-    return Node(
-        name=name,
+    return replace(
+        source,
+        name=fresh_name(f"{source.name}.part", nodes),
         op=Copy(),
-        domain=Domain(source.domain.dims, written),
-        inputs=(Edge(source=source.name, out=edge.out, entries=identity(source.domain)),),
+        domain=space.restrict(source.domain, where),
+        inputs=(read_of(source, edge.out),),
         types=(source.types[edge.out],),
-        spans=source.spans,
+        vector=(),
     )
-
-
-def _in_order(
-    graph: Graph, nodes: dict[str, Node], partials: Sequence[PartialWrite]
-) -> dict[str, Node]:
-    """All nodes, each followed by its copies."""
-    copies: dict[str, list[str]] = {}
-    for p in partials:
-        copies.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
-    order = [n for name in graph.nodes for n in (name, *copies.get(name, ()))]
-    return {name: nodes[name] for name in order}

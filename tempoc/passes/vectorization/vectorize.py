@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.dependence import (
     Dependence,
@@ -28,13 +29,12 @@ from tempoc.passes.analysis.dependence import (
     unschedulable_statements,
     vector_dims,
 )
-from tempoc.passes.context import PassContext, VectorizedGraph
+from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.passes.vectorization.observed_values import observed_values
 from tempoc.passes.vectorization.partial_writes import drop_redundant_copies, split_partial_writes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import components
 from tempoc.sdg.statements.build import is_computed, written_where
 from tempoc.sdg.statements.vectorized import Ranges, accessed_entries, vector_ranges
 from tempoc.symbolic.domain import Domain
@@ -42,15 +42,12 @@ from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vectorize:
+class Vectorize(GraphPass):
     """Stars all dimensions that need no loop."""
 
     batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
 
     name: ClassVar[str] = "vectorize"
-    needs: ClassVar[tuple[str, ...]] = ()
-    gives: ClassVar[tuple[str, ...]] = ()
-    before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with new stars, whatever stars it has.
@@ -58,13 +55,13 @@ class Vectorize:
         Dimensions whose bound is decided during the run stay loops, and so do the dimensions over
         which such a bound varies.
         """
-        for starred in context.starred:
-            if starred.graph is graph:
-                context.remarks.entries.extend(starred.remarks)
+        for earlier in context.vectorized:
+            if earlier.graph is graph:
+                context.remarks.entries.extend(earlier.remarks)
                 return graph
         first_remark = len(context.remarks.entries)
         graph = self._anew(graph, context)
-        context.starred.append(
+        context.vectorized.append(
             VectorizedGraph(graph, tuple(context.remarks.entries[first_remark:]))
         )
         return graph
@@ -90,7 +87,7 @@ class Vectorize:
 def _vectorize_along(
     graph: Graph, dim: str, cycles: Sequence[DependenceCandidates], context: PassContext
 ) -> Graph:
-    """The graph with one more dimension starred."""
+    """The graph with one more dimension vectorized."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _written_branches(graph)
     stars = [
@@ -151,11 +148,8 @@ def _schedulable(
 
 def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
     """All nodes in a dependence cycle with a node."""
-    sources: dict[str, list[str]] = {n: [] for n in names}
-    for d in needs:
-        if d.sink in sources and d.source in sources:
-            sources[d.sink].append(d.source)
-    return {n for part in components(names, sources.__getitem__) if name in part for n in part}
+    cycles = edges_in_cycles(names, needs, lambda d: (d.sink, d.source))
+    return {n for part, _ in cycles if name in part for n in part}
 
 
 def _remark_missed(
@@ -164,9 +158,8 @@ def _remark_missed(
     """Remark which nodes keep their loop, and why."""
     if names:
         shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
-        spans = graph.nodes[names[0]].spans
         message = f"{dim} stays a loop for {shown}: {why}"
-        context.remarks.add("vectorize", message, spans[0] if spans else None)
+        context.remarks.add("vectorize", message, graph.nodes[names[0]].span)
 
 
 def _with_vector_dim(graph: Graph, names: list[str], dim: str) -> Graph:

@@ -270,6 +270,11 @@ class Space:
         where = conjunction(a.where, b.where)
         return Domain(dims, self.simplify(where, Domain(dims)))
 
+    def restrict(self, domain: Domain, condition: Expr) -> Domain:
+        """The points of a domain at which a condition holds."""
+        where = conjunction(domain.where, condition)
+        return Domain(domain.dims, self.simplify(where, Domain(domain.dims)))
+
     def union(self, a: Domain, b: Domain) -> Domain:
         """The points of either."""
         dims = self.universe.sorted((*a.dims, *b.dims))

@@ -10,7 +10,7 @@ from itertools import combinations
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly.scheduling import cycles
+from tempoc.base.graphs import strongly_connected_components, topological_sort
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
 from tempoc.symbolic.coordinates import coordinates
@@ -83,11 +83,11 @@ class Grouping:
 
     def components(self) -> list[LoopGroup]:
         """The strongly connected components as groups, sources before sinks."""
-        after: dict[str, list[str]] = {t: [] for t in self.tasks}
+        after: dict[str, list[str]] = {task: [] for task in self.tasks}
         for e in self.edges:
             after[e.flow.writer].append(e.flow.reader)
         groups = []
-        for members in reversed(cycles.components(self.tasks, after)):
+        for members in reversed(strongly_connected_components(self.tasks, after.__getitem__)):
             inside = within(members, self.edges)
             options = tuple(
                 (dim, sign)
@@ -131,7 +131,8 @@ class Grouping:
         for a, b in self.unconnected():
             self.try_merge(a, b, Wish.FAVOURITE)
         start = {k: min(self.place[m] for m in g.members) for k, g in self.groups.items()}
-        order = cycles.sort(sorted(self.groups, key=start.__getitem__), self.links())
+        links = self.links()
+        order = topological_sort(sorted(self.groups, key=start.__getitem__), links.__getitem__)
         return [self.groups[k] for k in order]
 
     def unconnected(self) -> Iterator[tuple[str, str]]:
@@ -265,10 +266,10 @@ class Grouping:
 
     def links(self) -> dict[int, list[int]]:
         """The groups that read from each group, by number."""
-        links: dict[int, list[int]] = {}
+        links: dict[int, list[int]] = {k: [] for k in self.groups}
         for e in self.edges:
             a, b = self.group_of[e.flow.writer], self.group_of[e.flow.reader]
-            if a != b and b not in links.setdefault(a, []):
+            if a != b and b not in links[a]:
                 links[a].append(b)
         return links
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tempoc.poly.scheduling import cycles
+from tempoc.base.graphs import strongly_connected_components
 
 
 class Paths:
@@ -16,9 +16,9 @@ class Paths:
 
     def __init__(self, nodes: Sequence[int], links: Mapping[int, Iterable[int]]) -> None:
         """`links` lead from a node to others; numbers of nodes are small."""
-        self.after = {n: dict.fromkeys(links.get(n, ())) for n in nodes}
+        self.after = {n: dict.fromkeys(links[n]) for n in nodes}
         self.reached: dict[int, int] = {}
-        for part in cycles.components(nodes, links):
+        for part in strongly_connected_components(nodes, links.__getitem__):
             reached = sum(1 << n for n in part)
             for other in (other for n in part for other in self.after[n] if other not in part):
                 reached |= self.reached[other]

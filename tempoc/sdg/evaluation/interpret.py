@@ -16,7 +16,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from tempoc.base.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp
@@ -135,9 +134,10 @@ class _Machine:
 
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""
-        edge = Edge(source=output.source, out=output.out, entries=output.entries, span=output.span)
         access = self.resolve(
-            lambda: self.access(edge, self.lengths.place({}), lambda: f"output {output.name}")
+            lambda: self.access(
+                output.edge, self.lengths.place({}), lambda: f"output {output.name}"
+            )
         )
         for point in access.points:
             self.force((output.source, point))
@@ -290,12 +290,12 @@ class _Machine:
             return ()
         if isinstance(node.op, Input) or (isinstance(node.op, Param) and not node.inputs):
             kind = "input" if isinstance(node.op, Input) else "param"
-            raise errors.not_given(kind, name, _span(node))
+            raise errors.not_given(kind, name, node.span)
         if isinstance(node.op, Merge):
             value = self.lengths.value
             taken = tuple(e for e in node.inputs if e.guard == TRUE or value(e.guard, at))
             if len(taken) != 1:
-                raise errors.read_outside("the program", self.label(instance), _span(node))
+                raise errors.read_outside("the program", self.label(instance), node.span)
             return taken
         return node.inputs
 
@@ -314,7 +314,7 @@ class _Machine:
             why = error.message
         except (ValueError, IndexError) as error:
             why = str(error)
-        raise errors.cannot_evaluate(self.label(instance), why, _span(node))
+        raise errors.cannot_evaluate(self.label(instance), why, node.span)
 
     def operand_types(self, node: Node) -> tuple[TensorType, ...]:
         """The types of a node's operands, without the axes that slices add."""
@@ -335,7 +335,7 @@ class _Machine:
             elif isinstance(node.op, Merge) and not value.shape:
                 value = np.broadcast_to(value, shape)  # one number fits every equation
             else:
-                span = _span(node)
+                span = node.span
                 expected, actual = str(list(shape)), str(list(value.shape))
                 raise errors.wrong_result(self.label(instance), expected, actual, span)
         return value.astype(numpy_dtype(type_.dtype), copy=False)
@@ -398,7 +398,7 @@ class _Machine:
         """The error for an instance that depends on itself."""
         around = [self.label(q) for q in opened[opened.index(again) :]]
         named = [q[0] for q in (again, *opened) if q[0] in self.graph.nodes]
-        span = _span(self.graph.nodes[named[0]])
+        span = self.graph.nodes[named[0]].span
         return errors.needs_itself((*around, around[0]), span)
 
 
@@ -406,7 +406,3 @@ def _length_instance(unknown_length: UnknownLength) -> NodeInstance:
     """The pseudo-instance that stands for a length."""
     bound, outer = unknown_length.key
     return _LENGTH + bound, outer
-
-
-def _span(node: Node) -> Span | None:
-    return node.spans[0] if node.spans else None

@@ -52,6 +52,16 @@ class Node:
     vector: tuple[str, ...] = ()
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The producers of its operands, in order; one that is read twice stands there twice."""
+        return tuple(e.source for e in self.inputs)
+
+    @property
+    def span(self) -> Span | None:
+        """The first of its spans, for messages that point at one place."""
+        return self.spans[0] if self.spans else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
@@ -62,6 +72,11 @@ class Output:
     out: int = 0
     entries: tuple[Entry, ...] = ()
     span: Span | None = field(default=None, compare=False)
+
+    @property
+    def edge(self) -> Edge:
+        """Its read, as an edge without a reader."""
+        return Edge(source=self.source, out=self.out, entries=self.entries, span=self.span)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
+from tempoc.base import graphs
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.base.members import field_names
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.operator import Op
@@ -12,7 +15,9 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.symbolic.expr import Expr, Slice, Sym
-from tempoc.symbolic.walk import extent, substitute
+from tempoc.symbolic.walk import extent, substitute, substitute_entry
+
+T = TypeVar("T")
 
 
 class OperandUse(NamedTuple):
@@ -37,12 +42,23 @@ def users(graph: Graph) -> dict[str, tuple[OperandUse, ...]]:
     return {name: tuple(uses) for name, uses in uses_by_node.items()}
 
 
+def all_reads(graph: Graph) -> Iterator[Edge]:
+    """The reads of outputs, then those of all operands, in node order."""
+    yield from (output.edge for output in graph.outputs)
+    for node in graph.nodes.values():
+        yield from node.inputs
+
+
 def operand_type(graph: Graph, edge: Edge) -> TensorType:
     """The type of an operand, after the access: an axis for each slice, then the source's own.
 
     Extents of the source are expressions over its dimensions; point entries take their place.
     """
-    source = graph.nodes[edge.source]
+    return type_of_read(graph.nodes[edge.source], edge)
+
+
+def type_of_read(source: Node, edge: Edge) -> TensorType:
+    """`operand_type` of a read of this node."""
     type_ = source.types[edge.out]
     if _is_identity(source, edge):
         return type_
@@ -84,16 +100,32 @@ def expressions(value: object) -> Iterator[Expr]:
             yield from expressions(getattr(value, name))
 
 
-def reachable(graph: Graph, roots: Iterable[str]) -> set[str]:
+def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
+    """An operator with expressions substituted for dimensions in its attributes."""
+    changes = {}
+    for name in field_names(op):
+        value = getattr(op, name)
+        other = _substituted(value, at)
+        if other != value:
+            changes[name] = other
+    return replace(op, **changes) if changes else op  # type: ignore[type-var]
+
+
+def _substituted(value: object, at: Mapping[str, Expr]) -> object:
+    match value:
+        case Expr() | Slice():
+            return substitute_entry(value, at)
+        case tuple():
+            return tuple(_substituted(v, at) for v in value)
+        case Op():
+            return substitute_in_op(value, at)
+        case _:
+            return value
+
+
+def ancestors(graph: Graph, roots: Iterable[str]) -> set[str]:
     """All nodes on which the roots depend, themselves included."""
-    reached = set(roots)
-    worklist = sorted(reached)
-    while worklist:
-        for edge in graph.nodes[worklist.pop()].inputs:
-            if edge.source not in reached:
-                reached.add(edge.source)
-                worklist.append(edge.source)
-    return reached
+    return {*graphs.reachable(roots, lambda name: graph.nodes[name].sources)}
 
 
 def topological(graph: Graph) -> tuple[str, ...]:
@@ -102,54 +134,13 @@ def topological(graph: Graph) -> tuple[str, ...]:
     Remaining cycles (``y = sum(y[0:t])``) start at their first node.
     """
 
-    def operands(name: str) -> list[str]:
+    def operands(name: str) -> tuple[str, ...]:
         node = graph.nodes[name]
-        return [] if isinstance(node.op, Merge) else [e.source for e in node.inputs]
+        return () if isinstance(node.op, Merge) else node.sources
 
-    return tuple(n for component in components(list(graph.nodes), operands) for n in component)
+    return tuple(n for part in strongly_connected_components(graph.nodes, operands) for n in part)
 
 
-def components(
-    names: Sequence[str], successors: Callable[[str], Iterable[str]]
-) -> list[tuple[str, ...]]:
-    """Strongly connected components, successors' components first, each in the order of ``names``.
-
-    Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its
-    own, so that long chains need no recursion.
-    """
-    place = {name: k for k, name in enumerate(names)}
-    low: dict[str, int] = {}  # past all numbers as soon as the component is known
-    stack: list[str] = []
-    sccs: list[tuple[str, ...]] = []
-    last = len(place)
-    for root in place:
-        if root in low:
-            continue
-        low[root] = len(low)
-        path = [(root, len(low) - 1, iter(successors(root)))]
-        stack.append(root)
-        while path:
-            name, number, pending = path[-1]
-            for other in pending:
-                if other not in place:
-                    continue
-                least = low.get(other)
-                if least is None:
-                    low[other] = number = len(low)
-                    stack.append(other)
-                    path.append((other, number, iter(successors(other))))
-                    break
-                if least < low[name]:
-                    low[name] = least
-            else:
-                path.pop()
-                least = low[name]
-                if path and least < low[path[-1][0]]:
-                    low[path[-1][0]] = least
-                if least == number:
-                    component = [stack.pop()]
-                    while component[-1] != name:
-                        component.append(stack.pop())
-                    low.update(dict.fromkeys(component, last))
-                    sccs.append(tuple(sorted(component, key=place.__getitem__)))
-    return sccs
+def components(graph: Graph) -> list[tuple[str, ...]]:
+    """The strongly connected components, producers first, whatever the points that are read."""
+    return strongly_connected_components(graph.nodes, lambda name: graph.nodes[name].sources)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
-from tempoc.sdg.graph.query import reachable
+from tempoc.sdg.graph.query import ancestors
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
@@ -55,35 +55,34 @@ def compose(
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
     """Every read of an output goes to another output of the same domain; merges and outputs too."""
+
+    def redirected(edge: Edge, reader: Node | None) -> Edge:
+        source, out = to.get((edge.source, edge.out), (None, 0))
+        return edge if source is None else replace(edge, source=source, out=out)
+
+    return rewrite_reads(graph, redirected)
+
+
+def rewrite_reads(graph: Graph, rewrite: Callable[[Edge, Node | None], Edge]) -> Graph:
+    """The graph with every edge rewritten, given its reader; that of an output is ``None``."""
     nodes = {}
     for name, node in graph.nodes.items():
-        if any((e.source, e.out) in to for e in node.inputs):
-            node = replace(node, inputs=tuple(_redirected(e, to) for e in node.inputs))
-        nodes[name] = node
-    outputs = []
-    for output in graph.outputs:
-        source, out = to.get((output.source, output.out), (output.source, output.out))
-        outputs.append(replace(output, source=source, out=out))
+        inputs = tuple(rewrite(edge, node) for edge in node.inputs)
+        nodes[name] = node if inputs == node.inputs else replace(node, inputs=inputs)
+    edges = ((o, rewrite(o.edge, None)) for o in graph.outputs)
+    outputs = (replace(o, source=e.source, out=e.out, entries=e.entries) for o, e in edges)
     return replace(graph, nodes=nodes, outputs=tuple(outputs))
 
 
-def _redirected(edge: Edge, to: Mapping[tuple[str, int], tuple[str, int]]) -> Edge:
-    source, out = to.get((edge.source, edge.out), (edge.source, edge.out))
-    return (
-        edge if (source, out) == (edge.source, edge.out) else replace(edge, source=source, out=out)
-    )
+def replace_nodes(graph: Graph, replacements: Mapping[str, Iterable[Node]]) -> Graph:
+    """The graph with nodes replaced by others, or by none, each in its place."""
+    nodes = (n for old in graph.nodes.values() for n in replacements.get(old.name, (old,)))
+    return replace(graph, nodes={node.name: node for node in nodes})
 
 
-def replace_node(graph: Graph, node: Node) -> Graph:
-    """The graph with the node of that name replaced (or added at the end)."""
-    return replace(graph, nodes={**graph.nodes, node.name: node})
-
-
-def replace_edge(graph: Graph, reader: str, slot: int, edge: Edge) -> Graph:
-    """The graph with one operand replaced."""
-    node = graph.nodes[reader]
-    inputs = (*node.inputs[:slot], edge, *node.inputs[slot + 1 :])
-    return replace_node(graph, replace(node, inputs=inputs))
+def replace_operand(node: Node, slot: int, edge: Edge) -> Node:
+    """The node with one operand replaced."""
+    return replace(node, inputs=(*node.inputs[:slot], edge, *node.inputs[slot + 1 :]))
 
 
 def drop_dead(graph: Graph) -> Graph:
@@ -99,7 +98,7 @@ def drop_dead(graph: Graph) -> Graph:
         or not n.op.pure
         or (isinstance(n.op, Param) and not n.inputs)
     ]
-    live = reachable(graph, [*roots, *(o.source for o in graph.outputs)])
+    live = ancestors(graph, [*roots, *(o.source for o in graph.outputs)])
     if len(live) == len(graph.nodes):
         return graph
     nodes = {name: node for name, node in graph.nodes.items() if name in live}

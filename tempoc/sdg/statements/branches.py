@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.ops.control.cond import Cond
 from tempoc.sdg.graph.graph import Edge, Graph, Group
-from tempoc.sdg.graph.query import OperandUse, components, reachable, topological, users
+from tempoc.sdg.graph.query import OperandUse, ancestors, components, topological, users
 from tempoc.sdg.statements.build import is_computed, is_identity
 from tempoc.symbolic.domain import Domain
 
@@ -38,7 +38,7 @@ def branch_conditions(graph: Graph) -> dict[str, tuple[BranchCondition, ...]]:
         return dict.fromkeys(graph.nodes, ())
     outputs = {o.source for o in graph.outputs}
     effects = [n.name for n in graph.nodes.values() if not n.op.pure]
-    live = reachable(graph, [*outputs, *effects])
+    live = ancestors(graph, [*outputs, *effects])
     uses = users(graph)
     where: dict[BranchCondition, list[Domain]] = {}
     for node in graph.nodes.values():
@@ -161,9 +161,7 @@ def enclosing_conds(graph: Graph) -> dict[str, str]:
 def _in_order(graph: Graph) -> list[str]:
     """All nodes by strongly connected components; within each one as in ``topological``."""
     places = {name: k for k, name in enumerate(topological(graph))}
-    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
-    sccs = components(list(graph.nodes), sources.__getitem__)
-    return [name for part in sccs for name in sorted(part, key=places.__getitem__)]
+    return [name for part in components(graph) for name in sorted(part, key=places.__getitem__)]
 
 
 def group_branches(graph: Graph) -> Graph:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tempoc.poly.scheduling import cycles
+from tempoc.base.graphs import edges_in_cycles
 from tempoc.sdg.graph.effect_order import preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
@@ -46,17 +46,9 @@ def _unproved_components(
     dims: dict[str, tuple[str, ...]],
     done: tuple[str, ...],
 ) -> Iterator[tuple[str, ...]]:
-    consumers: dict[str, list[str]] = {name: [] for name in names}
-    for need in needs:
-        consumers[need.writer.name].append(need.reader.name)
-    components = cycles.components(names, consumers)
-    component_of = {name: k for k, members in enumerate(components) for name in members}
-    internal: dict[int, list[_Dependence]] = {}
-    for need in needs:
-        if component_of[need.reader.name] == component_of[need.writer.name]:
-            internal.setdefault(component_of[need.reader.name], []).append(need)
-    for k, dependences in internal.items():
-        members = components[k]
+    for members, dependences in edges_in_cycles(
+        names, needs, lambda need: (need.reader.name, need.writer.name)
+    ):
         for dim in dims[members[0]]:
             if dim in done or not all(dim in dims[m] for m in members):
                 continue

@@ -16,6 +16,6 @@ def read_graph(text: str, path: str) -> Graph:
         verify(graph, Space(graph.universe))
     except VerifyError as error:
         node = graph.nodes.get(error.where.partition(",")[0])
-        span = node.spans[0] if node is not None and node.spans else None
+        span = None if node is None else node.span
         raise errors.rejected(error.where, error.why, span) from None
     return graph

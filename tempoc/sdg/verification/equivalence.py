@@ -61,7 +61,7 @@ class Equivalence:
         for bounds, data, expected in self.expected:
             given = {name: array for name, array in data.items() if name in graph.nodes}
             try:
-                values = _values(graph, bounds, given)
+                values = values_at(graph, bounds, given)
             except DiagnosticError as error:
                 why = f"fails at {dict(bounds)}: {error.diagnostics[0].message}"
                 raise VerifyError("evaluation", why, after) from None
@@ -77,7 +77,7 @@ class Equivalence:
             return None
         data = _data(self.graph, sizes)
         try:
-            return bounds, data, _values(self.graph, bounds, data)
+            return bounds, data, values_at(self.graph, bounds, data)
         except DiagnosticError:
             return None
 
@@ -95,7 +95,7 @@ def small_bounds(graph: Graph) -> Iterator[BoundSizes]:
             yield bounds
 
 
-def _values(graph: Graph, bounds: BoundSizes, data: OutputValues) -> OutputValues:
+def values_at(graph: Graph, bounds: BoundSizes, data: OutputValues) -> OutputValues:
     """The outputs, and what is printed and saved, in order."""
     effects: OutputValues = {}
     numbers = count()

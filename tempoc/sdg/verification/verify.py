@@ -264,8 +264,7 @@ class _GraphChecker:
         names = [o.name for o in self.graph.outputs]
         self.require(len({*names}) == len(names), "outputs", "two have one name")
         for output in self.graph.outputs:
-            edge = Edge(source=output.source, out=output.out, entries=output.entries)
-            self.edge(edge, (), f"output {output.name}")
+            self.edge(output.edge, (), f"output {output.name}")
             source = self.graph.nodes[output.source].domain
             violation = self.space.outside(Domain(()), output.entries, source)
             if violation is not None:

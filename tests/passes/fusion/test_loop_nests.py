@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tempoc.base.graphs import strongly_connected_components
 from tempoc.passes.analysis.dependence import Dependence, is_schedulable
 from tempoc.passes.fusion.loop_nests import LoopNests
-from tempoc.sdg.graph.query import components
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 SIGNS = st.sampled_from([(0,), (1,), (-1,), (0, 1), (-1, 0), (-1, 0, 1)])
@@ -44,7 +44,9 @@ def around(name: str, left: list[str], found: list[Dependence]) -> tuple[str, ..
     sources: dict[str, list[str]] = {n: [] for n in left}
     for d in found:
         sources[d.sink].append(d.source)
-    return next(part for part in components(left, sources.__getitem__) if name in part)
+    return next(
+        part for part in strongly_connected_components(left, sources.__getitem__) if name in part
+    )
 
 
 @given(needs, joins)

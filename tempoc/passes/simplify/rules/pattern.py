@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
-from tempoc.base.members import field_names
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
@@ -19,18 +17,17 @@ from tempoc.ops.definition.shapes import Shape, same_shape
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.movement import BroadcastTo
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.poly.relations.space import Space
-from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.sdg.graph.query import expressions, operand_type
+from tempoc.sdg.builder import NodeBuilder, read_of
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import expressions, substitute_in_op
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Expr, Slice
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import symbols
 
 COPY = Copy()
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +54,13 @@ class Producer:
 
 
 @dataclass(slots=True)
-class Match:
+class Match(NodeBuilder):
     """A node to which rules are applied; ``uses`` counts the reads of each node.
 
     ``nodes`` are those of the graph; nodes that a rule creates are added there and to
     ``new_nodes``.
     """
 
-    graph: Graph
-    nodes: dict[str, Node]
-    node: Node
-    space: Space
     uses: Mapping[str, int]
     new_nodes: list[Node] = field(default_factory=list)
 
@@ -85,10 +78,6 @@ class Match:
     def facts(self) -> DomainFacts:
         """What holds at the node's points."""
         return DomainFacts(self.space, self.node.domain)
-
-    def type_of(self, edge: Edge) -> TensorType:
-        """The type of what is read."""
-        return operand_type(self.graph, edge)
 
     def operand(self, slot: int) -> TensorType:
         """The type of an operand, after the access."""
@@ -184,22 +173,9 @@ class Match:
 
         Raises ``OperandError`` if the operator does not take these operands.
         """
-        domain = self._domain(op, edges)
-        types = op.infer(tuple(map(self.type_of, edges)), DomainFacts(self.space, domain))
-        name = fresh_name(self.nodes, f"{self.node.name}.{op.name}")
-        vector = tuple(d for d in self.node.vector if d in domain.dims)
-        node = Node(
-            name=name,
-            op=op,
-            domain=domain,
-            inputs=edges,
-            types=types,
-            vector=vector,
-            spans=self.node.spans,
-        )
-        self.nodes[name] = node
+        node = self.put(op.name, op, edges, self._domain(op, edges))
         self.new_nodes.append(node)
-        return Edge(source=name, entries=identity(domain))
+        return read_of(node)
 
     def literal(self, value: Scalar) -> Edge:
         """A literal of the node's dtype."""
@@ -256,39 +232,6 @@ class RewriteRule:
         (type_,) = types[:1]
         same = same_shape(type_.shape, match.result.shape, match.facts)
         return type_.dtype is match.result.dtype and same
-
-
-def fresh_name(nodes: Mapping[str, Node], wish: str) -> str:
-    """A fresh name."""
-    name, number = wish, 2
-    while name in nodes:
-        name, number = f"{wish}{number}", number + 1
-    return name
-
-
-def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
-    """An operator with expressions substituted for dimensions in its attributes."""
-    changes = {}
-    for name in field_names(op):
-        value = getattr(op, name)
-        other = _substituted(value, at)
-        if other != value:
-            changes[name] = other
-    return replace(op, **changes) if changes else op  # type: ignore[type-var]
-
-
-def _substituted(value: object, at: Mapping[str, Expr]) -> object:
-    match value:
-        case Expr():
-            return substitute(value, at)
-        case Slice(lo=lo, hi=hi, step=step):
-            return Slice(substitute(lo, at), substitute(hi, at), step)
-        case tuple():
-            return tuple(_substituted(v, at) for v in value)
-        case Op():
-            return substitute_in_op(value, at)
-        case _:
-            return value
 
 
 def fewer(a: Shape, b: Shape) -> bool:

@@ -19,10 +19,10 @@ from tempoc.passes.simplify.rules.pattern import (
     Rewrite,
     RewriteRule,
     fewer,
-    substitute_in_op,
 )
 from tempoc.passes.simplify.rules.rounding import wide
 from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, product, sub
