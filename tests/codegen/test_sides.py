@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tempoc.base.source import Source
@@ -31,6 +33,7 @@ WHOLE = {
     "heads": 'y = sum(einsum("shd,d->sh", v[t:T], x), axis = 0)',
     "no batch": "y = sum(exp(v[t:T]), axis = 0) / sum(v[t+1:T] > 0.0)",
     "where": "y = sum(where(x[t = t:T] > q, x[t = t:T], w[t = t:T]), axis = 0)",
+    "two masks of an array": "y = sum(v[t:T], axis = 0) * sum(v[0:T-t], axis = 0)",
     "two columns": "y = sum(x[t = t:T][:, 0] * w[t = t:T][:, 1])",
 }
 MOVED = {
@@ -44,6 +47,7 @@ MOVED = {
     "the variance": "y = var(x[t = t:T], axis = 0) + logsumexp(x[t = t:T], axis = 0)",
     "kept": "e = x[t = t:T] * 2.0\ny = sum(e, axis = 0) + max(e, axis = 0)\nr = e[t = t]\n"
     "z = sum(r * w[t = t:T])",
+    "both ends of an array": "y = max(x[t = t:T] - x[t = 0:T-t]) + max(x[t = 0:T-t])",
     "a window": "y = sum(x[t = t:min(t+2, T)] * w[t = t:min(t+2, T)], axis = 0)",
     "spread": "y = sum(broadcast_to(q, [T - t, 3]) * x[t = t:T], axis = 0)",
 }
@@ -70,6 +74,13 @@ def test_ends_mean_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_nothing_is_shifted(name: str) -> None:
     assert "jnp.take(" not in kernels(HEAD + WHOLE[name] + outputs(WHOLE[name]))
+
+
+def test_the_smaller_operand_is_moved() -> None:
+    text = "y = cos(f32(arange(T - t))) @ x[t = t:T]"
+    agree(HEAD + text + outputs(text), *all_equal(HEAD, 1, 5))
+    found = kernels(HEAD + text + outputs(text))
+    assert re.findall(r"jnp.take\((\w+)", found) == ["y_cos"]
 
 
 def test_scores_are_masked_and_no_operand() -> None:

@@ -16,7 +16,7 @@ each distance, mapped over slices of the store that are shifted against each oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.sdg.statements.statements import Read, Statement, Tensor, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 from tempoc.symbolic.walk import substitute, symbols
@@ -75,9 +75,9 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     return view
 
 
-def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
+def shift(access: Read | Write, dim: str, stages: Stages) -> Expr | None:
     """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
-    at = dict(zip(dims, access.entries, strict=True))
+    at = stages.entries(access)
     entry = at.pop(dim)
     if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
         return None
@@ -100,20 +100,18 @@ def _at_distances(
         return []
     if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
         return []
-    dims, along = stages.statements.tensors[tensor].domain.dims, [a.dim for a in store.axes]
+    along = [a.dim for a in store.axes]
     accesses: list[Read | Write] = [*reads, *writes]
-    if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
+    if all(len({shift(a, d, stages) for a in accesses}) == 1 for d in along):
         return []
-
-    distinct = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
-    return list(distinct.values()) if along else []
+    near = (r for r in reads if all(shift(r, d, stages) is not None for d in along))
+    return list({r.entries: r for r in near}.values()) if along else []
 
 
 def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
     """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
-    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
-    at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+    store, at = stages.plan.stores[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
     return with_alias(before, read, name, store)
@@ -137,18 +135,29 @@ def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Point
             r = replace(r, tensor=name)
         reads.append(r)
     alias = replace(tensor, name=name, node=name, out=0)
+    return _extended(before, reads, nodes, alias, replace(store, tensor=name), read.tensor)
+
+
+def _extended(
+    before: Pointwise,
+    reads: Iterable[Read],
+    nodes: Mapping[str, Node],
+    alias: Tensor,
+    store: Buffer,
+    origin: str,
+) -> Pointwise:
+    """The statement with these reads, and the stages with an alias of a tensor and its store."""
+    name, stages = alias.name, before.stages
+    tensors, stores = stages.statements.tensors, stages.plan.stores
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: alias}),
-        plan=replace(stages.plan, stores={**stages.plan.stores, name: replace(store, tensor=name)}),
+        statements=replace(stages.statements, tensors={**tensors, name: alias}),
+        plan=replace(stages.plan, stores={**stores, name: store}),
     )
-    return replace(
-        before,
-        single=replace(before.single, reads=tuple(reads)),
-        stages=changed,
-        origins={**before.origins, name: read.tensor},
-    )
+    single = replace(before.single, reads=tuple(reads))
+    origins = {**before.origins, name: origin}
+    return replace(before, single=single, stages=changed, origins=origins)
 
 
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
@@ -210,23 +219,10 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     source = stages.graph.nodes[tensor.node]
     source = replace(source, name=column.name, domain=domain, types=(type_,), inputs=())
     nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
-    changed = replace(
-        stages,
-        graph=replace(stages.graph, nodes=nodes),
-        statements=replace(
-            stages.statements,
-            tensors={**stages.statements.tensors, column.name: column},
-        ),
-        plan=replace(stages.plan, stores={**stages.plan.stores, column.name: rows}),
-    )
     new = replace(read, tensor=column.name, entries=at)
-    reads = tuple(new if r == read else r for r in before.single.reads)
-    return Pointwise(
-        single=replace(before.single, reads=reads),
-        stages=changed,
-        elements={**before.elements, column.name: element},
-        origins={**before.origins, column.name: element.tensor},
-    )
+    reads = (new if r == read else r for r in before.single.reads)
+    view = _extended(before, reads, nodes, column, rows, element.tensor)
+    return replace(view, elements={**before.elements, column.name: element})
 
 
 def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:

@@ -36,7 +36,7 @@ from tempoc.ops.definition.operator import EmittedValue, OperandError
 from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
-from tempoc.ops.emission.ragged_layout import resolve_layout, valid_first
+from tempoc.ops.emission.ragged_layout import resolve_layout
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
@@ -123,13 +123,13 @@ class Body:
         ) is not None:
             self._values[name, 0] = self._converted(positions, node.types[0])
             return
-        args, sides = resolve_layout(node.op, args, types, same, self.out)
+        args, valid = resolve_layout(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
+            value = EmittedValue(bound, type_, self._padded(type_), valid=valid[k])
             self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
@@ -196,7 +196,7 @@ class Body:
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
                 value = zeros(type_, self.out)
-            texts.append(self.out.align(valid_first(value, self.out), self._padded(type_)).text)
+            texts.append(self.out.align(self.out.first(value), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
@@ -204,8 +204,7 @@ class Body:
         """The row of a slice that an index selects, read without the slice."""
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
-        tensor = self.stages.statements.tensors[read.tensor]
-        at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+        at = self.stages.entries(read)
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
@@ -214,8 +213,8 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
-        return self.out.align(valid_first(value, self.out), self._padded(type_))
+        value = EmittedValue(text, type_, array.padded, valid=array.valid)
+        return self.out.align(self.out.first(value), self._padded(type_))
 
     def _flush(self, tensor: str) -> None:
         """Flush the pending writes of a tensor, after the reads of its old contents."""
@@ -230,10 +229,10 @@ class Body:
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> EmittedValue:
-        return valid_first(self._raw_operand(member, slot), self.out)
+        return self.out.first(self._raw_operand(member, slot))
 
     def _raw_operand(self, member: str, slot: int) -> EmittedValue:
-        """An operand, of which the padding may come first (``EmittedValue.last``)."""
+        """An operand, of which valid elements may not come first (``EmittedValue.valid``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
@@ -251,7 +250,7 @@ class Body:
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
-        value = replace(value, text=text, type=type_, shared="")
+        value = replace(value, text=text, type=type_, finite=value.finite is True)
         return self.out.align(value, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:
@@ -284,8 +283,7 @@ class Body:
         return access.tensor, key
 
     def _key(self, access: Read | Write) -> tuple[Expr, ...]:
-        dims = self.stages.statements.tensors[access.tensor].domain.dims
-        at = dict(zip(dims, access.entries, strict=True))
+        at = self.stages.entries(access)
         key: list[Expr] = []
         for k in self._store(access).keys:
             entry = at[k.dim]
@@ -319,8 +317,7 @@ class Body:
         return self._fetched[place]
 
     def _read(self, read: Read) -> EmittedValue:
-        store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
-        at = dict(zip(dims, read.entries, strict=True))
+        store, at = self._store(read), self.stages.entries(read)
         axes = [axis.dim for axis in store.axes]
         hint = access_name(self.stages.local_name(read.tensor), axes, [at[d] for d in axes])
         if axes and hint == self.stages.local_name(read.tensor):
@@ -331,11 +328,12 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
-        displaced = array.gathered or array.amid
-        finite = not displaced and has_zero_padding(read, self.statement, self.stages, turned)
+        own = array.gathered or array.valid
+        finite = not own and has_zero_padding(read, self.statement, self.stages, turned)
         differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
-        shared = name if differs and name == self.arguments[self._cell(read)].name else ""
-        value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
+        shared = differs and name == self.arguments[self._cell(read)].name
+        padding = finite or (shared and name)
+        value = EmittedValue(text, type_, array.padded, padding, array.valid)
         return self.out.align(value, self._padded(type_))
 
     def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
@@ -372,14 +370,12 @@ class Body:
 
     def _row(self, write: Write) -> str:
         """The value of a write: the member's result with the dtype and extents of the store."""
-        value = valid_first(self._values[write.member, write.out], self.out)
-        tensor = self.stages.statements.tensors
-        type_, store = tensor[write.tensor].type, self._store(write)
+        value = self.out.first(self._values[write.member, write.out])
+        type_, store = self.stages.statements.tensors[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
         if value.type.ndim < type_.ndim:  # a literal, broadcast
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
-        dims = tensor[write.tensor].domain.dims
-        at = dict(zip(dims, write.point, strict=True))
+        at = self.stages.point(write)
         row_type = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
         return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
 
@@ -388,8 +384,7 @@ class Body:
         for w in [w for w in self._pending if w.tensor in tensors]:
             self._pending.remove(w)
             name = self._latest[cell := self._cell(w)]
-            dims = self.stages.statements.tensors[w.tensor].domain.dims
-            at = dict(zip(dims, w.point, strict=True))
+            at = self.stages.point(w)
             where = TRUE if self.frame.proves(w.where) else w.where
             text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
             if any(value.text == name for value in self._fetched.values()):

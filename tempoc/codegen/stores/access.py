@@ -6,7 +6,7 @@ of a read is ``[*axes, *spatial]``. Along each axis a read takes
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order does not matter;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
-- a *suffix*, ``k[t:T]``: the longest one, in which the padding comes first;
+- a *suffix*, ``k[t:T]``: the longest one, in which the valid elements come last;
 - all of an axis that is already the part shared by some points (``shared_windows.py``);
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   padding (the consumer masks them).
@@ -18,31 +18,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tempoc.memory.plan_types import Buffer, BufferAxis
-from tempoc.ops.definition.operator import Emitter, Stretch
+from tempoc.ops.definition.operator import Emitter, Interval
+from tempoc.ops.definition.padding import take_text
 from tempoc.ops.indexing.pick import Pick
 from tempoc.sdg.graph.graph import Node
-from tempoc.symbolic.expr import (
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    mul,
-    sub,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import extent, symbols
 
 NO_ROWS: Mapping[str, str] = {}
 """No rows."""
-_END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +56,28 @@ class KernelFrame:
 class KernelArray:
     """An array in the kernel: its text and the static extents that it really has.
 
-    ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
-    elements come last (``Value.last``), ``amid`` those that have garbage on both sides.
+    ``gathered``: positions beyond the end of a slice repeat others. ``valid``: the valid positions
+    of axes where they do not come first (``EmittedValue.valid``).
     """
 
     text: str
     padded: tuple[Expr, ...]
     gathered: bool = False
-    last: tuple[int, ...] = ()
-    amid: tuple[Stretch, ...] = ()
+    valid: Mapping[int, Interval] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _AxisRead:
+    """What a slice takes of an axis, as a static index and a call afterwards, if any.
+
+    ``call`` gives the text from that of the array and the number of the axis.
+    """
+
+    size: Expr
+    index: str = ":"
+    call: Callable[[str, int], str] | None = None
+    gathered: bool = False
+    valid: Interval | None = None
 
 
 # ---------------------------------------------------------------- reading
@@ -99,43 +100,32 @@ def read(
     all rows as they lie if these may be ``turned``.
     """
     index = [":" for _ in store.order]
-    moves: list[tuple[int, str]] = []
-    padded: list[Expr] = []
-    points: list[int] = []
-    last: list[int] = []
-    amid: list[Stretch] = []
+    parts: dict[int, _AxisRead] = {}
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
         if axis.dim in rows or not isinstance(entry, Slice):
             place = rows.get(axis.dim) or frame.out.index(_point(entry))
             index[number] = _in_ring(place, axis, frame)
-            points.append(number)
-            continue
-        pad = frame.out.pad(extent(entry))
-        if turned and axis.ring:
-            padded.append(axis.size)
-            continue
-        if axis.begin is not None:
-            amid.append(Stretch(len(padded), entry.lo, entry.hi, axis.begin))
-            padded.append(axis.size)
-            continue
-        index[number], move = _slice(entry, pad, axis, frame)
-        if move == _END:
-            last.append(len(padded))
-        elif move:
-            moves.append((number, move))
-        padded.append(pad)
-    parts = [index[k] for k in store.order]
-    while parts and parts[-1] == ":":
-        parts.pop()
-    text = f"{array}[{', '.join(parts)}]" if parts else array
-    left = [k for k in store.order if k not in points]
-    for number, move in moves:
-        source = frame.out.bind(hint, text) if not text.isidentifier() else text
-        text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
-    gathered = any(move.startswith("jnp.take") for _, move in moves)
-    sides = tuple(last), tuple(amid)
-    return KernelArray(to_axis_order(text, left), (*padded, *store.shape), gathered, *sides)
+        else:
+            whole = turned and axis.ring
+            parts[number] = _AxisRead(axis.size) if whole else _slice(entry, axis, frame)
+            index[number] = parts[number].index
+    entries = [index[k] for k in store.order]
+    while entries and entries[-1] == ":":
+        entries.pop()
+    text = f"{array}[{', '.join(entries)}]" if entries else array
+    left = [k for k in store.order if k in parts or k >= len(store.axes)]
+    for number, part in parts.items():
+        if part.call:
+            source = frame.out.bind(hint, text) if not text.isidentifier() else text
+            text = part.call(source, left.index(number))
+    taken = list(parts.values())
+    return KernelArray(
+        to_axis_order(text, left),
+        (*(part.size for part in taken), *store.shape),
+        gathered=any(part.gathered for part in taken),
+        valid={k: part.valid for k, part in enumerate(taken) if part.valid},
+    )
 
 
 def _point(entry: Entry) -> Expr:
@@ -174,40 +164,43 @@ def _in_ring(text: str, axis: BufferAxis, frame: KernelFrame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
-def _slice(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> tuple[str, str]:
-    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any.
-
-    ``_END`` in place of a call: garbage comes first.
-    """
+def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
+    """What a slice takes of an axis."""
+    if axis.begin is not None:
+        return _AxisRead(axis.size, valid=Interval(entry.lo, entry.hi, axis.begin))
     out = frame.out
+    pad = out.pad(extent(entry))
     if not axis.ring and any(
         frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
     ):
-        if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
-            return ":", ""
+        full = ix.compare("==", pad, axis.size)
+        if entry.step == 1 and entry.lo == ix.ZERO and frame.proves(full):
+            return _AxisRead(pad)
         if frame.is_static(entry.lo):
-            return _static_slice(entry, pad, out), ""
+            return _AxisRead(pad, _static_slice(entry, pad, out))
         if entry.step == 1:
-            lo = out.index(entry.lo)
-            return ":", f"lax.dynamic_slice_in_dim(ARRAY, {lo}, {out.static(pad)}, axis=AXIS)"
+            part = f"{out.index(entry.lo)}, {out.static(pad)}"
+            cut = "lax.dynamic_slice_in_dim"
+            return _AxisRead(pad, call=lambda x, k: f"{cut}({x}, {part}, axis={k})")
     if _is_end(entry, pad, axis, frame):
-        before = sub(axis.size, pad)
-        return (":" if before == ZERO else f"{out.static(before)}:"), _END
+        before = ix.sub(axis.size, pad)
+        index = ":" if before == ix.ZERO else f"{out.static(before)}:"
+        return _AxisRead(pad, index, valid=Interval(ix.sub(entry.lo, before), pad))
     steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
     if entry.step != 1:
         steps = f"{entry.step} * {steps}"
-    rows = steps if entry.lo == ZERO else f"{out.index(entry.lo)} + {steps}"
+    rows = steps if entry.lo == ix.ZERO else f"{out.index(entry.lo)} + {steps}"
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
-    return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+    return _AxisRead(pad, call=lambda x, k: take_text(x, rows, k), gathered=True)
 
 
 def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bool:
     """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
-    ends = compare("==", entry.hi, axis.size), compare("<=", pad, axis.size)
-    return frame.proves(conjunction(*ends))
+    ends = ix.compare("==", entry.hi, axis.size), ix.compare("<=", pad, axis.size)
+    return frame.proves(ix.conjunction(*ends))
 
 
 def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
@@ -215,17 +208,17 @@ def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
 
     An empty slice may read any elements, but the axis must still have ``pad`` of them.
     """
-    last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    inside = compare("<", last, size)
+    last = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.sub(pad, ix.Const(1))))
+    inside = ix.compare("<", last, size)
     if frame.is_static(entry.lo):
-        return disjunction(inside, compare("<=", pad, ZERO))
-    empty = compare("<=", entry.hi, entry.lo)
-    return conjunction(disjunction(inside, empty), compare("<=", pad, size))
+        return ix.disjunction(inside, ix.compare("<=", pad, ix.ZERO))
+    empty = ix.compare("<=", entry.hi, entry.lo)
+    return ix.conjunction(ix.disjunction(inside, empty), ix.compare("<=", pad, size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
-    lo = "" if entry.lo == ZERO else out.static(entry.lo)
-    hi = out.static(add(entry.lo, mul(Const(entry.step), pad)))
+    lo = "" if entry.lo == ix.ZERO else out.static(entry.lo)
+    hi = out.static(ix.add(entry.lo, ix.mul(ix.Const(entry.step), pad)))
     return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
 
 
@@ -253,7 +246,7 @@ def write(
         while lead[-1] == ":":
             lead.pop()
         text = f"lax.dynamic_update_slice({array}, {row}[{', '.join(lead)}], ({', '.join(starts)}))"
-    if where == TRUE:
+    if where == ix.TRUE:
         return text
     # XLA turns the selection into one of rows, so that this stays in place.
     return f"jnp.where({frame.out.index(where)}, {text}, {array})"
