@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import Scalar, cast, dtype_of, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -29,9 +30,6 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.reduction import HALVES, All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
-
-_SHORT = 8
-"""Up to this size one pass over the windows is faster than adding up powers of two."""
 
 _REDUCTIONS: dict[str, type[Reduction]] = {
     c.name: c for c in (Sum, Prod, Max, Min, Any, All)
@@ -141,7 +139,7 @@ class Window(Op):
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
         factor = converted(args[1], wide, out).text if len(args) > 1 else ""
-        if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
+        if isinstance(self.size, Const) and (factor or self.size.value > MODEL.short_window):
             text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from math import prod
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.associative_scan import AssociativeScan
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.externs import ExternJax
@@ -28,8 +29,6 @@ _WORK = (
     MatMul, Einsum, Conv, Reduction, Scan, AssociativeScan, Fold, ScatterAdd, Draw, ExternJax,
     ArgMax, Sort, ArgSort, TopK,
 )  # fmt: skip
-_UNKNOWN_EXTENT = 1000
-"""The extent that is assumed where it is not constant."""
 
 
 def is_cheap(op: Op) -> bool:
@@ -100,7 +99,7 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
             continue
         operands = zip(node.inputs, operand_types(graph, node), strict=True)
         operand_counts = {
-            e.source: min(counts.get(e.source, _UNKNOWN_EXTENT**9), _elements(t.shape))
+            e.source: min(counts.get(e.source, MODEL.unknown_bound**9), _elements(t.shape))
             for e, t in operands
         }
         counts[name] = min(size(node), sum(operand_counts.values()))
@@ -108,4 +107,4 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
 
 
 def _elements(shape: tuple[Expr, ...]) -> int:
-    return prod(e.value if isinstance(e, Const) else _UNKNOWN_EXTENT for e in shape)
+    return prod(e.value if isinstance(e, Const) else MODEL.unknown_bound for e in shape)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy, Merge, Select
 from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import Op
@@ -40,8 +41,6 @@ STEP_OPERATORS = (
     Split, MatMul, Einsum, Reduction,
 )  # fmt: skip
 """The operators of which steps may consist."""
-MAX_NODES = 200
-"""The most nodes of a cycle."""
 
 
 class NotARecurrence(Exception):
@@ -121,7 +120,7 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
     """The recurrence of a cycle; raises ``NotARecurrence``."""
-    if len(cycle) > MAX_NODES:
+    if len(cycle) > EFFORT.recurrence_nodes:
         raise NotARecurrence("there are too many steps")
     inside = {*cycle}
     for name in cycle:

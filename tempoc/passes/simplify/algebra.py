@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.passes.context import PassContext
@@ -27,8 +28,6 @@ from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead
-
-_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class Algebra:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The simpler graph."""
         names = list(graph.nodes)
-        for _ in range(_ROUNDS):
+        for _ in range(EFFORT.simplify_rounds):
             after = drop_dead(forward_copies(self.once(graph, names, context)))
             names = _affected_nodes(graph, after)
             graph = after
@@ -58,7 +57,7 @@ class Algebra:
         work = _GraphRewriter.on(graph, context)
         for name in names:
             worklist = [name]
-            for _ in range(_ROUNDS):
+            for _ in range(EFFORT.simplify_rounds):
                 if not worklist:
                     break
                 changed = work.rewrite(worklist.pop(), self.exact)
