@@ -32,6 +32,9 @@ class Effort:
     scheduling_seconds: float = 60.0
     """When that process is stopped."""
 
+    residues: int = 16
+    """Sums over points are cut by the remainders of divisors up to this."""
+
     # ---------------------------------------------------------------- fixpoints
 
     simplify_rounds: int = 20

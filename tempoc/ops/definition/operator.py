@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import ZERO, Expr
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -201,6 +201,15 @@ class Op(metaclass=_Kind):
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The reference semantics at one point; ``at`` has the values of dimensions and bounds."""
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """The scalar operations at one point, a formula of the extents.
+
+        Elementwise operators, reductions and scans do one for each element, whatever the device
+        makes of it; contractions a multiplication and an addition for each term. Moving values and
+        making constants takes none; what functions of the user do is not known and counts nothing.
+        """
+        return ZERO
 
     def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
         """The dtype to which operands of these types are promoted; ``None`` if they are not."""

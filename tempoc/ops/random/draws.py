@@ -104,6 +104,10 @@ class Uniform(Draw):
         _is_float(self.dtype, self.name)
         return (TensorType(self.dtype, self.shape),)
 
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element."""
+        return product(results[0].shape)
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Each element from its own position."""
         return (threefry.uniform(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)

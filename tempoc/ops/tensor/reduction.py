@@ -34,7 +34,7 @@ from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real
 from tempoc.ops.definition.shapes import axes_of, require
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Expr, compare, product
+from tempoc.symbolic.expr import ONE, Const, Expr, compare, product
 from tempoc.symbolic.text import show
 
 HALVES = (DType.BF16, DType.F16)
@@ -66,13 +66,17 @@ def require_nonempty(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction(Op):
-    """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result."""
+    """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result.
+
+    ``passes`` is the number of operations for each element.
+    """
 
     axes: tuple[int, ...] | None = None
     keepdims: bool = False
 
     jax: ClassVar[str]
     nonempty: ClassVar[bool] = False
+    passes: ClassVar[int] = 1
 
     @abstractmethod
     def kind(self, operand: PromotedType) -> PromotedType:
@@ -81,6 +85,10 @@ class Reduction(Op):
     @abstractmethod
     def neutral(self, dtype: DType) -> str:
         """The neutral element in emitted code."""
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """So many for each element of the operand."""
+        return product((Const(self.passes), *args[0].shape))
 
     @abstractmethod
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
@@ -302,6 +310,7 @@ class Var(RealReduction):
     """The mean of the squared distances from the mean, as in NumPy; NaN of nothing."""
 
     name, jax = "var", "jnp.sum"
+    passes = 4
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Two passes."""
@@ -333,6 +342,7 @@ class LogSumExp(RealReduction):
     """``log(sum(exp(x)))`` without overflow; ``-inf`` of nothing."""
 
     name, jax = "logsumexp", "jax.nn.logsumexp"
+    passes = 4
 
     def neutral(self, dtype: DType) -> str:
         """The logarithm of 0."""

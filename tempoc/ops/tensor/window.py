@@ -29,7 +29,7 @@ from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.reduction import HALVES, All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, product, sub
 
 _REDUCTIONS: dict[str, type[Reduction]] = {
     c.name: c for c in (Sum, Prod, Max, Min, Any, All)
@@ -94,6 +94,16 @@ class Window(Op):
             and dtype not in (*HALVES, DType.BOOL)
             and (dtype.is_float or factor.dtype is dtype)
         )
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element of a window; large windows are doubled, with at most two a time."""
+        return product((self.terms(), *results[0].shape))
+
+    def terms(self) -> Expr:
+        """The operations for a window; as ``emit`` does them."""
+        if isinstance(self.size, Const) and self.size.value > MODEL.short_window:
+            return Const(2 * self.size.value.bit_length())
+        return self.size
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Window by window, without the neutral elements unless there is nothing else."""

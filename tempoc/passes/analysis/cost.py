@@ -22,7 +22,7 @@ from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Literal
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, topological
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Const, Expr
+from tempoc.symbolic.expr import Const, Expr, product
 from tempoc.symbolic.walk import evaluate
 
 _WORK = (
@@ -47,40 +47,19 @@ def size(node: Node) -> int:
 
 
 def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
-    """An estimate of the arithmetic operations of a graph for these bounds.
+    """An estimate of the operations of a graph for these bounds; moving an element counts as one.
 
-    One for each element of a result; two for each term of a contraction. Extents are taken at the
-    last point of each dimension.
+    Extents are taken at the last point of each dimension.
     """
     at = {**bounds, **{d.name: bounds[d.bound] - 1 for d in graph.universe.dims}}
     total = 0
     for node in graph.nodes.values():
         if is_computed(node) and not is_cheap(node.op):
-            args = operand_types(graph, node)
-            shapes = [[max(0, evaluate(e, at)) for e in t.shape] for t in (*node.types, *args)]
+            work = node.op.work(operand_types(graph, node), node.types)
+            moved = (product(t.shape) for t in node.types[:1])
             points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
-            total += points * _of_point(node.op, shapes)
+            total += points * max(0, *(evaluate(e, at) for e in (work, *moved)))
     return total
-
-
-def _of_point(op: Op, shapes: list[list[int]]) -> int:
-    """The operations at one point; ``shapes`` are those of the results, then of the operands."""
-    sizes = [prod(shape) for shape in shapes]
-    match op:
-        case MatMul():
-            return 2 * sizes[0] * shapes[1][-1]
-        case Einsum(spec=spec):
-            terms = [t.strip() for t in spec.split("->")[0].split(",")]
-            if "." in spec:
-                return 2 * max(sizes)
-            operand_extents = (
-                zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True)
-            )
-            return 2 * prod(dict(pair for operand in operand_extents for pair in operand).values())
-        case Conv():
-            return 2 * sizes[0] * prod(shapes[2][1:])
-        case _:
-            return max(sizes) if is_work(op) else sizes[0] if sizes else 0
 
 
 def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
