@@ -24,6 +24,9 @@ from tempoc.symbolic.expr import (
     IndexSum,
     Mod,
     Sym,
+    add,
+    floordiv,
+    mul,
 )
 
 Polynomial: TypeAlias = sympy.Expr
@@ -92,6 +95,18 @@ def with_values(formula: Polynomial, values: Mapping[str, Expr]) -> Polynomial:
     return sympy.expand(formula.subs(symbols))
 
 
+def with_quotients(formula: Polynomial, known: Callable[[Expr], Expr | None]) -> Polynomial:
+    """A polynomial with expressions for the quotients (rounded down) for which they are known."""
+    for atom in sorted(formula.atoms(sympy.floor), key=str):
+        above, divisor = sympy.fraction(sympy.together(atom.args[0]))
+        terms = above.as_coefficients_dict().items()
+        if all(c.is_Integer and (x == 1 or x.is_Symbol) for x, c in terms):
+            parts = (Const(int(c)) if x == 1 else mul(Const(int(c)), Sym(x.name)) for x, c in terms)
+            e = known(floordiv(add(*parts), int(divisor)))
+            formula = formula if e is None else formula.subs(atom, polynomial(e))
+    return sympy.expand(formula)
+
+
 def value_at(formula: Polynomial, values: Mapping[str, int]) -> int:
     """The value of a polynomial for these bounds."""
     return int(with_values(formula, {name: Const(value) for name, value in values.items()}))
@@ -101,7 +116,7 @@ def quotient_text(above: Polynomial, below: Polynomial) -> str:
     """A quotient of polynomials without common factors; `-` for a division by zero."""
     if below == 0:
         return "-"
-    above, below = sympy.fraction(sympy.cancel(above / below))
+    above, below = map(sympy.expand, sympy.fraction(sympy.together(sympy.cancel(above / below))))
     text = in_terms(above)
     return text if below == 1 else f"{_bracketed(text)}/{_bracketed(in_terms(below))}"
 

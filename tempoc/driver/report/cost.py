@@ -158,6 +158,8 @@ def _formula_rows(kernel: KernelCost, sums: DomainSums) -> Iterator[list[str]]:
     """A row for each case."""
     exact = [_at_most(f) for f in kernel.columns]
     for condition, (calls, work, read, written) in sums.aligned(kernel.columns):
+        if (calls, work, read, written) == (0, 0, 0, 0):
+            continue
         texts = (in_terms(calls), in_terms(work), in_units(read), in_units(written))
         row = [kernel.name, *(a + b for a, b in zip(exact, texts, strict=True))]
         row.append(quotient_text(work, read + written))

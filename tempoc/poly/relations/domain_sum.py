@@ -41,8 +41,16 @@ from tempoc.symbolic.expr import (
     mod,
     mul,
     product,
+    sub,
 )
-from tempoc.symbolic.simplify import Polynomial, polynomial, power_sum, value_at, with_values
+from tempoc.symbolic.simplify import (
+    Polynomial,
+    polynomial,
+    power_sum,
+    value_at,
+    with_quotients,
+    with_values,
+)
 from tempoc.symbolic.walk import substitute, symbols
 
 Part = tuple[isl.Set, Polynomial]
@@ -128,8 +136,9 @@ class DomainSums:
         elif isinstance(e, FloorDiv | Mod) and e.divisor <= EFFORT.residues:
             for rest in range(e.divisor):
                 where = self.space.points(compare("==", mod(e.arg, e.divisor), Const(rest)), dims)
+                left = self.polynomial(Const(rest))
                 for part, value in self.cases(e.arg, points.intersect(where), dims):
-                    yield part, (value - rest) / e.divisor if isinstance(e, FloorDiv) else rest
+                    yield part, (value - left) / e.divisor if isinstance(e, FloorDiv) else left
         else:
             raise Unsummable
 
@@ -166,8 +175,26 @@ class DomainSums:
                     known = known.subtract(where)
                 if not known.is_empty():
                     refined.append((known, before))
-            cases = _without_special(refined)
-        return BoundsFormula(cases=tuple((w, v) for w, v in cases), exact=exact)
+            cases = refined
+        cases = _without_special([(where, self.by_bounds(v, where)) for where, v in cases])
+        return BoundsFormula(cases=tuple(cases), exact=exact)
+
+    def by_bounds(self, value: Polynomial, where: isl.Set) -> Polynomial:
+        """A polynomial with quotients in terms of bounds that are like them there: `tiles - 1`."""
+        bounds = self.space.universe.bounds
+        names = [b.name for b in bounds if b.value is not None and symbols(b.value) and not b.until]
+        frame = self.space.frame
+
+        def known(quotient: Expr) -> Expr | None:
+            for name in names:
+                gap = frame.value(sub(quotient, Sym(name)), frame.coordinates(()))
+                gaps = isl.Map.from_pw_aff(gap).intersect_params(where).range()
+                least, most = gaps.dim_min_val(0), gaps.dim_max_val(0)
+                if least.is_int() and least.eq(most):
+                    return add(Sym(name), Const(least.to_python()))
+            return None
+
+        return with_quotients(value, known) if names else value
 
     def added(self, formulas: Sequence[BoundsFormula]) -> BoundsFormula:
         """The sum of formulas."""
@@ -186,7 +213,7 @@ class DomainSums:
                 for other, value in formula.cases
                 if not (both := where.intersect(other)).is_empty()
             ]
-        return [(self.condition(where), values) for where, values in rows]
+        return [(self.condition(w), tuple(_at_numbers(v, w) for v in vs)) for w, vs in rows]
 
     def condition(self, where: isl.Set) -> Expr:
         """A set of values of bounds as a condition."""
@@ -236,6 +263,12 @@ def _without_special(cases: list[Part]) -> list[Part]:
         else:
             kept.append((where, with_values(value, {})))
     return kept
+
+
+def _at_numbers(value: Polynomial, where: isl.Set) -> Polynomial:
+    """A polynomial with numbers for the bounds that have a single value there."""
+    fixed = _fixed(where)
+    return with_values(value, {n: e for n, e in fixed.items() if isinstance(e, Const)})
 
 
 def _fixed(where: isl.Set) -> dict[str, Expr]:
