@@ -104,16 +104,23 @@ def command(
         from tempoc.cli.reports.memory import echo_memory
 
         echo_memory(compilation, bounds, solve, memory_budget)
+    _echo_cost(compilation, bounds, cost=cost, copies=copies, after=memory)
+    write_dumps(compilation, dump_after, dump_dir)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+
+
+def _echo_cost(
+    compilation: Compilation, bounds: tuple[str, ...], *, cost: bool, copies: bool, after: bool
+) -> None:
+    """What is computed and moved; ``after``: below another report."""
     if cost:
         from tempoc.cli.reports.cost import echo_cost
 
-        echo_cost(compilation, bounds, after=memory)
+        echo_cost(compilation, bounds, after=after)
     if copies:
         from tempoc.cli.reports.copies import echo_copies
 
-        echo_copies(compilation, bounds, memory or cost)
-    write_dumps(compilation, dump_after, dump_dir)
-    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+        echo_copies(compilation, bounds, after or cost)
 
 
 def _refuse_alone(

@@ -51,7 +51,7 @@ from tempoc.symbolic.simplify import (
     with_quotients,
     with_values,
 )
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 Part = tuple[isl.Set, Polynomial]
 """Values of bounds (or points, while dimensions are left), and a polynomial that is summed there;
@@ -125,6 +125,8 @@ class DomainSums:
                     for both, more in self.cases(operand, part, dims)
                 ]
             yield from parts
+        elif not is_affine(e):
+            raise Unsummable
         elif isinstance(e, IndexMin | IndexMax):
             op: CompareOp = "<=" if isinstance(e, IndexMin) else ">="
             left = points
@@ -136,9 +138,10 @@ class DomainSums:
         elif isinstance(e, FloorDiv | Mod) and e.divisor <= EFFORT.residues:
             for rest in range(e.divisor):
                 where = self.space.points(compare("==", mod(e.arg, e.divisor), Const(rest)), dims)
-                left = self.polynomial(Const(rest))
+                remainder = self.polynomial(Const(rest))
                 for part, value in self.cases(e.arg, points.intersect(where), dims):
-                    yield part, (value - left) / e.divisor if isinstance(e, FloorDiv) else left
+                    quotient = (value - remainder) / e.divisor
+                    yield part, quotient if isinstance(e, FloorDiv) else remainder
         else:
             raise Unsummable
 
@@ -278,7 +281,7 @@ def _fixed(where: isl.Set) -> dict[str, Expr]:
         count = c.dim(D.param)
         factors = [c.get_coefficient_val(D.param, k).to_python() for k in range(count)]
         free = [k for k in range(count) if abs(factors[k]) == 1]
-        if not c.is_equality() or not free or any(c.dim(D.div) for _ in free[:1]):
+        if not c.is_equality() or not free or c.dim(D.div):
             continue
         names = [c.get_dim_name(D.param, k) for k in range(count)]
         rest = add(
