@@ -7,20 +7,19 @@ from collections.abc import Collection, Mapping
 
 import click
 
-from tempoc.base.cost_model import row
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import show
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import BudgetFit, fit_budget
+from tempoc.driver.search.candidates import device_row
 from tempoc.driver.search.variants import BoundReach, Family, open_variant_family, variant_family
 from tempoc.footprint.peak import peak
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import resolve
-from tempoc.runtime.device.backend import has_commands
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import RunOptions, open_inputs, parse_bounds
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
@@ -89,9 +88,10 @@ def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: i
     program = compilation.emitted.program
     bindings = bind(program, open_inputs(wanted))
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
-    model = row("gpu" if has_commands() else "cpu")
     return _announce_fit(
-        fit_budget(compilation, values, lambda p: given_stores(p, bindings), budget, model=model)
+        fit_budget(
+            compilation, values, lambda p: given_stores(p, bindings), budget, model=device_row()
+        )
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tempoc.base.cost_model import MODEL
+from tempoc.base.cost_model import MODEL, CostModel, row
 from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -31,6 +31,11 @@ from tempoc.program.nodes.gpu_commands import COMMON, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
+
+
+def device_row() -> CostModel:
+    """The row of the cost model for the device of this process."""
+    return row("gpu" if backend.has_commands() else "cpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

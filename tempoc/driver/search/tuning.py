@@ -21,18 +21,17 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from tempoc.base.cost_model import MODEL, row
+from tempoc.base.cost_model import MODEL
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.candidates import MOVES, Candidate, Move
+from tempoc.driver.search.candidates import MOVES, Candidate, Move, device_row
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import TensorSource
-from tempoc.runtime.device import backend
 from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
@@ -122,7 +121,7 @@ class _Tuner:
             raise RunError(not_measured(names))
         self.bounds = bindings.bounds
         self.count = 0
-        self.model = row("gpu" if backend.has_commands() else "cpu")
+        self.model = device_row()
 
     def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
         """Try all moves."""
