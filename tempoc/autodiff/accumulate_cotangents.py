@@ -12,6 +12,7 @@ from functools import reduce
 from tempoc.autodiff.invert_reads import contributions
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
 from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
+from tempoc.base.effort import EFFORT
 from tempoc.base.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
@@ -20,9 +21,6 @@ from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, conjunction, negation
-
-MAX_CELLS = 12
-"""With more cells than this, each contribution is extended with zeros to the whole domain."""
 
 CotangentPart = tuple[Expr, list[Contribution]]
 
@@ -101,7 +99,7 @@ def _cells(
             split.append((symbolic.simplify(both, domain), [*inside, part]))
             split.append((symbolic.simplify(outside, domain), inside))
         cells = split
-        if len(cells) > MAX_CELLS and len(parts) > 1:
+        if len(cells) > EFFORT.cotangent_cells and len(parts) > 1:
             return None
     return cells
 

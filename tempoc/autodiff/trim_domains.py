@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
@@ -16,9 +17,6 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, Expr, Sym, conjunction
-
-SWEEPS = 4
-"""The most iterations over a cycle; its nodes keep all their points if demand still grows."""
 
 
 def trim_to_demand(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
@@ -58,8 +56,8 @@ class _CotangentDemand:
             self.add_reads(self.nodes[name], self.nodes[name].domain)
 
     def reaches_fixpoint(self, group: tuple[str, ...]) -> bool:
-        """Propagate demand in a cycle; whether it stopped growing within `SWEEPS` rounds."""
-        for _ in range(SWEEPS):
+        """Propagate demand in a cycle; whether it stopped growing within `demand_sweeps` rounds."""
+        for _ in range(EFFORT.demand_sweeps):
             grown = [self.add_reads(self.nodes[n], self.demanded(n)) for n in group]
             if not any(grown):
                 return True

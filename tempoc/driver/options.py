@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from tempoc.base.cost_model import MODEL
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import COMMANDS
 from tempoc.program.nodes.precision import PRECISION, PRECISIONS
-
-BUCKET = 512
-"""Initial capacity of growing stores, in steps: cheap in memory, and few kernels are recompiled
-when it is used up."""
 
 RECOMPUTE = ("cheap", "all")
 """What may be rematerialized: results of elementwise operators and moves, or all values."""
@@ -41,7 +38,7 @@ class Options:
     verify_each: bool = False
     verify_values: bool = False
     regions: bool | None = None
-    bucket: int = BUCKET
+    bucket: int = MODEL.capacity
     memory_budget: int | None = None
     limit: int | None = None
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -65,7 +62,7 @@ class Options:
         entries |= {} if self.tile is None else {"tile": str(self.tile)}
         if self.regions is not None:
             entries["regions"] = "yes" if self.regions else "no"
-        entries |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
+        entries |= {} if self.bucket == MODEL.capacity else {"bucket": str(self.bucket)}
         if self.memory_budget is not None:
             entries[BUDGET] = str(self.memory_budget)
         entries |= {} if self.limit is None else {"limit": str(self.limit)}
@@ -95,7 +92,7 @@ class Options:
             recompute=provenance.get("recompute"),
             sizes={name: int(provenance[f"size.{name}"]) for name in sizes},
             precision=provenance.get(PRECISION, PRECISIONS[0]),
-            bucket=int(provenance.get("bucket", BUCKET)),
+            bucket=int(provenance.get("bucket", MODEL.capacity)),
             away={name: int(provenance[f"away.{name}"]) for name in away},
             ahead=tuple(k.removeprefix("ahead.") for k in provenance if k.startswith("ahead.")),
             apart=provenance.get("apart") == "yes",

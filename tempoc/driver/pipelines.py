@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.passes.context import PassContext
 from tempoc.passes.contraction.reassociate import Reassociate
 from tempoc.passes.domain.reduce_domain import ReduceDomain
@@ -13,7 +14,7 @@ from tempoc.passes.lifting.recurrence_to_scan import RecurrenceToScan
 from tempoc.passes.memory.accumulate import Accumulate
 from tempoc.passes.memory.peel_head import PeelHead
 from tempoc.passes.memory.rematerialize import Rematerialize
-from tempoc.passes.memory.serialize import PIECE, Serialize
+from tempoc.passes.memory.serialize import Serialize
 from tempoc.passes.simplify.algebra import Algebra
 from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.passes.tiling.tile import Tile
@@ -82,7 +83,9 @@ def with_serialize(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     pipeline: list[Pass] = []
     for step in steps:
         pipeline += [Serialize()] if isinstance(step, Accumulate) else []
-        pipeline.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
+        pipeline.append(
+            replace(step, piece=MODEL.point_bytes) if isinstance(step, Accumulate) else step
+        )
     return tuple(pipeline)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tempoc.base.cost_model import MODEL
 from tempoc.program.analysis.traversal import calls
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
@@ -40,11 +41,6 @@ from tempoc.runtime.walk import blocks
 Called = Region | Block | Call
 """What the runner calls a function for."""
 
-STEPS = 64
-"""How many steps a function runs where it is compiled for a number of them."""
-
-LEAST = 1024
-"""Smaller copies cost no more than the operations around them."""
 
 _BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s64": 8, "u64": 8, "f64": 8}
 _HEAD = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
@@ -68,7 +64,7 @@ class Compiled:
     """A function of ``kernels.py`` as XLA has it, sizes in bytes.
 
     ``loop`` is the variable of the loop that it runs, if it does. Of what is ``given`` away so much
-    is ``updated`` in place. ``copies`` are those in bodies of loops from ``LEAST`` on.
+    is ``updated`` in place. ``copies`` are those in bodies of loops from ``small_bytes`` on.
     """
 
     kernel: str
@@ -126,7 +122,7 @@ def _compiled(
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
     static = {variable(name): bounds[name] for name in kernel.bounds}
     if isinstance(called, Region) and backend.compiles_late():
-        static["steps"] = backend.whole_steps(STEPS)
+        static["steps"] = backend.whole_steps(MODEL.reported_steps)
     wanted = (at, *given), precision_of(loaded.program)
     inspected = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
@@ -136,7 +132,7 @@ def _compiled(
     copies = (
         LoopCopy(type=kind, nbytes=size, stores=tuple(sizes.get(size, ())))
         for kind, size in dict.fromkeys(_copies(inspected.text))
-        if size >= LEAST
+        if size >= MODEL.small_bytes
     )
     return Compiled(
         kernel=kernel.name,

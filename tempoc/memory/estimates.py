@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tempoc.base.cost_model import MODEL
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate, symbols
 
-_TYPICAL, _HUGE = 100, 1_000_000
 
-
-def typical_bounds(
-    universe: Universe, huge: str | None = None, typical: int = _TYPICAL
-) -> dict[str, int]:
+def typical_bounds(universe: Universe, huge: str | None = None) -> dict[str, int]:
     """A value for each bound: fixed ones have theirs, derived ones follow, ``huge`` is large."""
-    values = {b.name: typical for b in universe.bounds if b.value is None}
+    values = {b.name: MODEL.unknown_bound for b in universe.bounds if b.value is None}
     if huge in values:
-        values[huge] = _HUGE
+        values[huge] = MODEL.huge_bound
     derived = [b for b in universe.bounds if b.value is not None]
     while derived:
         ready = [b for b in derived if b.value is not None and set(symbols(b.value)) <= set(values)]

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.base.effort import EFFORT
 from tempoc.memory.axis_order import spatial_in_front
 from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
@@ -27,8 +28,6 @@ from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
-
-_ALL_ORDERS = 3
 
 
 def plan(
@@ -160,7 +159,8 @@ class _Planner:
     def windows(self, tensor: Tensor) -> dict[str, Expr]:
         """Slots along each dimension, for the order of dimensions that needs the fewest in all."""
         dims = tensor.domain.dims
-        orders = [dims, dims[::-1]] if len(dims) > _ALL_ORDERS else itertools.permutations(dims)
+        few = len(dims) <= EFFORT.permuted_dims
+        orders = itertools.permutations(dims) if few else [dims, dims[::-1]]
         values = typical_bounds(self.universe)
         best: dict[str, Expr] | None = None
         least = 0

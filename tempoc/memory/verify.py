@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from tempoc.base.effort import EFFORT
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.replay import Replay, TooLong
 from tempoc.poly.relations.space import Space
@@ -21,10 +22,6 @@ from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import evaluate, symbols, written_integers
 
 SMALL = (1, 2, 3, 5)
-_STEPS = 20_000
-_MORE_STEPS = 100_000
-_STEPS_PAST_WINDOW = 3
-"""The number of steps after the longest window is full."""
 
 
 def verify(
@@ -37,11 +34,11 @@ def verify(
     """Replay the schedule at small bounds. Raises ``DiagnosticError`` (RT450) at a lost value."""
     universe = space.universe
     cases = [
-        (bounds, _STEPS, [*length_assignments(universe, bounds)])
+        (bounds, EFFORT.replayed_instances, [*length_assignments(universe, bounds)])
         for bounds in small_bounds(universe)
     ]
     for bounds in beyond_windows(plan, statements, universe):
-        cases.append((bounds, _MORE_STEPS, [lasting(universe, bounds)]))
+        cases.append((bounds, EFFORT.replayed_run_instances, [lasting(universe, bounds)]))
     for bounds, steps, some in cases:
         for ends in some:
             world = ConcreteProgram(statements, universe, bounds, ends)
@@ -77,8 +74,8 @@ def beyond_windows(
         )
     free = [b.name for b in universe.bounds if b.value is None]
     for name in free:
-        if far.get(name, 0) + _STEPS_PAST_WINDOW > max(SMALL):
-            bounds = {**dict.fromkeys(free, 2), name: far[name] + _STEPS_PAST_WINDOW}
+        if far.get(name, 0) + EFFORT.steps_past_window > max(SMALL):
+            bounds = {**dict.fromkeys(free, 2), name: far[name] + EFFORT.steps_past_window}
             if _add_derived(universe, bounds):
                 yield bounds
 

@@ -11,17 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.cost_model import MODEL
+from tempoc.base.effort import EFFORT
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
-
-LEAST = 1024
-"""Stores below this number of bytes are offloaded only if nothing else keeps to the budget."""
-STEPS = 64
-"""The number of greedy moves before all offloadable stores are offloaded."""
-CALLS, TRIES = 200_000, 16
-"""Limits of the search: kernel calls in all dry runs together; candidates, if that is fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +45,7 @@ def choose(
     Its program is not verified.
     """
     calls = max(1, count_calls(program.tree, dict(bounds)))
-    most = max(TRIES, CALLS // calls)
+    most = max(EFFORT.offload_candidates, EFFORT.dry_run_calls // calls)
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, limit=most)
     return chooser.prefetch(chooser.run())
 
@@ -80,7 +75,7 @@ class _Chooser:
         everything = self.evaluate(dict.fromkeys(names, NEAR))
         if everything.needed > self.budget:
             return min((best, everything), key=lambda choice: choice.needed)
-        for _ in range(STEPS):
+        for _ in range(EFFORT.offload_moves):
             if best.needed <= self.budget:
                 return self.prune(best, farthest)
             if self.is_enough():
@@ -108,7 +103,8 @@ class _Chooser:
         """The same with loads a step ahead, as far as the budget allows."""
         if choice.needed > self.budget:
             return choice
-        candidates = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
+        singles = ((name,) for name in (*choice.reach,)[: EFFORT.offload_candidates])
+        candidates = [(*choice.reach,), *singles]
         for names in candidates:
             ahead = tuple(dict.fromkeys((*choice.ahead, *names)))
             program = with_transfers(self.program, choice.reach, ahead)
@@ -123,7 +119,8 @@ class _Chooser:
     ) -> OffloadChoice | None:
         """Offload one more store, or shorten its reach; the first move that lowers the peak."""
         sizes = best.forecast.stores
-        largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
+        large = (n for n in names if sizes.get(n, 0) >= MODEL.small_bytes)
+        largest = sorted(large, key=lambda n: -sizes[n])
         for name in largest:
             if self.is_enough():
                 break

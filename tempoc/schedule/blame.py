@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.effort import EFFORT
 from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.schedule import errors
@@ -21,8 +22,6 @@ from tempoc.symbolic.domain import Universe
 
 # Only a few small assignments of bounds are searched: a cycle shows early or not at all.
 SIZES = (1, 2, 3, 4, 5, 6)
-WORLDS = 250
-INSTANCES = 2_000
 
 
 def explain_cycle(
@@ -32,7 +31,7 @@ def explain_cycle(
     part = tuple(s for s in statements.statements if s.name in tasks)
     suspects = Statements(tensors=statements.tensors, statements=part)
     count = len(universe.bounds)
-    sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= WORLDS or n == 1)
+    sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= EFFORT.blamed_worlds or n == 1)
     for bounds in sorted(bound_assignments(universe, sizes), key=lambda v: sum(v.values())):
         cycle = _shortest_cycle(ConcreteProgram(suspects, universe, bounds))
         if cycle:
@@ -85,7 +84,7 @@ def _shortest_cycle(world: ConcreteProgram) -> list[CellDependence]:
     """The dependences on a shortest cycle; empty if there is none."""
     by_name = world.statements.by_name
     instances = list(world.instances())
-    if len(instances) > INSTANCES:
+    if len(instances) > EFFORT.blamed_instances:
         return []
     writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
     needs: dict[StatementInstance, list[CellDependence]] = {}

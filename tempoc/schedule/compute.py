@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
-from tempoc.poly.scheduling.time_limit import SECONDS, TooSlow
+from tempoc.poly.scheduling.time_limit import TooSlow
 from tempoc.poly.scheduling.timeline import Timeline, completed_timeline, timeline
 from tempoc.schedule import errors
 from tempoc.schedule.blame import explain_cycle
@@ -20,9 +21,6 @@ from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Statements
-
-MAX_CYCLES = 8
-"""The number of cycles reported after the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,7 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
             causes.add(explain_cycle(statements, stuck, space.universe, graph))
         raise DiagnosticError(*causes.ordered()) from None
     except TooSlow:
-        raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
+        raise DiagnosticError(errors.took_too_long(len(tasks), EFFORT.scheduling_seconds)) from None
     places = tuple(occurrences(tree))
     times = timeline(problem.space, tasks, places)
     ended = space.universe.ended
@@ -70,7 +68,7 @@ def _other_cycles(
     space: Space, problem: SchedulingProblem, stuck: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
     """Further unschedulable sets of tasks, without those found before."""
-    for _ in range(MAX_CYCLES):
+    for _ in range(EFFORT.reported_cycles):
         remaining = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
         internal_flows = [
             f for f in problem.flows if f.reader in remaining and f.writer in remaining

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost
@@ -61,11 +62,6 @@ from tempoc.symbolic.expr import (
 )
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
-SHORT = 64
-"""Largest number of steps of a loop that is unrolled, or stays on the host."""
-MANY = 1000
-"""Largest number of operators after unrolling: XLA compiles each in 2 to 3 ms."""
-
 Say = Callable[[str, Span | None], None]
 """Receives the remarks: which loops run on the device, and why others do not."""
 
@@ -78,7 +74,7 @@ def place_loops(
 
 
 class _TooMuch(Exception):
-    """Unrolling a loop that reads weights would exceed ``MANY`` operators."""
+    """Unrolling a loop that reads weights would exceed ``unrolled_operators`` operators."""
 
 
 @dataclass(slots=True)
@@ -142,7 +138,7 @@ class _RegionPlaces:
                 place: LoopPlace = "device"
                 if steps is not None:
                     size = steps * copies * self.size(body)
-                    if size <= MANY:
+                    if size <= MODEL.unrolled_operators:
                         place, copies = "unrolled", steps * copies
                     elif self.reads_weights(tree):
                         raise _TooMuch(
@@ -188,7 +184,7 @@ class _RegionPlaces:
         return conjunction(*(p for p in parts if _is_monotone(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
-        """The number of steps of a loop, if constant and at most ``SHORT``."""
+        """The number of steps of a loop, if constant and at most ``unrolled_steps``."""
         fixed: dict[str, Expr] = {
             b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, Const)
         }
@@ -196,7 +192,7 @@ class _RegionPlaces:
         if not (isinstance(low, Const) and isinstance(high, Const)):
             return None
         steps = len(range(low.value, high.value, loop.step))
-        return steps if steps <= SHORT else None
+        return steps if steps <= MODEL.unrolled_steps else None
 
     def size(self, tree: ScheduleTree) -> int:
         """The number of operators in a subtree."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.poly.scheduling.timeline import complete, timeline, violated
@@ -31,7 +32,6 @@ from tempoc.symbolic.domain import Point
 
 SIZES = (1, 2, 3)
 # A replay of more instances than this takes too long for what it can detect.
-INSTANCES = 20_000
 
 
 def verify_schedule(statements: Statements, scheduled: Scheduled, space: Space) -> None:
@@ -72,7 +72,7 @@ def _replay(world: ConcreteProgram, tree: ScheduleTree, bounds: Mapping[str, int
     unexecuted = dict.fromkeys(world.instances())
     known_lengths: dict[tuple[str, Point], int] = {}
     observed = replace(world, ends=known_lengths)
-    if len(unexecuted) > INSTANCES:
+    if len(unexecuted) > EFFORT.replayed_instances:
         return
     by_name = world.statements.by_name
     written: dict[TensorCell, None] = {}

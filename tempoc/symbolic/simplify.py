@@ -7,7 +7,10 @@ them and needs equal ones to be equal objects (`expr.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
+from typing import TypeAlias
 
 import sympy
 
@@ -21,8 +24,13 @@ from tempoc.symbolic.expr import (
     IndexSum,
     Mod,
     Sym,
+    add,
+    floordiv,
+    mul,
 )
 
+Polynomial: TypeAlias = sympy.Expr
+"""A polynomial of bounds and dimensions with rational coefficients."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 """Each is 1024 times the one before."""
 LEAST = 10
@@ -54,19 +62,97 @@ def polynomial(e: Expr) -> sympy.Expr:
     raise TypeError(f"{type(e).__name__} is no number")
 
 
-def in_units(e: Expr) -> str:
+def power_sum(
+    formula: Polynomial, name: str, low: Polynomial, high: Polynomial, step: int = 1
+) -> Polynomial | None:
+    """The sum over `low`, `low + step`, .. `high`, for one name, by Faulhaber's formula.
+
+    `None` unless the formula is a polynomial of the name.
+    """
+    symbol, last = polynomial(Sym(name)), (high - low) / step
+    try:
+        terms = sympy.Poly(formula.subs(symbol, low + step * _AT), _AT).terms()
+    except sympy.PolynomialError:
+        return None
+    sums = (c * _power_sum(power).subs(_AT, last) for (power,), c in terms)
+    return sympy.expand(sympy.Add(*sums))
+
+
+_AT = sympy.Dummy("x")
+
+
+@cache
+def _power_sum(power: int) -> sympy.Expr:
+    """The sum of ``k**power`` for ``0 <= k <= x``."""
+    degree = power + 1
+    rising = sympy.bernoulli(degree, _AT)
+    return sympy.expand((rising.subs(_AT, _AT + 1) - rising.subs(_AT, 0)) / degree)
+
+
+def with_values(formula: Polynomial, values: Mapping[str, Expr]) -> Polynomial:
+    """A polynomial, expanded, with expressions for some of its symbols."""
+    symbols = {polynomial(Sym(name)): polynomial(e) for name, e in values.items()}
+    return sympy.expand(formula.subs(symbols))
+
+
+def with_quotients(formula: Polynomial, known: Callable[[Expr], Expr | None]) -> Polynomial:
+    """A polynomial with expressions for the quotients (rounded down) for which they are known."""
+    for atom in sorted(formula.atoms(sympy.floor), key=str):
+        above, divisor = sympy.fraction(sympy.together(atom.args[0]))
+        terms = above.as_coefficients_dict().items()
+        if all(c.is_Integer and (x == 1 or x.is_Symbol) for x, c in terms):
+            parts = (Const(int(c)) if x == 1 else mul(Const(int(c)), Sym(x.name)) for x, c in terms)
+            e = known(floordiv(add(*parts), int(divisor)))
+            formula = formula if e is None else formula.subs(atom, polynomial(e))
+    return sympy.expand(formula)
+
+
+def value_at(formula: Polynomial, values: Mapping[str, int]) -> int:
+    """The value of a polynomial for these bounds."""
+    return int(with_values(formula, {name: Const(value) for name, value in values.items()}))
+
+
+def quotient_text(above: Polynomial, below: Polynomial) -> str:
+    """A quotient of polynomials without common factors; `-` for a division by zero."""
+    if below == 0:
+        return "-"
+    above, below = map(sympy.expand, sympy.fraction(sympy.together(sympy.cancel(above / below))))
+    text = in_terms(above)
+    return text if below == 1 else f"{_bracketed(text)}/{_bracketed(in_terms(below))}"
+
+
+def in_terms(formula: Polynomial) -> str:
+    """A number as `T^2/2 + 3*T`: the largest powers first."""
+    return _sum_text(formula, _term)
+
+
+def _term(value: Fraction, rest: str) -> str:
+    above = str(value.numerator) if not rest else f"{value.numerator}*{rest}"
+    above = above.replace("-1*", "-") if above.startswith("-1*") else above.removeprefix("1*")
+    return above if value.denominator == 1 else f"{above}/{value.denominator}"
+
+
+def _bytes_term(value: Fraction, rest: str) -> str:
+    return f"{_size(value)}*{rest}" if rest else _size(value)
+
+
+def in_units(e: Expr | Polynomial) -> str:
     """A number of bytes as `45 KiB*B*T + 513 MiB`: the largest powers first, units that fit."""
-    return _sum_in_units(sympy.expand(polynomial(e)))
+    return _sum_in_units(sympy.expand(polynomial(e) if isinstance(e, Expr) else e))
 
 
 def _sum_in_units(expanded: sympy.Expr) -> str:
+    return _sum_text(expanded, _bytes_term)
+
+
+def _sum_text(expanded: Polynomial, written: Callable[[Fraction, str], str]) -> str:
     terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(expanded)]
     degrees = {rest: _degree(rest) for _, rest in terms}
     terms.sort(key=lambda term: (-degrees[term[1]], str(term[1])))
     texts: list[str] = []
     for coefficient, rest in terms:
-        size = _size(Fraction(int(coefficient.p), int(coefficient.q)))
-        text = size if rest == 1 else f"{size}*{_factor(rest)}"
+        value = Fraction(int(coefficient.p), int(coefficient.q))
+        text = written(value, "" if rest == 1 else _factor(rest))
         joined = f" - {text[1:]}" if text.startswith("-") else f" + {text}"
         texts.append(joined if texts else text)
     return "".join(texts)

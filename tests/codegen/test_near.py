@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.source import Source
 from tempoc.codegen.kernels import shared_windows as windows
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
@@ -66,8 +68,7 @@ GRADIENTS = {
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short windows count, too, and few points are computed at a time."""
-    monkeypatch.setattr(windows, "WIDE", 1)
-    monkeypatch.setattr(windows, "LEAST", 2)
+    monkeypatch.setattr(windows, "MODEL", replace(MODEL, shared_window=1, shared_points=2))
 
 
 @pytest.mark.parametrize("name", NEAR)

@@ -8,9 +8,10 @@ from functools import cache, partial
 
 import numpy as np
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import BUCKET, Options
+from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.tensor.source import Input
@@ -35,7 +36,7 @@ def agree(
     special: bool = False,
     passes: str | None = None,
     regions: bool | None = None,
-    bucket: int = BUCKET,
+    bucket: int = MODEL.capacity,
     levels: tuple[int, ...] = LEVELS,
 ) -> None:
     """All levels say what the evaluator says, for bounds and random data; all verifiers run.
@@ -73,7 +74,7 @@ def compile_text(
     level: int,
     passes: str | None = None,
     regions: bool | None = None,
-    bucket: int = BUCKET,
+    bucket: int = MODEL.capacity,
 ) -> tuple[Graph, LoadedProgram]:
     """The graph from the front end, and the program with its kernels as functions."""
     options = Options(level=level, passes=passes, verify_each=True, regions=regions, bucket=bucket)

@@ -31,6 +31,11 @@ from tempoc.driver.report.stages import VIEWS
     "--memory", is_flag=True, help="The peak of all stores as a formula of the bounds, by store."
 )
 @click.option(
+    "--cost",
+    is_flag=True,
+    help="FLOPs, bytes and arithmetic intensity of each kernel as formulas of the bounds.",
+)
+@click.option(
     "--copies",
     is_flag=True,
     help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
@@ -48,6 +53,7 @@ from tempoc.driver.report.stages import VIEWS
 def command(
     file: str,
     memory: bool,
+    cost: bool,
     copies: bool,
     bounds: tuple[str, ...],
     solve: str | None,
@@ -73,7 +79,8 @@ def command(
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
 
     Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
-    that are in stores at one time, with --copies what XLA makes of the kernels.
+    that are in stores at one time, with --cost what is computed and moved, with --copies what XLA
+    makes of the kernels.
     """
     is_compiled = file != "-" and Path(file).is_dir()
     if is_compiled:
@@ -84,7 +91,7 @@ def command(
     options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
-    reports = memory or copies
+    reports = memory or cost or copies
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
     usual = not (chosen or reports or variants or dump_after or dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
@@ -97,12 +104,23 @@ def command(
         from tempoc.cli.reports.memory import echo_memory
 
         echo_memory(compilation, bounds, solve, memory_budget)
+    _echo_cost(compilation, bounds, cost=cost, copies=copies, after=memory)
+    write_dumps(compilation, dump_after, dump_dir)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+
+
+def _echo_cost(
+    compilation: Compilation, bounds: tuple[str, ...], *, cost: bool, copies: bool, after: bool
+) -> None:
+    """What is computed and moved; ``after``: below another report."""
+    if cost:
+        from tempoc.cli.reports.cost import echo_cost
+
+        echo_cost(compilation, bounds, after=after)
     if copies:
         from tempoc.cli.reports.copies import echo_copies
 
-        echo_copies(compilation, bounds, memory)
-    write_dumps(compilation, dump_after, dump_dir)
-    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+        echo_copies(compilation, bounds, after or cost)
 
 
 def _refuse_alone(
@@ -112,4 +130,4 @@ def _refuse_alone(
     if not memory and (solve is not None or budget is not None):
         refuse("--solve and --memory-budget belong to --memory")
     if bounds and not reports:
-        refuse("--bounds belongs to --memory and --copies")
+        refuse("--bounds belongs to --memory, --cost and --copies")

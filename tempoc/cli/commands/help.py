@@ -8,8 +8,8 @@ import click
 from tempoc.base.resources import manual_page
 
 PAGES = (
-    "start", "commands", "loops", "memory", "budget", "tune", "checkpoints", "devices", "numbers",
-    "python", "errors",
+    "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "devices",
+    "numbers", "python", "errors",
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"

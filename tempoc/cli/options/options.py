@@ -7,7 +7,8 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from tempoc.driver.options import BUCKET, RECOMPUTE, Options
+from tempoc.base.cost_model import MODEL
+from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.program.nodes.precision import PRECISIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -108,7 +109,7 @@ compile_options = stack(
         "--bucket",
         type=click.IntRange(min=0),
         metavar="N",
-        default=BUCKET,
+        default=MODEL.capacity,
         show_default=True,
         help="Room for N steps at first in what grows with a sequence; 0: for all from the start.",
     ),
@@ -144,7 +145,7 @@ def options_from(
     verify_each: bool = False,
     tile: int | None = None,
     regions: bool | None = None,
-    bucket: int = BUCKET,
+    bucket: int = MODEL.capacity,
     precision: str | None = None,
     recompute: str | None = None,
 ) -> Options:

@@ -13,6 +13,7 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import BudgetFit, fit_budget
+from tempoc.driver.search.candidates import device_row
 from tempoc.driver.search.variants import BoundReach, Family, open_variant_family, variant_family
 from tempoc.footprint.peak import peak
 from tempoc.program.nodes.nodes import Program
@@ -53,7 +54,7 @@ def within_budget(
         return _announce_family(open_variant_family(compilation, default_filled_stores, budget))
     if missing := [name for name in free if name not in least]:
         raise RunError(missing_for_memory(missing))
-    low, high = _values(program, least), _values(program, most)
+    low, high = bound_values(program, least), bound_values(program, most)
     if least == most:
         fitting = _announce_fit(
             fit_budget(compilation, {n: low[n] for n in free}, default_filled_stores, budget)
@@ -88,7 +89,9 @@ def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: i
     bindings = bind(program, open_inputs(wanted))
     values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
     return _announce_fit(
-        fit_budget(compilation, values, lambda p: given_stores(p, bindings), budget)
+        fit_budget(
+            compilation, values, lambda p: given_stores(p, bindings), budget, model=device_row()
+        )
     )
 
 
@@ -115,26 +118,26 @@ def _echo_peak(
         # The name must be right; its value is what is looked for.
         bounds[solve] = 1
         if solve not in free:
-            _values(program, bounds)
+            bound_values(program, bounds)
     missing = [name for name in free if name not in bounds]
     if solve is None and budget is not None and missing and not bounds:
         refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")
     if bounds and missing:
         raise RunError(missing_for_memory(missing))
     if solve is None and budget is not None:
-        at = {name: _values(program, bounds)[name] for name in free}
+        at = {name: bound_values(program, bounds)[name] for name in free}
         fitting = fit_budget(compilation, at, default_filled_stores, budget)
         show(fit_text(fitting) + "\n")
         compilation = fitting.chosen.compilation
         program = compilation.emitted.program
     if solve is None:
-        values = _values(program, bounds) if bounds or not free else None
+        values = bound_values(program, bounds) if bounds or not free else None
         show(memory_text(program, values, _in_units))
         return compilation
     others = _others(program, bounds, solve)
     stores = default_filled_stores(program)
     largest = largest_bound(program, others, solve, stores, budget or 0)
-    values = _values(program, {**bounds, solve: largest})
+    values = bound_values(program, {**bounds, solve: largest})
     show(memory_text(program, values, _in_units) + "\n")
     size = forecast(program, values, stores).peak
     show(f"largest {solve}  {largest}, with {exactly(size)} of {exactly(budget or 0)}\n")
@@ -160,7 +163,7 @@ def _inverse(program: Program, stores: Collection[str], name: str) -> str | None
     return inverse(formula, name) if bounds.issuperset(symbols(formula)) else None
 
 
-def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
+def bound_values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
     """All bounds. Raises `RunError`."""
     resolution = resolve(program, bounds, (), {})
     if resolution.problems:

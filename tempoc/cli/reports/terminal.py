@@ -34,7 +34,7 @@ SOURCE = (
 """Parts of `.rt` text and how they look; what comes first wins."""
 STAGES = (
     (re.compile(r"^# .*$"), "bold"),
-    (re.compile(r"^(peak|total|budget|proved|largest \w+)\b"), "bold"),
+    (re.compile(r"^(peak|total|budget|proved|largest \w+|FLOPs|read|written)\b"), "bold"),
     (re.compile(r"\b(for|in|if|while|on device|group|output|kernel|store)\b"), "magenta"),
     (re.compile(r"%[\w.]+"), "cyan"),
     (re.compile(r"# \S+\.rt:.*$"), "dim"),

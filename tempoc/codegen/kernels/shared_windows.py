@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.kernels.mapped_axes import Pointwise, with_alias
 from tempoc.codegen.kernels.vmap_batches import bytes_text
 from tempoc.codegen.stores.context import Stages
@@ -31,11 +32,6 @@ from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, ZERO, Slice, Sym, add, compare, conjunction, sub
 from tempoc.symbolic.walk import evaluate, extent, substitute, symbols
-
-WIDE = 16
-"""From this width on, copying windows costs more than computing the masked scores."""
-LEAST = 64
-"""The least number of points in a block, as far as memory allows."""
 
 _IN_WINDOWS = '''\
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
@@ -86,7 +82,8 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
 
 def in_windows(batch: int) -> str:
     """The text of the function; ``batch`` is the limit in bytes."""
-    return _IN_WINDOWS.replace("LIMIT", bytes_text(batch)).replace("LEAST", str(LEAST))
+    least = str(MODEL.shared_points)
+    return _IN_WINDOWS.replace("LIMIT", bytes_text(batch)).replace("LEAST", least)
 
 
 def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[WindowAxis, ...]:
@@ -172,7 +169,7 @@ def _weight(read: Read, window: tuple[str, Slice], stages: Stages) -> int:
         return 0
     rows, *others = _sizes(read, window, stages)
     number = rows * math.prod(others)
-    return number if rows >= WIDE and number > rows else 0
+    return number if rows >= MODEL.shared_window and number > rows else 0
 
 
 def _sizes(read: Read, window: tuple[str, Slice], stages: Stages) -> Iterator[int]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
@@ -22,10 +23,6 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
 from tempoc.symbolic.walk import evaluate, symbols
-
-MORE = 8
-"""Intermediates of up to so many times a point's bytes in stores are never batched."""
-_LARGE = 4096
 
 _IN_BATCHES = '''\
 def in_batches(point, size, in_axes=0, out_axes=0):
@@ -87,13 +84,13 @@ def point_bytes(statement: Statement, stages: Stages) -> Expr | None:
     stored = sum(evaluate(e, values) for e in _stored_bytes(single, stages))
     count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
-    return biggest if size > MORE * stored and size * count > stages.batch else None
+    return biggest if size > MODEL.batched_excess * stored and size * count > stages.batch else None
 
 
 def _large_bounds(stages: Stages) -> dict[str, int]:
     """Bounds so large that arrays that may exceed the limit do."""
     universe = stages.graph.universe
-    values = typical_bounds(universe, typical=_LARGE)
+    values = typical_bounds(universe)
     names = largest(universe)
     values |= {most: values[name] for name, most in names.items()}
     return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.dynamic_sizes}

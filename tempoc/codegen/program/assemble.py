@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 import tempoc
+from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import point_bytes
@@ -42,7 +43,7 @@ from tempoc.codegen.program.module import module
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
-from tempoc.codegen.stores.context import BATCH, KernelCell, Stages
+from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.memory.plan_types import MemoryPlan
@@ -88,7 +89,7 @@ def assemble(
     tree: ScheduleTree,
     plan: MemoryPlan,
     space: Space,
-    batch: int = BATCH,
+    batch: int = MODEL.array_bytes,
     blocks: bool = False,
 ) -> EmittedProgram:
     """Emit all kernels and the program that calls them; the program is verified.

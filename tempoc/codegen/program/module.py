@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
@@ -16,7 +17,6 @@ from tempoc.codegen.regions.prelude import (
     TAKEN_IF,
     UPDATED,
 )
-from tempoc.codegen.stores.context import BATCH
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
@@ -47,7 +47,7 @@ def module(
     name: str,
     functions: tuple[KernelFunction, ...],
     own: Mapping[ImportedFunction, str] = MappingProxyType({}),
-    batch: int = BATCH,
+    batch: int = MODEL.array_bytes,
     regions: tuple[str, ...] = (),
 ) -> str:
     """The whole file, deterministic. ``own`` has the names of the user's functions.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.array_sizes import DynamicSize
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.naming import identifier
@@ -20,10 +21,6 @@ from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 KernelCell = tuple[str, tuple[Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
-
-
-BATCH = 64 * 2**20
-"""The most bytes that the largest intermediate array of all points of a kernel may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +44,7 @@ class Stages:
     x64: bool = False
     imports: Mapping[ImportedFunction, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
-    batch: int = BATCH
+    batch: int = MODEL.array_bytes
     dynamic_sizes: tuple[DynamicSize, ...] = ()
     windows: tuple[WindowAxis, ...] = ()
     local: Mapping[str, str] = field(default_factory=dict)

@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.cost_model import MODEL, CostModel
+from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.offload.choose import choose, copied_bytes
@@ -37,18 +39,6 @@ from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 
-LEAST, TIMES = 1024, 4
-"""The smallest limit for tiles, in bytes, and the factor between two limits.
-
-The limits do not depend on the budget, so a variant that fits one budget is found for every larger
-one.
-"""
-FAR = 2
-"""The search for tiles ends when two sizes both take more than this factor times the budget."""
-MOST = 100_000
-"""Programs with more kernel calls are not searched for stores to offload."""
-PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
-"""Estimated nanoseconds of a kernel call (at least), of copying a byte, and of an operation."""
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
 """The texts for `Options.recompute`."""
 
@@ -71,6 +61,7 @@ class BudgetVariant:
     operations: int
     away: int = 0
     copied: int = 0
+    model: CostModel = MODEL
 
     @property
     def limit(self) -> int:
@@ -80,8 +71,8 @@ class BudgetVariant:
     @property
     def cost(self) -> float:
         """The estimated time of a run, in nanoseconds."""
-        copies = PER_BYTE * self.copied
-        return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
+        copies = self.model.copy_ns_per_byte * self.copied
+        return self.model.call_ns * self.calls + copies + self.operations / self.model.flops_per_ns
 
     def more(self, other: BudgetVariant) -> str:
         """The increase in operations over another variant, in percent."""
@@ -148,13 +139,15 @@ def fit_budget(
     budget: int,
     *,
     exact: bool = True,
+    model: CostModel = MODEL,
 ) -> BudgetFit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
     Raises ``RunError`` if none does, naming the smallest budget that would do. If ``exact``, all
-    candidates are measured for that; otherwise it is the smallest among those measured.
+    candidates are measured for that; otherwise it is the smallest among those measured. ``model``
+    is the row of the device, if that is known.
     """
-    search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact)
+    search = _BudgetSearch(bounds=bounds, given=filled, budget=budget, exact=exact, model=model)
     fitting = search.run(compilation)
     if fitting is not None:
         rejected = (v for v in search.measured if v is not fitting)
@@ -177,6 +170,7 @@ class _BudgetSearch:
     given: FilledStores
     budget: int
     exact: bool
+    model: CostModel
     measured: list[BudgetVariant] = field(default_factory=list)
     skipped: list[Compilation] = field(default_factory=list)
 
@@ -216,14 +210,15 @@ class _BudgetSearch:
         """Distinct variants with smaller and smaller tiles, until one fits.
 
         Skipped are limits above the budget, and the limits in between if both the largest and the
-        smallest exceed the budget by the factor ``FAR``.
+        smallest exceed the budget by ``EFFORT.far_factor``.
         """
         by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = self.limited(compilation, limit)
             least = min((v.peak for v in by_limit.values()), default=0)
-            if limit not in small or (len(by_limit) > 1 and least > FAR * self.budget):
+            far = len(by_limit) > 1 and least > EFFORT.far_factor * self.budget
+            if limit not in small or far:
                 self.skipped.append(variant)
                 continue
             if variant.passes.graph == compilation.passes.graph:
@@ -279,7 +274,7 @@ class _BudgetSearch:
         """The compilation with as few stores offloaded as the budget demands, if that fits."""
         program = compilation.emitted.program
         values, filled = _values(program, self.bounds), self.given(program)
-        if count_calls(program.tree, values) > MOST:
+        if count_calls(program.tree, values) > EFFORT.offloaded_calls:
             return self.unchanged(compilation)
         choice = choose(program, values, filled, self.budget)
         if not choice.reach:  # nothing has to go, nothing can, or nothing helps
@@ -308,6 +303,7 @@ class _BudgetSearch:
             operations=operations(compilation.optimized, values),
             away=prediction.away,
             copied=moved,
+            model=self.model,
         )
         self.measured.append(variant)
         return variant
@@ -315,9 +311,9 @@ class _BudgetSearch:
 
 def _limits(compilation: Compilation, peak: int) -> list[int]:
     """The limits to try for tiles, the largest first; none if the pipeline cannot tile by limit."""
-    limits = [LEAST]
-    while limits[-1] * TIMES <= peak:
-        limits.append(limits[-1] * TIMES)
+    limits = [MODEL.small_bytes]
+    while limits[-1] * EFFORT.tile_limit_factor <= peak:
+        limits.append(limits[-1] * EFFORT.tile_limit_factor)
     tiled = any(isinstance(s, Tile) for s in compilation.steps)
     return limits[::-1] if tiled and compilation.options.tile is None else []
 

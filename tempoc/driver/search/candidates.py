@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tempoc.base.cost_model import MODEL, CostModel, row
+from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import about_tiles
@@ -30,12 +32,10 @@ from tempoc.program.nodes.nodes import Block, Program, Region
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
 
-ROOMS = (0, 128, 2048)
-"""Initial capacities to try, in steps; 0: full capacity from the start."""
-LIMITS = (1 << 22, 1 << 18)
-"""Limits above which tensors are tiled, in bytes: fractions of the caches of CPUs."""
-MANY = 8
-"""With more loops and blocks on the device, command buffers are not tuned one by one."""
+
+def device_row() -> CostModel:
+    """The row of the cost model for the device of this process."""
+    return row("gpu" if backend.has_commands() else "cpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Other initial capacities of growing stores, below the size that they reach."""
     options = way.compilation.options
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
-    for size in ROOMS if _is_free(options) else ():
+    for size in MODEL.tuned_capacities if _is_free(options) else ():
         if size < most and size != options.bucket:
             compilation = _recompiled(way, replace(options, bucket=size))
             text = f"room for {size} steps at first" if size else "room for all steps at first"
@@ -92,7 +92,7 @@ def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     has_tiles = any(isinstance(s, Tile) for s in previous.steps)
     if options.tile is not None or not has_tiles or not _is_free(options):
         return
-    for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
+    for limit in (n for n in MODEL.tuned_limits if options.limit is None or n < options.limit):
         compilation = _recompiled(way, replace(options, limit=limit, sizes=dict(sizes)))
         if compilation.passes.graph != previous.passes.graph:
             yield way.but(compilation, tiles_word(limit), about_tiles(limit))
@@ -119,7 +119,7 @@ def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> I
     """Other command buffers for one of several kernels that are loops or blocks."""
     tree = way.compilation.emitted.program.tree
     names = [part.kernel for part in statements_in(tree) if isinstance(part, Region | Block)]
-    if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
+    if backend.has_commands() and 1 < len(names) <= EFFORT.tuned_kernels and number < len(names):
         name, current = names[number], way.compilation.options.commands
         for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):
             yield _with_commands(way, name, mode)
@@ -131,7 +131,7 @@ MOVES: tuple[Move, ...] = (
     tiles,
     again,
     commands,
-    *(partial(commands_of_loop, number) for number in range(MANY)),
+    *(partial(commands_of_loop, number) for number in range(EFFORT.tuned_kernels)),
 )
 """In the order in which they are tried: each starts from the best candidate so far."""
 _COMMAND_TEXTS = {

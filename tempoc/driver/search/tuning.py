@@ -21,9 +21,11 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.search.candidates import MOVES, Candidate, Move
+from tempoc.driver.search.candidates import MOVES, Candidate, Move, device_row
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
@@ -37,16 +39,6 @@ from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import not_measured
 from tempoc.runtime.run import Settings, run_given
-
-LEAST, MOST, SECONDS = 3, 101, 4.0
-"""The least and the most runs of a candidate, and the seconds for them."""
-GAIN, OFTEN = 0.95, 0.8
-"""A candidate is faster if the median of the ratios of its times to those of the other in the same
-round is at most `GAIN`, and at least this fraction of the ratios is below 1."""
-HOPELESS = 2.0
-"""A candidate whose first warm run takes so many times as long is rejected at once."""
-PER_CALL = 4e-6
-"""The least seconds of a kernel call."""
 
 LineSink = Callable[[str], None]
 
@@ -129,6 +121,7 @@ class _Tuner:
             raise RunError(not_measured(names))
         self.bounds = bindings.bounds
         self.count = 0
+        self.model = device_row()
 
     def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
         """Try all moves."""
@@ -162,7 +155,7 @@ class _Tuner:
                 continue
             if lines := differences(candidate.outputs, first.outputs):
                 self.log(f"{way.about}: not taken, its outputs differ: {lines[0]}")
-            elif candidate.first > HOPELESS * best.first:
+            elif candidate.first > MODEL.hopeless_factor * best.first:
                 self.log(f"{way.about}: {_text(candidate.first)} in its first run")
             else:
                 yield candidate
@@ -184,7 +177,8 @@ class _Tuner:
             return False
         program = way.compilation.emitted.program
         values = {b.name: self.bounds.get(b.name, 1) for b in program.bounds}
-        return PER_CALL * count_calls(program.tree, values) > HOPELESS * best.first
+        seconds = self.model.call_ns * 1e-9 * count_calls(program.tree, values)
+        return seconds > MODEL.hopeless_factor * best.first
 
     def compiled(self, way: Candidate) -> LoadedProgram:
         """Write a candidate to a folder, and load it."""
@@ -213,7 +207,8 @@ def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
     for timed in runs:
         timed.run()
     start, count = time.perf_counter(), 0
-    while count < LEAST or (count < MOST and time.perf_counter() - start < SECONDS * len(runs)):
+    (least, most), seconds_for_all = EFFORT.tuned_runs, EFFORT.tuned_seconds * len(runs)
+    while count < least or (count < most and time.perf_counter() - start < seconds_for_all):
         turn = [*zip(seconds, runs, strict=True)]
         for times, timed in turn if count % 2 == 0 else reversed(turn):
             begin = time.perf_counter()
@@ -226,7 +221,8 @@ def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:
 def is_faster(times: Sequence[float], baseline: Sequence[float]) -> bool:
     """Whether times are significantly shorter than the baseline in the same rounds."""
     ratios = [a / b for a, b in zip(times, baseline, strict=True)]
-    return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
+    often = sum(r < 1 for r in ratios) >= MODEL.faster_rounds * len(ratios)
+    return median(ratios) <= MODEL.gain and often
 
 
 def _read_all(arguments: Given) -> Given:

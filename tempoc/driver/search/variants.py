@@ -17,9 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import MOST, FilledStores, fit_budget
+from tempoc.driver.search.budget import FilledStores, fit_budget
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
@@ -29,13 +30,6 @@ from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 
-TIMES = 4
-"""The factor beyond the reach of a variant at which the next one is searched; more if there would
-be more than `MANY`."""
-MANY = 6
-"""The most variants of a range."""
-FURTHER = 2
-"""The number of variants beyond the plain program if no range is given."""
 FOLDER = "variants"
 AS_IT_IS = "as it is"
 
@@ -105,7 +99,8 @@ def variant_family(
         _check_bounds(compilation.emitted.program, bounds)
     low, high = reach.ends
     fits_to = walk.add(compilation)
-    times = max(TIMES, math.ceil((high / max(low, fits_to)) ** (1 / MANY)))
+    even = math.ceil((high / max(low, fits_to)) ** (1 / EFFORT.variants))
+    times = max(EFFORT.variant_factor, even)
     while fits_to < high:
         try:
             fits_to = walk.extend(
@@ -119,8 +114,8 @@ def variant_family(
 def open_variant_family(compilation: Compilation, filled: FilledStores, budget: int) -> Family:
     """Variants without a given range: all free bounds rise together from 1.
 
-    Beyond the reach of the plain program up to `FURTHER` variants are searched for. Raises
-    ``RunError`` if not even the smallest run fits.
+    Beyond the reach of the plain program some variants are searched for. Raises ``RunError``
+    if not even the smallest run fits.
     """
     program = compilation.emitted.program
     check_least(program, budget)
@@ -130,13 +125,14 @@ def open_variant_family(compilation: Compilation, filled: FilledStores, budget: 
     ones = dict.fromkeys(free, 1)
     first = _RangeWalk(BoundReach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), filled, budget)
     fits_to = first.add(compilation, climb=True)
-    most = min(LIMIT - 1, fits_to * TIMES**FURTHER)
+    most = min(LIMIT - 1, fits_to * EFFORT.variant_factor**EFFORT.further_variants)
     walk = _RangeWalk(
         BoundReach(least=ones, most=dict.fromkeys(free, most)), filled, budget, first.members
     )
     while 0 < fits_to < most:
         try:
-            fits_to = walk.extend(compilation, min(most, fits_to * TIMES), fits_to, exact=False)
+            far = min(most, fits_to * EFFORT.variant_factor)
+            fits_to = walk.extend(compilation, far, fits_to, exact=False)
         except RunError:
             break
     return Family(budget=budget, members=walk.members)
@@ -217,7 +213,7 @@ class _RangeWalk:
 
     def _is_quick(self, program: Program, value: int) -> bool:
         """Whether a dry run is fast."""
-        return count_calls(program.tree, self._values(program, value)) <= MOST
+        return count_calls(program.tree, self._values(program, value)) <= EFFORT.offloaded_calls
 
     def _name(self, options: Options) -> str:
         """A unique folder name that describes the variant."""

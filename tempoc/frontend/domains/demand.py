@@ -3,7 +3,7 @@
 The domains of the program's tensors (roots) come from their equations. The demand of all other
 nodes is propagated backwards from their consumers, so guards restrict whole right-hand sides. The
 demand of a recurrence inside of a function is a least fixpoint, computed by iteration; after
-`SWEEPS` iterations it is widened to all points that the equations define.
+`demand_sweeps` iterations it is widened to all points that the equations define.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import reachable, strongly_connected_components
 from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.empty_slices import replace_empty_slices
@@ -20,9 +21,6 @@ from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, TRUE, Entry, Expr, Slice, Sym, conjunction
-
-SWEEPS = 4
-"""The number of fixpoint iterations before the demand of a recurrence is widened."""
 
 
 def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
@@ -108,7 +106,7 @@ class _PointDemand:
             self._fix(group[0])
             self.read_by(group[0])
             return
-        for _ in range(SWEEPS):
+        for _ in range(EFFORT.demand_sweeps):
             new = False
             for draft in group:
                 draft.where = self.demanded.get(draft, FALSE)

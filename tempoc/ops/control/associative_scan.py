@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
+from tempoc.ops.control.steps import (
+    OpStep,
+    emit_steps,
+    evaluate_steps,
+    step_types,
+    steps_within,
+    steps_work,
+)
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -24,7 +31,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import axis_of, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +85,11 @@ class AssociativeScan(Op):
         """The type of one element of a leaf."""
         axis = axis_of(self.axis, type.ndim)
         return TensorType(type.dtype, (*type.shape[:axis], *type.shape[axis + 1 :]))
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """That of the steps, for each element."""
+        count = args[0].shape[axis_of(self.axis, args[0].ndim)]
+        return product((count, steps_work(self.steps, self.given(args))))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One element after the other, from the front."""

@@ -21,7 +21,7 @@ from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import Expr, compare, conjunction
+from tempoc.symbolic.expr import Expr, compare, conjunction, product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +137,10 @@ class Select(Op):
             )
         dtype, weak = promote(args[1:])
         return (TensorType(dtype, broadcast([a.shape for a in args], facts), weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element."""
+        return product(results[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""

@@ -11,7 +11,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
+from tempoc.ops.control.steps import (
+    OpStep,
+    emit_steps,
+    evaluate_steps,
+    step_types,
+    steps_within,
+    steps_work,
+)
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -24,7 +31,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import atom, axis_positions, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, product
 
 T = TypeVar("T")
 
@@ -71,6 +78,10 @@ class Fold(Op):
         """What is carried first, the elements, and the rest."""
         a, b = len(self.carried), len(self.carried) + self.elements
         return args[:a], args[a:b], args[b:]
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """That of the steps, for each element."""
+        return product((args[len(self.carried)].shape[0], steps_work(self.steps, self.given(args))))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One element after the other."""

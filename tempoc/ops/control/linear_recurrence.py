@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.control.steps import OpStep, assumed_types
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
 from tempoc.ops.tensor.elementwise import Negative
-
-MOST = 3
-"""Of ``n`` tensors two steps take ``n**3`` products to combine."""
 
 
 def is_linear(
@@ -30,7 +28,7 @@ def is_linear(
 ) -> bool:
     """Whether the new rows are linear in the rows before and as large, element by element."""
     alike = all((t.shape, t.dtype) == (first[0].shape, first[0].dtype) for t in first)
-    if not alike or len(first) > MOST or not first[0].dtype.is_float:
+    if not alike or len(first) > MODEL.combined_states or not first[0].dtype.is_float:
         return False
     types = assumed_types(steps, [*first, *others])
     varies = [True] * len(first) + [False] * len(others)

@@ -32,7 +32,14 @@ from typing import TypeVar
 import numpy as np
 
 from tempoc.ops.control.linear_recurrence import is_linear
-from tempoc.ops.control.steps import OpStep, emit_steps, evaluate_steps, step_types, steps_within
+from tempoc.ops.control.steps import (
+    OpStep,
+    emit_steps,
+    evaluate_steps,
+    step_types,
+    steps_within,
+    steps_work,
+)
 from tempoc.ops.definition.dtype_text import cast, tupled
 from tempoc.ops.definition.operator import (
     Array,
@@ -45,7 +52,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import nonempty, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
+from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, product, sub
 from tempoc.symbolic.walk import evaluate
 
 T = TypeVar("T")
@@ -100,6 +107,10 @@ class Recurrence(Op):
         if len(args) < b:
             raise OperandError(f"a recurrence with {b} rows and elements has {len(args)} operands")
         return args[:a], args[a:b], args[b:]
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """That of the steps, ``count`` times."""
+        return product((self.count, steps_work(self.steps, self.given(args))))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One row after the other."""

@@ -14,7 +14,7 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr
+from tempoc.symbolic.expr import ONE, Const, Expr, add
 
 OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 
@@ -32,6 +32,17 @@ def step_types(
 def assumed_types(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[TensorType]:
     """The types of all values of steps that were type-checked before."""
     return step_types(steps, given, _AssumedFacts())
+
+
+def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> Expr:
+    """The scalar operations of all steps (``Op.work``)."""
+    known, parts = assumed_types(steps, given), []
+    next_result = len(given)
+    for op, taken, dtypes in steps:
+        results = tuple(known[next_result : next_result + len(dtypes)])
+        parts.append(op.work(tuple(known[k] for k in taken), results))
+        next_result += len(dtypes)
+    return add(*parts)
 
 
 def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:

@@ -251,6 +251,15 @@ class Op(metaclass=_Kind):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The reference semantics at one point; ``at`` has the values of dimensions and bounds."""
 
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """The scalar operations at one point, a formula of the extents.
+
+        Elementwise operators, reductions and scans do one for each element, whatever the device
+        makes of it; contractions a multiplication and an addition for each term. Moving values and
+        making constants takes none; what functions of the user do is not known and counts nothing.
+        """
+        return ZERO
+
     def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
         """The dtype to which operands of these types are promoted; ``None`` if they are not."""
         return None

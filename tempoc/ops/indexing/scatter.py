@@ -23,7 +23,7 @@ from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_tex
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import checked, guarded, require_integers
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, product
 from tempoc.symbolic.walk import evaluate
 
 
@@ -58,6 +58,10 @@ class ScatterAdd(Op):
             )
         shape = (*x.shape[:axis], self.n, *x.shape[axis + idx.ndim :])
         return (TensorType(x.dtype, shape, x.weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element of the operand."""
+        return product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Halves are summed in single precision."""

@@ -28,7 +28,7 @@ from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import kept_shape, require_nonempty
-from tempoc.symbolic.expr import Const, compare
+from tempoc.symbolic.expr import Const, Expr, compare, product
 from tempoc.symbolic.text import show
 
 
@@ -63,6 +63,10 @@ class ArgMax(Op):
     def neutral(self, dtype: DType) -> str:
         """What is never found before a valid element."""
         return least(dtype)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element of the operand."""
+        return product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
@@ -138,6 +142,10 @@ class Sort(Op):
         axis_of(self.axis, args[0].ndim)
         return args
 
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element: the logarithm of the extent is left out."""
+        return product(args[0].shape)
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
         y = np.sort(widened(args[0]), axis=self.axis, kind="stable")
@@ -172,6 +180,10 @@ class ArgSort(Op):
         _orderable(args, self.name)
         axis_of(self.axis, args[0].ndim)
         return (TensorType(DType.I32, args[0].shape),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element: the logarithm of the extent is left out."""
+        return product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
@@ -212,6 +224,10 @@ class TopK(Op):
             raise OperandError(f"top_k cannot take {self.k} elements of {show(extent)}")
         shape = (*args[0].shape[:-1], Const(self.k))
         return (TensorType(args[0].dtype, shape, args[0].weak), TensorType(DType.I32, shape))
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element: the logarithm of the extent is left out."""
+        return product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """A stable ascending sort of the axis turned around, read from its end."""

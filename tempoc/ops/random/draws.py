@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
@@ -31,8 +32,6 @@ from tempoc.symbolic.expr import ONE, Const, Expr, product
 from tempoc.symbolic.walk import evaluate, symbols
 
 KEY = TensorType(DType.KEY, (Const(2),))
-FEW = 4
-"""So many places are looked at one after the other."""
 _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
@@ -107,6 +106,10 @@ class Uniform(Draw):
         _takes_key(args, 1, self.name)
         _is_float(self.dtype, self.name)
         return (TensorType(self.dtype, self.shape),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element."""
+        return product(results[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Each element from its own position."""
@@ -213,7 +216,7 @@ class Categorical(Draw):
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
         places = _positions(v.type.shape, out)
         last = v.type.shape[-1]
-        if isinstance(last, Const) and last.value <= FEW:
+        if isinstance(last, Const) and last.value <= MODEL.inspected_places:
             logits = cast(v.text, v.type.dtype, dtype)
             return (f"random_of_few({args[0].text}, {logits}, {places})",)
         noise = f"random_gumbel({args[0].text}, {places})"

@@ -32,7 +32,7 @@ from tempoc.ops.definition.promotion import (
 )
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import CompareOp
+from tempoc.symbolic.expr import CompareOp, Expr, product
 
 
 class Nary(Op):
@@ -50,6 +50,10 @@ class Nary(Op):
     def result(self, operand: PromotedType) -> PromotedType:
         """The kind of the result."""
         return operand
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element."""
+        return product(results[0].shape)
 
     def compute(self, *args: Array) -> Array:
         """The function itself, on arrays of one dtype, which broadcast."""

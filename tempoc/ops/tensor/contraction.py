@@ -28,7 +28,7 @@ from tempoc.ops.definition.promotion import common, promote, widened
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic.expr import ONE, Const, Expr, product
 from tempoc.symbolic.text import show
 
 
@@ -116,6 +116,10 @@ class MatMul(Op):
         columns = b[-1:] if len(b) > 1 else ()
         dtype, weak = promote(args)
         return (TensorType(dtype, (*batch, *rows, *columns), weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """Two for each term of each element."""
+        return product((Const(2), args[0].shape[-1], *results[0].shape))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
@@ -271,6 +275,14 @@ class Einsum(Op):
         extents = self.extents(terms, args, facts)
         dtype, weak = promote(args)
         return (TensorType(dtype, tuple(extents[c] for c in result), weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """For each combination of letters a multiplication by each further operand, and a sum."""
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        pairs = (p for t, a in zip(terms, args, strict=True) for p in zip(t, a.shape, strict=True))
+        extents = {c: e for c, e in pairs if e != ONE}
+        sums = int(any(c not in result for c in extents))
+        return product((Const(len(args) - 1 + sums), *extents.values()))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""

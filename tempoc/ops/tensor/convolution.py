@@ -106,6 +106,10 @@ class Conv(Op):
         total = maximum(ZERO, sub(add(mul(windows, Const(self.stride)), k), n))
         return floordiv(total, 2), sub(total, floordiv(total, 2))
 
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """Two for each element of the kernel and of the result."""
+        return product((Const(2), *args[1].shape[:-1], *results[0].shape))
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """All windows side by side, then one contraction."""
         (x, w), dtype = summable(args)

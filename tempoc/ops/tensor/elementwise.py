@@ -27,6 +27,7 @@ from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import Expr, product
 
 
 class Unary(Op):
@@ -44,6 +45,10 @@ class Unary(Op):
     @abstractmethod
     def kind(self, operand: PromotedType) -> PromotedType:
         """The kind of the result. Raises ``OperandError``."""
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element."""
+        return product(results[0].shape)
 
     def compute(self, x: Array) -> Array:
         """The function itself, on an array of ``f32`` or wider, or of integers."""

@@ -34,7 +34,7 @@ from tempoc.ops.definition.shapes import axes_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.monoids import ALL, ANY, LOGSUMEXP, MAX, MIN, PROD, SUM
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
-from tempoc.symbolic.expr import ONE, Expr, compare, product
+from tempoc.symbolic.expr import ONE, Const, Expr, compare, product
 from tempoc.symbolic.text import show
 
 
@@ -66,7 +66,8 @@ def require_nonempty(
 class Reduction(Op):
     """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result.
 
-    ``scan`` computes the reductions of all prefixes; a ``bool`` is scanned as 0 and 1.
+    ``scan`` computes the reductions of all prefixes; a ``bool`` is scanned as 0 and 1. ``passes``
+    is the number of operations for each element.
     """
 
     axes: tuple[int, ...] | None = None
@@ -76,6 +77,7 @@ class Reduction(Op):
     jax: ClassVar[str]
     scan: ClassVar[type[Scan] | None] = None
     nonempty: ClassVar[bool] = False
+    passes: ClassVar[int] = 1
 
     @abstractmethod
     def kind(self, operand: PromotedType) -> PromotedType:
@@ -84,6 +86,10 @@ class Reduction(Op):
     def neutral(self, dtype: DType) -> str:
         """What padding holds, in emitted code."""
         return (self.monoid or SUM).neutral(dtype)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """So many for each element of the operand."""
+        return product((Const(self.passes), *args[0].shape))
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """The reduction of an array of ``f32`` or wider, or of integers, which wrap around."""
@@ -277,6 +283,7 @@ class Var(RealReduction):
     """The mean of the squared distances from the mean, as in NumPy; NaN of nothing."""
 
     name, jax = "var", "jnp.sum"
+    passes = 4
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Two passes."""
@@ -309,6 +316,7 @@ class LogSumExp(RealReduction):
 
     name, jax = "logsumexp", "jax.nn.logsumexp"
     monoid, scan = LOGSUMEXP, CumLogSumExp
+    passes = 4
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """Relative to the greatest element, unless that is infinite."""

@@ -24,6 +24,7 @@ from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, nume
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.monoids import LOGSUMEXP, MAX, MIN, PROD, SUM
+from tempoc.symbolic.expr import Expr, product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,10 @@ class Scan(Op):
         axis_of(self.axis, args[0].ndim)
         dtype, weak = self.kind(kind_of(args[0]))
         return (TensorType(dtype, args[0].shape, weak),)
+
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element of the operand."""
+        return product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; the array is turned around for ``reverse``."""

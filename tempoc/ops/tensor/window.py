@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import cast, dtype_of
 from tempoc.ops.definition.operator import (
     Array,
@@ -29,10 +30,7 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.reduction import All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
-
-_SHORT = 8
-"""Up to this size one pass over the windows is faster than adding up powers of two."""
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, product, sub
 
 _REDUCTIONS: dict[str, type[Reduction]] = {
     c.name: c for c in (Sum, Prod, Max, Min, Any, All)
@@ -97,6 +95,16 @@ class Window(Op):
             and (dtype.is_float or factor.dtype is dtype)
         )
 
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+        """One for each element of a window; large windows are doubled, with at most two a time."""
+        return product((self.terms(), *results[0].shape))
+
+    def terms(self) -> Expr:
+        """The operations for a window; as ``emit`` does them."""
+        if isinstance(self.size, Const) and self.size.value > MODEL.short_window:
+            return Const(2 * self.size.value.bit_length())
+        return self.size
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Window by window, without the neutral elements unless there is nothing else."""
         size, before, after = concrete((self.size, self.before, self.after), at)
@@ -129,7 +137,7 @@ class Window(Op):
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
         factor = converted(args[1], wide, out).text if len(args) > 1 else ""
-        if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
+        if isinstance(self.size, Const) and (factor or self.size.value > MODEL.short_window):
             text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
         else:

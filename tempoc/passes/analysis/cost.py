@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from math import prod
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
-from tempoc.ops.definition.operator import Op
-from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.convolution import Conv
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, topological
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Const, Expr
+from tempoc.symbolic.expr import Const, Expr, product
 from tempoc.symbolic.walk import evaluate
-
-_UNKNOWN_EXTENT = 1000
-"""The extent that is assumed where it is not constant."""
 
 
 def size(node: Node) -> int:
@@ -25,40 +20,19 @@ def size(node: Node) -> int:
 
 
 def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
-    """An estimate of the arithmetic operations of a graph for these bounds.
+    """An estimate of the operations of a graph for these bounds; moving an element counts as one.
 
-    One for each element of a result; two for each term of a contraction. Extents are taken at the
-    last point of each dimension.
+    Extents are taken at the last point of each dimension.
     """
     at = {**bounds, **{d.name: bounds[d.bound] - 1 for d in graph.universe.dims}}
     total = 0
     for node in graph.nodes.values():
         if is_computed(node) and not node.op.cheap:
-            args = operand_types(graph, node)
-            shapes = [[max(0, evaluate(e, at)) for e in t.shape] for t in (*node.types, *args)]
+            work = node.op.work(operand_types(graph, node), node.types)
+            moved = (product(t.shape) for t in node.types[:1])
             points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
-            total += points * _of_point(node.op, shapes)
+            total += points * max(0, *(evaluate(e, at) for e in (work, *moved)))
     return total
-
-
-def _of_point(op: Op, shapes: list[list[int]]) -> int:
-    """The operations at one point; ``shapes`` are those of the results, then of the operands."""
-    sizes = [prod(shape) for shape in shapes]
-    match op:
-        case MatMul():
-            return 2 * sizes[0] * shapes[1][-1]
-        case Einsum(spec=spec):
-            terms = [t.strip() for t in spec.split("->")[0].split(",")]
-            if "." in spec:
-                return 2 * max(sizes)
-            operand_extents = (
-                zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True)
-            )
-            return 2 * prod(dict(pair for operand in operand_extents for pair in operand).values())
-        case Conv():
-            return 2 * sizes[0] * prod(shapes[2][1:])
-        case _:
-            return max(sizes) if op.heavy else sizes[0] if sizes else 0
 
 
 def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
@@ -77,7 +51,7 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
             continue
         operands = zip(node.inputs, operand_types(graph, node), strict=True)
         operand_counts = {
-            e.source: min(counts.get(e.source, _UNKNOWN_EXTENT**9), _elements(t.shape))
+            e.source: min(counts.get(e.source, MODEL.unknown_bound**9), _elements(t.shape))
             for e, t in operands
         }
         counts[name] = min(size(node), sum(operand_counts.values()))
@@ -85,4 +59,4 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
 
 
 def _elements(shape: tuple[Expr, ...]) -> int:
-    return prod(e.value if isinstance(e, Const) else _UNKNOWN_EXTENT for e in shape)
+    return prod(e.value if isinstance(e, Const) else MODEL.unknown_bound for e in shape)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import Worklist
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.variance import is_external
@@ -35,9 +36,6 @@ from tempoc.symbolic.expr import (
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import is_affine, symbols
-
-WIDENING_LIMIT = 3
-"""How often a limit may move before it is widened to that of the domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,5 +186,5 @@ class _BoxSearch:
                 if x == a:
                     return a
                 self.moves[end] = self.moves.get(end, 0) + 1
-                return b if self.moves[end] < WIDENING_LIMIT else None
+                return b if self.moves[end] < EFFORT.limit_moves else None
         return None

@@ -1,8 +1,8 @@
 """Estimated sizes of tensors whose bounds are known only at run time.
 
 The estimate for a bound is its value, if the program or the command line gives one; else its
-maximum under the program's assumptions (``assume T <= 2048``); else ``NOMINAL``, or less where a
-size depends on several unknown bounds.
+maximum under the program's assumptions (``assume T <= 2048``); else that of the cost model, or less
+where a size depends on several unknown bounds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.domain import Universe
@@ -27,10 +28,6 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
-NOMINAL = 4096
-"""The estimate for an unknown bound, if it is the only one."""
-GROWTH_PER_BOUND = 16
-"""The factor by which each further unknown bound enlarges a tensor: few are long in all axes."""
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -42,7 +39,8 @@ def estimated_sizes(
     ``count`` is the number of unknown bounds that the size depends on; ``size_hints`` are values
     that are given.
     """
-    each = round((NOMINAL * GROWTH_PER_BOUND ** (count - 1)) ** (1 / count)) if count else NOMINAL
+    all_together = MODEL.unknown_bound * MODEL.growth_per_bound ** max(0, count - 1)
+    each = round(all_together ** (1 / max(1, count)))
     sizes = (
         {b.name: each for b in universe.bounds} | _assumed_maxima(universe, each) | dict(size_hints)
     )
@@ -77,7 +75,7 @@ def unknown_bounds(
         value = values[name]
         if value is not None:
             worklist += symbols(value)
-        elif name not in size_hints and name not in _assumed_maxima(universe, NOMINAL):
+        elif name not in size_hints and name not in _assumed_maxima(universe, MODEL.unknown_bound):
             free_bounds[name] = None
     return tuple(sorted(free_bounds))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
@@ -17,9 +18,6 @@ from tempoc.symbolic.expr import ZERO, Const, Slice, Sym
 
 EXACT = (DType.F32, DType.F64, DType.I32, DType.I64, DType.U32)
 
-SMALL = 16384
-"""The most elements of an accumulator that is cheap to carry through a loop."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summand:
@@ -30,7 +28,7 @@ class Summand:
     inputs: tuple[Edge, ...]
 
 
-def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
+def is_small_sum(graph: Graph, node: Node, limit: int = MODEL.carried_elements) -> bool:
     """Whether a node sums over the full extent of a dimension, to at most ``limit`` elements."""
     size = 1
     for e in node.types[0].shape if node.types else ():

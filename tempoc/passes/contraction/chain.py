@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.passes.analysis.einsum_form import Spelling, spelling
@@ -21,7 +22,6 @@ from tempoc.symbolic.expr import ONE, Expr
 ProductTree = int | tuple["ProductTree", "ProductTree"]
 """An order of multiplication: a factor by its number, or the product of two trees."""
 
-_MAX_FACTORS = 6
 _DTYPES = (*WIDE, DType.I32, DType.I64, DType.U32)
 
 
@@ -102,7 +102,7 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
         parts: list[ProductTree] = []
         for edge, term in zip(node.inputs, own.terms, strict=True):
             factor_letters = "".join(names[c] for c in term)
-            if len(factors) + 2 < _MAX_FACTORS and _extends_chain(graph, node, edge, uses):
+            if len(factors) + 2 < EFFORT.chain_factors and _extends_chain(graph, node, edge, uses):
                 parts.append(flatten(graph.nodes[edge.source], factor_letters))
             else:
                 parts.append(len(factors))

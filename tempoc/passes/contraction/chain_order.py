@@ -14,6 +14,7 @@ from functools import reduce
 from itertools import product as combinations
 from math import gcd
 
+from tempoc.base.cost_model import MODEL
 from tempoc.passes.contraction.chain import Chain, ProductTree, leaves
 from tempoc.poly.relations.products import without_values
 from tempoc.poly.relations.space import Space
@@ -33,8 +34,6 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import evaluate, is_affine, substitute
 
 Sizes = Mapping[str, int]
-_MIN_SPEEDUP = 1.1
-"""How many times cheaper an order must be to be preferred to that of the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +192,7 @@ def _allowed(universe: Universe, at: Sizes) -> bool:
 
 def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
     """Whether the second cost is clearly less for these sizes."""
-    return evaluate(first, at) > _MIN_SPEEDUP * evaluate(second, at)
+    return evaluate(first, at) > MODEL.contraction_speedup * evaluate(second, at)
 
 
 # ---------------------------------------------------------------- proofs

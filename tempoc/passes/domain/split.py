@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Merge
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.passes.analysis.dependence import unschedulable_nodes
@@ -42,8 +43,6 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, conjunction
 from tempoc.symbolic.text import show as show_expr
 
-_ROUNDS = 8
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitLoops(GraphPass):
@@ -56,7 +55,7 @@ class SplitLoops(GraphPass):
         if graph.universe.lengths:
             return graph
         for dim in graph.universe.dims:
-            for _ in range(_ROUNDS):
+            for _ in range(EFFORT.split_rounds):
                 gain = next(_profitable_cuts(graph, dim.name, context.space), None)
                 if gain is None:
                     break

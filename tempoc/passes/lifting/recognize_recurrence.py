@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.steps import OpStep
@@ -29,9 +30,6 @@ from tempoc.sdg.statements.vectorized import vector_ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
-
-MAX_NODES = 200
-"""The most nodes of a cycle."""
 
 
 class NotARecurrence(Exception):
@@ -111,7 +109,7 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
 
 def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> RecurrenceCycle:
     """The recurrence of a cycle; raises ``NotARecurrence``."""
-    if len(cycle) > MAX_NODES:
+    if len(cycle) > EFFORT.recurrence_nodes:
         raise NotARecurrence("there are too many steps")
     inside = {*cycle}
     for name in cycle:

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Merge
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.dependence import unschedulable_nodes
@@ -52,7 +53,9 @@ NodeNames = tuple[str, ...]
 class RecurrenceToScan(GraphPass):
     """Replaces recurrences by scans."""
 
-    limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
+    limit: int = field(
+        default=MODEL.carried_elements, metadata={"help": "most elements of the states at a point"}
+    )
 
     name: ClassVar[str] = "scans"
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Add, Divide
@@ -29,7 +30,7 @@ from tempoc.ops.tensor.source import Full, IndexValue
 from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
-from tempoc.passes.analysis.summands import SMALL, Summand, is_small_sum, summands
+from tempoc.passes.analysis.summands import Summand, is_small_sum, summands
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
@@ -57,7 +58,9 @@ from tempoc.symbolic.expr import (
 class Accumulate(GraphPass):
     """Replaces sums over all points of a dimension by running sums."""
 
-    limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
+    limit: int = field(
+        default=MODEL.carried_elements, metadata={"help": "most elements of a running sum"}
+    )
     piece: int = field(
         default=0,
         metadata={"help": "bytes of a term that are worth a step, however large the sum; 0: none"},

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import prod
 
+from tempoc.base.cost_model import MODEL
+from tempoc.base.effort import EFFORT
 from tempoc.base.graphs import reachable
 from tempoc.passes.analysis.dependence import loop_dims
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
@@ -23,17 +25,6 @@ from tempoc.passes.context import PassContext
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import topological, users
 from tempoc.sdg.statements.build import is_computed
-
-SMALL = 256
-"""Tensors so many times smaller than the largest are ignored: they are kept."""
-COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
-"""How many segments are tried."""
-PEAKS = 16
-"""How many peaks are tried."""
-HIGH = 2
-"""Peaks lower than the highest one by this factor are not tried."""
-NEARLY = 1.1
-"""The factor over the least memory that is accepted in exchange for less recomputation."""
 
 
 @dataclass(slots=True)
@@ -70,7 +61,7 @@ class NodeSequence:
             sums[nest] = sums.get(nest, 0) + size
         nest = max(sums, key=sums.__getitem__)
         nest_bytes = {n: b for n, b in every.items() if outer_loops(graph.nodes[n]) == nest}
-        least = max(nest_bytes.values()) // SMALL
+        least = max(nest_bytes.values()) // MODEL.ignored_fraction
         large = {n: b for n, b in nest_bytes.items() if b > least}
         sequence = cls(graph, nest, nest_bytes, large, frozenset(o.source for o in graph.outputs))
         sequence.arrange()
@@ -193,7 +184,7 @@ def segmented(
     else:
         all_candidates = [(c, s) for c, s in all_candidates if s.after < s.before]
     least = min((s.after for _, s in all_candidates), default=0)
-    near_best = [(c, s) for c, s in all_candidates if s.after <= least * NEARLY]
+    near_best = [(c, s) for c, s in all_candidates if s.after <= least * MODEL.memory_slack]
     return min(near_best, key=lambda x: (x[1].again, x[1].count), default=None)
 
 
@@ -202,10 +193,9 @@ def _peaks(live_bytes: Sequence[int]) -> list[int]:
     last = {p: v for p, (v, after) in enumerate(pairwise(live_bytes)) if v != after}
     steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(live_bytes))]
     around = zip(steps, steps[1:], steps[2:], strict=False)
-    tops = [
-        top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(live_bytes)
-    ]
-    return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[:PEAKS]]
+    least = max(live_bytes, default=0) / MODEL.peak_factor
+    tops = [top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] > least]
+    return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[: EFFORT.peaks]]
 
 
 def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterator[list[int]]:
@@ -215,7 +205,7 @@ def _candidate_cuts(sequence: NodeSequence, crossing_names: list[str]) -> Iterat
     places = [sequence.position[n] for n in crossing_names]
     sums = list(accumulate(sequence.bytes[n] for n in crossing_names))
     seen: list[list[int]] = []
-    for count in COUNTS if crossing_names else ():
+    for count in EFFORT.segment_counts if crossing_names else ():
         cuts: dict[int, None] = {}
         for k in range(1, count):
             ends = (sums[-1] * (2 * k + side) / (2 * count) for side in (-1, 1))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
@@ -41,9 +42,6 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
-FEW = 1024
-"""More points than that are not few."""
-
 
 class _DimRead(NamedTuple):
     """Operand ``slot`` of a node, and how it reads along the dimension at hand."""
@@ -58,7 +56,9 @@ class _DimRead(NamedTuple):
 class PeelHead(GraphPass):
     """Peels the first points off tensors that a ring buffer can hold without them."""
 
-    few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
+    few: int = field(
+        default=MODEL.peeled_points, metadata={"help": "the most points that are kept apart"}
+    )
 
     name: ClassVar[str] = "pin"
 

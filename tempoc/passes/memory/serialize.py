@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
+from tempoc.base.cost_model import MODEL
 from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes
 from tempoc.passes.analysis.summands import Summand, summands
 from tempoc.passes.context import GraphPass, PassContext
@@ -35,15 +36,14 @@ from tempoc.sdg.statements.build import is_computed
 from tempoc.symbolic.expr import Sym, compare
 from tempoc.symbolic.walk import symbols
 
-PIECE = 4096
-"""With fewer bytes, the call of a kernel for each point costs more than they are worth."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serialize(GraphPass):
     """Removes the stars of nodes with large points, where others loop."""
 
-    piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
+    piece: int = field(
+        default=MODEL.point_bytes, metadata={"help": "bytes of a point that are worth a step"}
+    )
 
     name: ClassVar[str] = "walk"
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.passes.context import GraphPass, PassContext
@@ -28,8 +29,6 @@ from tempoc.passes.simplify.rules.table import ROWS
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import all_reads, users
 from tempoc.sdg.graph.rewrite import drop_dead
-
-_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,7 @@ class Algebra(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The simpler graph."""
         names = list(graph.nodes)
-        for _ in range(_ROUNDS):
+        for _ in range(EFFORT.simplify_rounds):
             after = drop_dead(forward_copies(self.once(graph, names, context)))
             names = _affected_nodes(graph, after)
             graph = after
@@ -56,7 +55,7 @@ class Algebra(GraphPass):
         work = _GraphRewriter.on(graph, context)
         for name in names:
             worklist = [name]
-            for _ in range(_ROUNDS):
+            for _ in range(EFFORT.simplify_rounds):
                 if not worklist:
                     break
                 changed = work.rewrite(worklist.pop(), self.exact)

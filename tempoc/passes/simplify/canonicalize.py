@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tempoc.base.effort import EFFORT
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.simplify.constant_folding import fold_constants
 from tempoc.passes.simplify.copy_propagation import forward_copies
@@ -32,7 +33,6 @@ _STEPS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("folded", fold_constants),
     ("duplicate", merge_duplicates),
 )
-_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Canonicalize(GraphPass):
         """The smaller graph."""
         count = len(graph.nodes)
         graph = resolve_weak_types(graph, context.space)
-        for _ in range(_ROUNDS):
+        for _ in range(EFFORT.simplify_rounds):
             start = graph
             for _, part in _STEPS:
                 graph = part(graph)

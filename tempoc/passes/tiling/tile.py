@@ -54,6 +54,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
+from tempoc.base.cost_model import MODEL
+from tempoc.base.effort import EFFORT
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
     bytes_of,
@@ -80,15 +82,6 @@ from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import ONE, Const, Expr, Sym, compare, maximum
 from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
 
-ROUNDS = 8
-"""The most loops over tiles that one program gets."""
-TENSORS = 8
-"""How many tensors of a tile's size the limit leaves room for."""
-LONG = 512
-"""Fewest rows of a tile that is made for many points at once, each with a range of its own."""
-PATIENCE = 4
-"""By how much vectorized tensors may exceed the limit: each tile costs a kernel of its own."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile(GraphPass):
@@ -98,8 +91,8 @@ class Tile(GraphPass):
         default=0,
         metadata={"help": "rows of a tile, also where all fits; 0: by the limit"},
     )
-    limit: int = field(default=64 << 20, metadata={"help": "bytes that a tensor may take"})
-    least: int = field(default=16, metadata={"help": "fewest rows of a tile"})
+    limit: int = field(default=MODEL.array_bytes, metadata={"help": "bytes that a tensor may take"})
+    least: int = field(default=MODEL.tile_rows, metadata={"help": "fewest rows of a tile"})
 
     name: ClassVar[str] = "tile"
 
@@ -107,7 +100,7 @@ class Tile(GraphPass):
         """The graph with loops over tiles."""
         tried: set[AxisAt] = set()
         own = frozenset(d.name for d in graph.universe.dims)
-        for _ in range(ROUNDS):
+        for _ in range(EFFORT.tile_rounds):
             tiled = _TensorSearch(graph, context, self, tried, own).cut()
             if tiled is None:
                 break
@@ -194,7 +187,7 @@ class _TensorSearch:
         node = self.graph.nodes[name]
         if not is_computed(node):
             return False
-        limit = self.options.limit * (PATIENCE if node.vector else 1)
+        limit = self.options.limit * (MODEL.starred_excess if node.vector else 1)
         return self.bytes(name) > (0 if self.options.size else limit)
 
     def axes(self, name: str) -> Iterator[AxisAt]:
@@ -225,8 +218,8 @@ class _TensorSearch:
         if self.options.size:
             return self.options.size
         row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.carriers))
-        fitting = max(1, self.options.limit // TENSORS // row)
-        least = LONG if self.is_ragged(region) else self.options.least
+        fitting = max(1, self.options.limit // MODEL.tile_tensors // row)
+        least = MODEL.ranged_tile_rows if self.is_ragged(region) else self.options.least
         return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: TileRegion, name: str) -> int:
@@ -277,7 +270,7 @@ class _TensorSearch:
         for name in region.carriers:
             along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
             most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
-        if most > self.options.limit * (PATIENCE if turned else 1):
+        if most > self.options.limit * (MODEL.starred_excess if turned else 1):
             return ""
         return "of each sequence it is small" if turned else "some points at a time are small"
 

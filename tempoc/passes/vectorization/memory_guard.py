@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import connected_components
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
@@ -20,8 +21,6 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.symbolic.expr import Expr, Sym, compare, product
 from tempoc.symbolic.walk import evaluate, symbols
-
-_TYPICAL = 1000
 
 
 def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: Space) -> list[str]:
@@ -92,4 +91,4 @@ def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
 def _elements(graph: Graph, node: Node) -> int:
     along: list[Expr] = [Sym(graph.universe.dim(d).bound) for d in node.vector]
     sizes = [product((*along, *t.shape)) for t in node.types]
-    return sum(evaluate(e, dict.fromkeys(symbols(e), _TYPICAL)) for e in sizes)
+    return sum(evaluate(e, dict.fromkeys(symbols(e), MODEL.unknown_bound)) for e in sizes)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.dependence import (
@@ -45,7 +46,10 @@ from tempoc.symbolic.walk import symbols
 class Vectorize(GraphPass):
     """Stars all dimensions that need no loop."""
 
-    batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
+    batch: int = field(
+        default=MODEL.array_bytes >> 20,
+        metadata={"help": "MiB of an array that points make at once"},
+    )
 
     name: ClassVar[str] = "vectorize"
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.base.interned import MEMORY
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic.expr import (
@@ -29,12 +30,6 @@ from tempoc.symbolic.expr import (
     sub,
 )
 from tempoc.symbolic.walk import is_affine, symbols
-
-STEPS = 3_000_000
-"""The most steps of isl for one query: about a second."""
-QUESTIONS = 20_000
-HARD = 10
-"""The most queries, and the most that may be given up, before all others are given up."""
 
 
 class StepLimitExceeded(Exception):
@@ -60,7 +55,9 @@ class Formula:
 class Formulas:
     """Decides formulas; all ``bounds`` are at least 1, and satisfy ``facts``."""
 
-    def __init__(self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = STEPS) -> None:
+    def __init__(
+        self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = EFFORT.query_steps
+    ) -> None:
         self.frame = IslFrame(tuple(bounds))
         self.facts = conjunction(*facts)
         self.steps = steps
@@ -102,7 +99,7 @@ class Formulas:
 
     def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
         if question not in self._answers:
-            if self.asked >= QUESTIONS or self.hard >= HARD:
+            if self.asked >= EFFORT.queries or self.hard >= EFFORT.hard_queries:
                 raise StepLimitExceeded
             self.asked += 1
             self._answers[question] = self.frame.limited(self.steps, answer)

@@ -14,6 +14,7 @@ from typing import TypeVar
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.effort import EFFORT
 from tempoc.symbolic.expr import (
     Conjunction,
     Const,
@@ -31,11 +32,6 @@ from tempoc.symbolic.expr import (
 )
 
 R = TypeVar("R")
-
-SOON = 10_000_000
-"""The first limit for a query, in steps of isl: some seconds."""
-LEAST = 300_000
-"""The least limit for a query: some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ class IslFrame:
 
     def within_patience(self, answer: Callable[[], R]) -> R | None:
         """The result of isl within a limit of steps, or `None`; each failure halves the limit."""
-        result = self.limited(max(SOON >> self._hard, LEAST), answer)
+        result = self.limited(max(EFFORT.first_steps >> self._hard, EFFORT.least_steps), answer)
         self._hard += result is None and not self._is_limited
         return result
 

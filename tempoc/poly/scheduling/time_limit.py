@@ -12,8 +12,7 @@ import sys
 import islpy as isl
 
 # A hundred statements take about half a second; from there on it grows quickly.
-SMALL = 60
-SECONDS = 60.0
+from tempoc.base.effort import EFFORT
 
 _CHILD = """\
 import sys
@@ -40,8 +39,8 @@ def solve(
     constraints: isl.ScheduleConstraints,
     size: int,
     *,
-    small: int = SMALL,
-    seconds: float = SECONDS,
+    small: int = EFFORT.scheduled_statements,
+    seconds: float = EFFORT.scheduling_seconds,
 ) -> isl.Schedule:
     """The schedule of `size` statements; raises `NoSchedule` or `TooSlow`."""
     if size <= small:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.symbolic.domain import Bound, Point
@@ -20,9 +21,6 @@ from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 LengthKey = tuple[str, Point]
 """An ended bound at a point of the dimensions over which its length varies."""
-
-MAX_COMBINATIONS = 4096
-"""Largest number of combinations of lengths over which an expression is evaluated."""
 
 
 class UnknownLength(Exception):
@@ -101,7 +99,7 @@ class KnownLengths:
         count = 1
         for c in choices:
             count *= len(c)
-        if count <= MAX_COMBINATIONS:
+        if count <= EFFORT.length_combinations:
             values = (
                 evaluate(e, place.values | dict(zip(named, some, strict=True)))
                 for some in product(*choices)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count, product
+from itertools import count, islice, product
 
 import numpy as np
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.effort import EFFORT
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype
@@ -32,12 +33,6 @@ OutputValues = dict[str, Array]
 
 SIZES = (1, 2, 5, 3, 4, 6, 7, 8)
 """Values of bounds to test, in this order: some programs assume that a bound is not tiny."""
-ENOUGH = 4
-"""The number of assignments of bounds that are tested."""
-LIMIT = 20_000_000
-"""Bounds at which all nodes together have more elements than this are skipped."""
-POINT = 200
-"""The cost of interpreting a point, in elements of an operator."""
 
 
 @dataclass(slots=True)
@@ -53,7 +48,7 @@ class Equivalence:
         if self._expected is None:
             tries = (self._at(bounds) for bounds in small_bounds(self.graph))
             known = (case for case in tries if case is not None)
-            self._expected = [case for case, _ in zip(known, range(ENOUGH), strict=False)]
+            self._expected = [*islice(known, EFFORT.compared_bounds)]
         return self._expected
 
     def check(self, graph: Graph, after: str) -> None:
@@ -73,7 +68,8 @@ class Equivalence:
         """A test case; ``None`` if the graph is too large, or rejects the random data."""
         calls = any(isinstance(n.op, ExternCall) for n in self.graph.nodes.values())
         sizes = all_bounds(self.graph, bounds)
-        if calls or min(sizes.values(), default=1) < 1 or _work(self.graph, sizes) > LIMIT:
+        empty = min(sizes.values(), default=1) < 1
+        if calls or empty or _work(self.graph, sizes) > EFFORT.compared_elements:
             return None
         data = _data(self.graph, sizes)
         try:
@@ -131,14 +127,14 @@ def _shape(node: Node, out: int, sizes: BoundSizes, bounds: Mapping[str, str]) -
 
 
 def _work(graph: Graph, sizes: BoundSizes) -> int:
-    """The cost of an evaluation in elements: those of all nodes, plus ``POINT`` per point."""
+    """The cost of an evaluation in elements: those of all nodes, plus a cost per point."""
     bounds = {d.name: d.bound for d in graph.universe.dims}
     work = 0
     for node in graph.nodes.values():
         points = int(np.prod([sizes[bounds[d]] for d in node.domain.dims], dtype=object))
         shapes = [_shape(node, out, sizes, bounds) for out in range(len(node.types))]
         elements = sum(int(np.prod(shape, dtype=object)) for shape in shapes)
-        work += points * (POINT + elements)
+        work += points * (EFFORT.interpreted_point + elements)
     return work
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tempoc.base.cost_model import MODEL
 from tempoc.driver.search import tuning
 from tempoc.driver.search.tuning import TimedRun
 from tempoc.runtime.checkpoint.state import variant_of
@@ -134,7 +136,7 @@ def test_a_choice_is_made_instead_of_one_variant(
 
     monkeypatch.setattr(tuning, "interleaved", clock)
     monkeypatch.setattr(backend, "has_commands", lambda: True)
-    monkeypatch.setattr(tuning, "HOPELESS", 1e9)
+    monkeypatch.setattr(tuning, "MODEL", replace(MODEL, hopeless_factor=1e9))
     assert images("run out --input x=x100.npy --tune --memory") == 0
     assert "no command buffers" in images.err and measured(images.err) <= LIMIT
     x = np.load("x100.npy")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.passes.analysis.size_estimate import NOMINAL, bytes_of, estimated_sizes, size_formula
+from tempoc.base.cost_model import MODEL
+from tempoc.passes.analysis.size_estimate import bytes_of, estimated_sizes, size_formula
 from tempoc.passes.context import PassContext
 from tempoc.passes.tiling.tile import Tile
 from tempoc.poly.relations.space import Space
@@ -168,7 +169,7 @@ def test_tensors_that_stay(name: str) -> None:
 
 def test_nothing_is_cut_that_fits() -> None:
     before = graph(HEAD + MADE["a mean of what is computed for each row"])
-    fits = 4 * 4 * NOMINAL
+    fits = 4 * 4 * MODEL.unknown_bound
     assert tiled(before, Tile(limit=fits)) == (before, [])
     after, said = tiled(before, Tile(limit=fits - 1))
     assert after != before

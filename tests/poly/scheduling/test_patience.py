@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
@@ -27,8 +30,7 @@ RING_OF_3 = Operation("min", ("T", 3))
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Isl answers next to nothing soon."""
-    monkeypatch.setattr(sets, "SOON", 1)
-    monkeypatch.setattr(sets, "LEAST", 1)
+    monkeypatch.setattr(sets, "EFFORT", replace(EFFORT, first_steps=1, least_steps=1))
 
 
 def unsettled() -> Space:

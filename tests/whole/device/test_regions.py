@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.base.source import Source
 from tempoc.cli.main import status
@@ -223,7 +225,7 @@ def test_it_is_said_which_loops_run_on_the_device() -> None:
 
 def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """They stay with the host where they have weights, else they are a loop of the device."""
-    monkeypatch.setattr(places, "MANY", 3)
+    monkeypatch.setattr(places, "MODEL", replace(MODEL, unrolled_ms=3 * MODEL.compile_ms_per_op))
     weights = LAYERS.replace("input W", "param W")
     found = remarks(weights, passes=LOOPS)
     assert any("with the loop over `l` written out it would have" in said for said in found)

@@ -1,0 +1,146 @@
+"""The cost model: what things cost on a kind of device, and every threshold that follows from it.
+
+All numbers that were tuned stand here, each with its reason or its measurement, so that whoever
+measures on another machine changes one file. They choose between programs that are all correct. How
+long the compiler itself may search is in `effort.py`.
+
+Passes and codegen read `MODEL`, since a compiled directory runs on any device. Searches that know
+their device take its row (`row`). CPU figures are from virtual machines with two x86_64 cores. No
+GPU has been measured: the rates of its row are those of data sheets of an H200, its thresholds
+those of CPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostModel:
+    """The rates of a device, sizes of what is unknown, and thresholds; bytes, elements or steps."""
+
+    # ---------------------------------------------------------------- rates
+
+    call_ns: float = 6_000
+    """Nanoseconds of a kernel call by the host, without what the kernel computes.
+
+    2026-11-24: 6.0 to 6.4 us in a loop with two small elementwise kernels, 7.3 with two products of
+    64 x 64; a bare call of a jitted function of one array takes 4.7. An argument adds 0.3, a result
+    1.3. The budget search once assumed 30 us and tuning 4.
+    """
+    copy_ns_per_byte: float = 0.1
+    """Between device and host, mean of both ways: 16 MB take 0.8 ms to the host (`np.array`) and
+    2.6 ms back (`device_put`)."""
+    flops_per_ns: float = 50
+    """Scalar operations, of whatever kind. Products of large matrices reach 130 to 200 per
+    nanosecond, elementwise operators on arrays beyond the caches 1, since memory bounds them."""
+    compile_ms_per_op: float = 2.5
+    """XLA compiles each operator in 2 to 3 ms."""
+
+    # ---------------------------------------------------------------- sizes of what is unknown
+
+    unknown_bound: int = 4096
+    """The estimate for an unknown bound, if it is the only one a size depends on: so large that
+    what may become too large does."""
+    growth_per_bound: int = 16
+    """The factor by which each further unknown bound enlarges a tensor: few are long in all
+    axes."""
+    huge_bound: int = 1_000_000
+    """A bound that grows while all others stay `unknown_bound`."""
+
+    # ---------------------------------------------------------------- arrays
+
+    array_bytes: int = 64 << 20
+    """The most bytes of a tensor before it is tiled, and of the largest intermediate array of all
+    points of a kernel before these are computed in batches."""
+    small_bytes: int = 1024
+    """Smaller arrays cost no more to copy than the operations around them: they are not reported as
+    copies, are offloaded last, and no tile is made for less."""
+    point_bytes: int = 4096
+    """With fewer bytes a point, the call of a kernel for each point costs more than they save."""
+    carried_elements: int = 16384
+    """The most elements that are cheap to carry through a loop: of an accumulator, or of the states
+    of a recurrence that becomes a scan."""
+    peeled_points: int = 1024
+    """The most points that are kept apart from a ring."""
+
+    # ---------------------------------------------------------------- tiles and batches
+
+    tile_tensors: int = 8
+    """How many tensors of a tile's size the limit leaves room for."""
+    tile_rows: int = 16
+    """Fewest rows of a tile."""
+    ranged_tile_rows: int = 512
+    """Fewest rows of a tile that is made for many points at once, each with a range of its own."""
+    starred_excess: int = 4
+    """By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
+    batched_excess: int = 8
+    """Intermediates of up to so many times a point's bytes in stores are never batched."""
+    shared_window: int = 16
+    """From this width on, copying windows costs more than computing the masked scores."""
+    shared_points: int = 64
+    """The least number of points in a block of shared windows, as far as memory allows."""
+
+    # ---------------------------------------------------------------- loops on the device
+
+    unrolled_steps: int = 64
+    """Largest number of steps of a loop that is unrolled, or stays on the host."""
+    unrolled_ms: float = 2_500
+    """The time that XLA may take for unrolled loops."""
+    reported_steps: int = 64
+    """How many steps a function runs where it is compiled for a number of them, for a report."""
+
+    # ---------------------------------------------------------------- forms of operators
+
+    short_window: int = 8
+    """Up to this size one pass over the windows is faster than adding up powers of two."""
+    inspected_places: int = 4
+    """So many places are looked at one after the other."""
+    combined_states: int = 3
+    """The most states of a linear recurrence: of ``n`` tensors two steps take ``n**3`` products."""
+    contraction_speedup: float = 1.1
+    """How many times cheaper an order must be to be preferred to that of the program."""
+
+    # ---------------------------------------------------------------- rematerialization
+
+    ignored_fraction: int = 256
+    """Tensors so many times smaller than the largest are ignored: they are kept."""
+    peak_factor: int = 2
+    """Peaks lower than the highest one by this factor are not tried."""
+    memory_slack: float = 1.1
+    """The factor over the least memory that is accepted in exchange for less recomputation."""
+
+    # ---------------------------------------------------------------- candidates
+
+    capacity: int = 512
+    """Initial capacity of growing stores, in steps: cheap in memory, and few kernels are recompiled
+    when it is used up."""
+    tuned_capacities: tuple[int, ...] = (0, 128, 2048)
+    """Initial capacities to try; 0: full capacity from the start."""
+    tuned_limits: tuple[int, ...] = (1 << 22, 1 << 18)
+    """Limits above which tensors are tiled, in bytes: fractions of the caches of CPUs."""
+    hopeless_factor: float = 2.0
+    """A candidate whose first warm run takes so many times as long is rejected at once."""
+    gain: float = 0.95
+    """A candidate is faster if the median of the ratios of its times to those of the other in the
+    same round is at most this; runs of one program differ by a few percent."""
+    faster_rounds: float = 0.8
+    """And if at least this fraction of the ratios is below 1."""
+
+    @property
+    def unrolled_operators(self) -> int:
+        """Largest number of operators after unrolling."""
+        return round(self.unrolled_ms / self.compile_ms_per_op)
+
+
+CPU = CostModel()
+GPU = replace(CPU, copy_ns_per_byte=0.02, flops_per_ns=50_000)
+"""Copies over PCIe 5 at 50 of 64 GB/s; 67 Tflop/s in single precision. Not measured."""
+MODEL = CPU
+"""The row by which programs are compiled where the device is not known."""
+_ROWS = {"cpu": CPU, "gpu": GPU}
+
+
+def row(kind: str) -> CostModel:
+    """The row of a kind of device, as `jax.default_backend()` names it; others count as CPUs."""
+    return _ROWS.get(kind, CPU)

@@ -1,0 +1,122 @@
+"""How long the compiler searches: limits of solvers, fixpoints, verifiers and searches.
+
+None of them changes what a program means. A limit that is reached costs an optimization, or a
+verifier's coverage, never correctness. The numbers do not depend on the device that runs the
+program (`cost_model.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """Limits in steps, queries, rounds, instances, candidates or seconds, as their names say."""
+
+    # ---------------------------------------------------------------- isl
+
+    query_steps: int = 3_000_000
+    """The most steps of isl for one query: about a second."""
+    queries: int = 20_000
+    """The most queries of a compilation, before all others are given up."""
+    hard_queries: int = 10
+    """The most queries that may be given up, before all others are."""
+    first_steps: int = 10_000_000
+    """The first limit for a query about sets, in steps of isl: some seconds."""
+    least_steps: int = 300_000
+    """The least limit for a query about sets: some hundredths of a second."""
+    scheduled_statements: int = 60
+    """More statements are scheduled in a process that can be stopped: a hundred take about half a
+    second; from there on it grows quickly."""
+    scheduling_seconds: float = 60.0
+    """When that process is stopped."""
+
+    residues: int = 16
+    """Sums over points are cut by the remainders of divisors up to this."""
+
+    # ---------------------------------------------------------------- fixpoints
+
+    simplify_rounds: int = 20
+    """Of rules on one node, and on all nodes."""
+    split_rounds: int = 8
+    """The most loops of one dimension that are cut."""
+    tile_rounds: int = 8
+    """The most loops over tiles that one program gets."""
+    demand_sweeps: int = 4
+    """Iterations over a cycle before the demand of a recurrence is widened."""
+    limit_moves: int = 3
+    """How often a limit of a demanded range may move before it is widened to that of the domain."""
+
+    # ---------------------------------------------------------------- passes and plans
+
+    recurrence_nodes: int = 200
+    """The most nodes of a cycle that may become a scan."""
+    chain_factors: int = 6
+    """The most factors of a chain of products: all sets of them are looked at."""
+    cotangent_cells: int = 12
+    """With more cells than this, each contribution is extended with zeros to the whole domain."""
+    segment_counts: tuple[int, ...] = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+    """How many checkpointing segments are tried."""
+    peaks: int = 16
+    """How many peaks are tried."""
+    permuted_dims: int = 3
+    """All orders of so many dimensions are tried for the slots of a ring."""
+    reported_cycles: int = 8
+    """The number of cycles reported after the first one."""
+
+    # ---------------------------------------------------------------- verifiers
+
+    replayed_instances: int = 20_000
+    """A replay of more instances than this takes too long for what it can detect."""
+    replayed_run_instances: int = 100_000
+    """The same for a run whose bounds are given by its windows."""
+    steps_past_window: int = 3
+    """The number of steps after the longest window is full."""
+    blamed_worlds: int = 250
+    """The most assignments of bounds in which a cycle is searched."""
+    blamed_instances: int = 2_000
+    """The most instances in one of them."""
+    compared_bounds: int = 4
+    """The number of assignments of bounds at which two graphs are evaluated."""
+    compared_elements: int = 20_000_000
+    """Bounds at which all nodes together have more elements than this are skipped."""
+    interpreted_point: int = 200
+    """The cost of interpreting a point, in elements of an operator."""
+    length_combinations: int = 4096
+    """Largest number of combinations of lengths over which an expression is evaluated."""
+
+    # ---------------------------------------------------------------- searches among programs
+
+    tile_limit_factor: int = 4
+    """The factor between two limits for tiles.
+
+    The limits do not depend on the budget, so a variant that fits one budget is found for every
+    larger one.
+    """
+    far_factor: int = 2
+    """The search for tiles ends when two sizes both take more than this factor times the budget."""
+    offloaded_calls: int = 100_000
+    """Programs with more kernel calls are not searched for stores to offload."""
+    offload_moves: int = 64
+    """The number of greedy moves before all offloadable stores are offloaded."""
+    dry_run_calls: int = 200_000
+    """Kernel calls in all dry runs of a search for stores to offload together."""
+    offload_candidates: int = 16
+    """Candidates of that search, if those are more than the calls allow."""
+    variant_factor: int = 4
+    """The factor beyond the reach of a variant at which the next one is searched; more if there
+    would be more than `variants`."""
+    variants: int = 6
+    """The most variants of a range."""
+    further_variants: int = 2
+    """The number of variants beyond the plain program if no range is given."""
+    tuned_kernels: int = 8
+    """With more loops and blocks on the device, command buffers are not tuned one by one."""
+    tuned_runs: tuple[int, int] = (3, 101)
+    """The least and the most runs of a candidate."""
+    tuned_seconds: float = 4.0
+    """The seconds for the runs of a candidate."""
+
+
+EFFORT = Effort()

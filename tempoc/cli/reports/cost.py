@@ -1,0 +1,26 @@
+"""The report of `explain --cost`. Imports what a run needs, and sympy: commands import it late."""
+
+import click
+
+from tempoc.cli.options.options import refuse
+from tempoc.cli.reports.memory import bound_values
+from tempoc.cli.reports.terminal import show
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.cost import cost_text, program_cost
+from tempoc.runtime.execute import parse_bounds
+from tempoc.runtime.messages.memory import missing_for_memory
+from tempoc.runtime.messages.problem import RunError
+
+
+def echo_cost(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:
+    """Print the report about a program, with numbers where bounds are given. Raises `RunError`."""
+    program = compilation.emitted.program
+    bounds: dict[str, object] = {**parse_bounds(given, refuse)}
+    free = [b.name for b in program.bounds if b.value is None]
+    missing = [name for name in free if name not in bounds]
+    if bounds and missing:
+        raise RunError(missing_for_memory(missing))
+    values = bound_values(program, bounds) if bounds or not free else None
+    if after:
+        click.echo()
+    show(cost_text(program_cost(compilation), values))
