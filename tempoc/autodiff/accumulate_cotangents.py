@@ -12,7 +12,7 @@ from functools import reduce
 from tempoc.autodiff.invert_reads import contributions
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
 from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
 from tempoc.sdg.graph.graph import Edge, Node

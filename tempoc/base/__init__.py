@@ -1,7 +1,7 @@
-"""Utilities below all other packages: source spans, diagnostics, names, printing, parsing.
+"""Utilities below all other packages: names, printing, parsing.
 
-In: text, and positions in it. Out: spans, diagnostics as data, rendered strings, parsers built
-from `grammar/`. Nothing here knows the language, a graph or a schedule.
+In: text. Out: documents laid out in lines, unique names, parsers built from `grammar/`. Nothing
+here knows the language, a graph or a schedule.
 
 May import: nothing
 """

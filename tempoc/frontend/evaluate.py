@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
+from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import CheckpointOptions, checkpoint_options
 from tempoc.runtime.data.bindings import Given
@@ -30,7 +31,6 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem, RunError
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
@@ -142,33 +142,28 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
 
 def open_inputs(options: RunOptions) -> Given:
     """Open all files; every one that cannot be opened is reported."""
-    problems: list[Problem] = []
+    problems = Collector()
     inputs: dict[str, TensorSource] = {}
     extra: dict[str, None] = {}
     for item in options.input:
         name, equals, path = item.partition("=")
         # A file name may hold `=` too.
         single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
-        try:
+        sources: Mapping[str, TensorSource] = {}
+        with problems.catching():
             sources = {name: open_tensor(name, path)} if single else open_bundle(item)
-        except RunError as error:
-            problems += error.problems
-            continue
-        problems += [errors.several_sources(n) for n in sources if n in inputs]
+        problems.extend(errors.several_sources(n) for n in sources if n in inputs)
         inputs |= sources
         extra |= {} if single else dict.fromkeys(sources)
     params: dict[str, TensorSource] = {}
     for path in options.params:
-        try:
+        tensors: Mapping[str, TensorSource] = {}
+        with problems.catching():
             tensors = open_bundle(path)
-        except RunError as error:
-            problems += error.problems
-            continue
         twice = [n for n in tensors if n in params]
-        problems += [errors.several_files(n, params[n].origin, path) for n in twice[:1]]
+        problems.extend(errors.several_files(n, params[n].origin, path) for n in twice[:1])
         params |= tensors
-    if problems:
-        raise RunError(*problems)
+    problems.raise_errors(RunError)
     return Given(
         bounds=options.bounds,
         inputs=inputs,

@@ -6,16 +6,16 @@ Exit status: 0 fine, 1 what was given is wrong, 2 wrong command line, 130 interr
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.render import colored, render, render_all
 from tempoc.program.nodes.precision import PRECISIONS
 from tempoc.runtime.execute import RunOptions, check_every, check_inputs, execute, parse_bounds
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError, render, render_all
 from tempoc.runtime.messages.units import parse_seconds, parse_size
-from tempoc.runtime.report.streams import abandon_output, prepare_streams
+from tempoc.runtime.report.streams import abandon_output, is_terminal, prepare_streams
 
 INTERRUPTED = 130
 
@@ -75,8 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         execute(run_options)
         return 0
     except RunError as error:
-        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        sys.stderr.write(render_all(error.problems, color=color))
+        text = render_all(error.diagnostics)
+        sys.stderr.write(colored(text) if is_terminal(sys.stderr) else text)
         return 1
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong.

@@ -7,17 +7,17 @@ import re
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.render import render
-from tempoc.base.source import Source, Span
 from tempoc.cli.reports.terminal import (
     diagnostic_line,
     draw,
     draw_diagnostics,
     draw_python,
-    is_terminal,
     waiting,
 )
+from tempoc.diagnostics.diagnostic import Diagnostic, Label
+from tempoc.diagnostics.render import render
+from tempoc.diagnostics.source import Source, Span
+from tempoc.runtime.report.streams import is_terminal
 
 TEXT = 'y[t] = x[t-1] when t >= 10  # "early"\n'
 SOURCE = Source("m.rt", TEXT)

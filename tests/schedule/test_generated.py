@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.check_order import has_order
 from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.schedule.compute import Scheduled, compute

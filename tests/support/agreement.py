@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import BUCKET, Options
 from tempoc.frontend.syntax.load_modules import load_source

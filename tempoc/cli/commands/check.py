@@ -2,8 +2,8 @@
 
 import click
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.cli.options.options import FileName, define_option, error_format_option, options_from
+from tempoc.diagnostics.diagnostic import Collector
 from tempoc.driver.check import Checked, check_file
 from tempoc.driver.options import Options
 
@@ -14,18 +14,15 @@ from tempoc.driver.options import Options
 @error_format_option
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
     """Check programs without compiling them; `-` reads standard input."""
-    mistakes: list[Diagnostic] = []
+    errors = Collector()
     options = options_from(defines)
     for file in files:
-        try:
+        with errors.catching():
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)
             click.echo(f"{file}: fine, {len(checked.graph.nodes)} operators", err=True)
-        except DiagnosticError as error:
-            mistakes += error.diagnostics
-    if mistakes:
-        raise DiagnosticError(*mistakes)
+    errors.raise_errors()
 
 
 def _check_order(checked: Checked, options: Options) -> None:

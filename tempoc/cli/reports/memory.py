@@ -9,6 +9,7 @@ import click
 
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import show
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
@@ -24,7 +25,6 @@ from tempoc.runtime.execute import RunOptions, open_inputs, parse_bounds
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import missing_for_memory
-from tempoc.runtime.messages.problem import RunError
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.offload.choose import choose, copied_bytes
@@ -34,7 +35,6 @@ from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 
 LEAST, TIMES = 1024, 4

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.search.candidates import MOVES, Candidate, Move
 from tempoc.driver.search.variants import AS_IT_IS
@@ -34,7 +34,6 @@ from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import not_measured
 from tempoc.runtime.run import Settings, run_given
 
@@ -157,7 +156,7 @@ class _Tuner:
                     self.log(f"{way.about}: too many calls of kernels")
                     continue
                 candidate = self.first_run(way, self.compiled(way))
-            except (DiagnosticError, RunError) as error:
+            except DiagnosticError as error:
                 self.log(f"{way.about}: not possible: {_reason(error)}")
                 continue
             if lines := differences(candidate.outputs, first.outputs):
@@ -245,9 +244,8 @@ def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
     """Discard printed and saved tensors."""
 
 
-def _reason(error: DiagnosticError | RunError) -> str:
-    problems = error.problems if isinstance(error, RunError) else error.diagnostics
-    return problems[0].message
+def _reason(error: DiagnosticError) -> str:
+    return error.diagnostics[0].message
 
 
 def _text(seconds: float) -> str:

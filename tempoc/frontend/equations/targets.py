@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import Placement, TargetPlan
 from tempoc.frontend.environment.round import Frame, Round

@@ -10,9 +10,9 @@ from functools import cache
 from typing import cast
 
 from tempoc.base import grammar
-from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax.build_items import ItemActions

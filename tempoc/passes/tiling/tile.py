@@ -54,7 +54,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.types import TensorType
 from tempoc.passes.analysis.size_estimate import (
     bytes_of,

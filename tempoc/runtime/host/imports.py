@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem, RunError
 
 HostFunction = Callable[..., Any]
 
@@ -37,17 +37,14 @@ def find_functions(
     sys.path[:] = [*folders, *(p for p in sys.path if p not in folders)]
     importlib.invalidate_caches()
     functions: dict[Extern, HostFunction] = {}
-    problems: list[Problem] = []
+    problems = Collector()
     broken: dict[str, None] = {}
     for extern in (e for e in externs if e.module not in broken):
-        try:
+        with problems.catching():
             functions[extern] = _function(extern, _module(extern, named, source))
-        except RunError as error:
-            problems += error.problems
-            if extern.module not in sys.modules:
-                broken[extern.module] = None
-    if problems:
-        raise RunError(*problems)
+        if extern not in functions and extern.module not in sys.modules:
+            broken[extern.module] = None
+    problems.raise_errors(RunError)
     return functions
 
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tempoc.runtime.messages.problem import Problem
+from tempoc.diagnostics.diagnostic import Diagnostic, error
 
 
-def damaged_choices(path: str, reason: str) -> Problem:
+def damaged_choices(path: str, reason: str) -> Diagnostic:
     """What was measured cannot be used."""
-    return Problem(
-        code="RT506",
-        message=f"{path} is damaged or of another version: {reason}",
+    return error(
+        "RT506",
+        f"{path} is damaged or of another version: {reason}",
         help="remove its folder: no run needs it, and --tune makes a new one",
     )
 
 
-def other_interface(name: str, part: str) -> Problem:
+def other_interface(name: str, part: str) -> Diagnostic:
     """A variant is no variant of its program."""
-    return Problem(
-        code="RT507",
-        message=f"{name} is no variant of this program: it has other {part}",
+    return error(
+        "RT507",
+        f"{name} is no variant of this program: it has other {part}",
         help="compile the program again",
     )
 
 
-def not_measured(externs: Sequence[str]) -> Problem:
+def not_measured(externs: Sequence[str]) -> Diagnostic:
     """A run that calls Python functions of the user's is not to be repeated."""
-    return Problem(
-        code="RT590",
-        message=f"this run cannot be repeated to measure it: it calls {', '.join(externs)}",
-        notes=("each measurement would call host functions again, with all that they do",),
+    return error(
+        "RT590",
+        f"this run cannot be repeated to measure it: it calls {', '.join(externs)}",
         help="run without --tune, or make them extern jax if they are pure",
+        notes=("each measurement would call host functions again, with all that they do",),
     )

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.effects import EffectOp

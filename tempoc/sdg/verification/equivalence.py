@@ -14,7 +14,7 @@ from itertools import count, product
 
 import numpy as np
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype

@@ -1,4 +1,4 @@
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 
 TEXT = "ab\ncd\r\n\nef"
 

@@ -1,15 +1,16 @@
 """Diagnostics as data: code, message, labelled spans, notes, help.
 
-Each layer builds its diagnostics in its own `errors.py`, one function per code; no wording is
-defined here. Rendering is in `base/render.py`.
+Each layer makes its diagnostics in its own `errors.py` (the runner in `runtime/messages/`), one
+function or row per code; no wording is defined here. Rendering is in `diagnostics/render.py`.
 """
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 
 
 class Severity(Enum):
@@ -43,8 +44,29 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
 
+def error(
+    code: str,
+    message: str,
+    span: Span | None = None,
+    help: str | None = None,
+    *,
+    notes: Iterable[str] = (),
+    label: str = "",
+    secondary: Iterable[Label] = (),
+) -> Diagnostic:
+    """An error at a span, if there is one; `label` is the annotation there."""
+    return Diagnostic(
+        code=code,
+        message=message,
+        primary=None if span is None else Label(span, label),
+        secondary=tuple(secondary),
+        notes=tuple(notes),
+        help=help,
+    )
+
+
 class DiagnosticError(Exception):
-    """The program is rejected because of `diagnostics` (at least one)."""
+    """Something is rejected because of `diagnostics` (at least one)."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -54,9 +76,13 @@ class DiagnosticError(Exception):
         self.diagnostics = diagnostics
 
 
+class RunError(DiagnosticError):
+    """A run is refused or failed; the program itself is fine."""
+
+
 @dataclass(slots=True)
 class Collector:
-    """Collects independent diagnostics, so that all errors of a program are reported at once."""
+    """Collects independent diagnostics, so that all errors are reported at once."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -70,6 +96,22 @@ class Collector:
         for diagnostic in diagnostics:
             self.add(diagnostic)
 
+    def report(self, diagnostic: Diagnostic, sites: Sequence[Label] = ()) -> None:
+        """Add a diagnostic with further labels, unless its code is there with its span."""
+        place = diagnostic.primary and diagnostic.primary.span
+        for other in self.diagnostics if place else ():
+            if other.code == diagnostic.code and other.primary and other.primary.span == place:
+                return
+        self.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
+
+    @contextmanager
+    def catching(self) -> Iterator[None]:
+        """Add the diagnostics of an error that ends the block."""
+        try:
+            yield
+        except DiagnosticError as rejected:
+            self.extend(rejected.diagnostics)
+
     @property
     def has_errors(self) -> bool:
         """Whether there is at least one error (warnings do not count)."""
@@ -79,10 +121,10 @@ class Collector:
         """All diagnostics sorted by source position; those without a position come first."""
         return tuple(sorted(self.diagnostics, key=_place))
 
-    def raise_errors(self) -> None:
-        """Raise `DiagnosticError` with all diagnostics if one of them is an error."""
+    def raise_errors(self, kind: type[DiagnosticError] = DiagnosticError) -> None:
+        """Raise an exception of this kind with all diagnostics if one of them is an error."""
         if self.has_errors:
-            raise DiagnosticError(*self.ordered())
+            raise kind(*self.ordered())
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:

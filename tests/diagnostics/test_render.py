@@ -1,8 +1,10 @@
 import json
+import re
 
-from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError, Label, Severity
-from tempoc.base.render import render, render_all, render_json
-from tempoc.base.source import Source
+from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError, Label, Severity
+from tempoc.diagnostics.render import colored, render, render_all
+from tempoc.diagnostics.source import Source
 
 SOURCE = Source("m.rt", "dim t < T\n\ty[t] = x[t-1]\nz = (y +\n  y)\n")
 WRONG = Diagnostic(
@@ -49,6 +51,12 @@ def test_without_a_place_only_the_sentence_is_left() -> None:
 def test_control_characters_do_not_reach_the_terminal() -> None:
     source = Source("m", "x = \x1b[31m")
     assert "\x1b" not in render(Diagnostic(code="X", message="m", primary=Label(source.whole())))
+
+
+def test_colours_leave_every_character() -> None:
+    text = render_all([WRONG, WRONG])
+    assert colored(text).count("\x1b[1;31merror[RT200]\x1b[0m\x1b[1m: x[t-1] reads") == 2
+    assert re.sub(r"\x1b\[[\d;]+m", "", colored(text)) == text
 
 
 def test_there_is_a_blank_line_between_two() -> None:
