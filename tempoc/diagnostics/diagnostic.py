@@ -8,16 +8,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from tempoc.diagnostics.source import Span
-
-
-class Severity(Enum):
-    """Severity of a diagnostic: an error rejects the program, a warning does not."""
-
-    ERROR = "error"
-    WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +22,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """An error or a warning; `message` is one sentence without a full stop.
+    """An error; `message` is one sentence without a full stop.
 
     `primary` is None only where the cause is not in a source text (an option, a missing file).
     """
@@ -41,7 +33,6 @@ class Diagnostic:
     secondary: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     help: str | None = None
-    severity: Severity = Severity.ERROR
 
 
 def error(
@@ -92,7 +83,7 @@ class Collector:
             self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add several diagnostics."""
+        """Add several."""
         for diagnostic in diagnostics:
             self.add(diagnostic)
 
@@ -112,18 +103,13 @@ class Collector:
         except DiagnosticError as rejected:
             self.extend(rejected.diagnostics)
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether there is at least one error (warnings do not count)."""
-        return any(d.severity is Severity.ERROR for d in self.diagnostics)
-
     def ordered(self) -> tuple[Diagnostic, ...]:
         """All diagnostics sorted by source position; those without a position come first."""
         return tuple(sorted(self.diagnostics, key=_place))
 
     def raise_errors(self, kind: type[DiagnosticError] = DiagnosticError) -> None:
-        """Raise an exception of this kind with all diagnostics if one of them is an error."""
-        if self.has_errors:
+        """Raise an exception of this kind with all diagnostics, if there are any."""
+        if self.diagnostics:
             raise kind(*self.ordered())
 
 

@@ -17,9 +17,7 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
 
 def render(diagnostic: Diagnostic) -> str:
     """One diagnostic: headline, source lines with their spans underlined, notes, help."""
-    kind = diagnostic.severity.value
-    head = f"{kind}[{diagnostic.code}]: {diagnostic.message}"
-    lines = [head]
+    lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
     if diagnostic.primary is not None:
         lines += _excerpts(diagnostic.primary, diagnostic.secondary)
     lines += [_indented("note", note) for note in diagnostic.notes]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.symbolic.domain import Bound
 
@@ -113,13 +114,12 @@ def took_too_long(count: int, seconds: float) -> Diagnostic:
     )
 
 
-def illegal(what: str) -> Diagnostic:
-    """RT449: the verifier rejects the schedule."""
-    return error(
-        "RT449",
-        f"the schedule is not legal: {what}",
-        notes=("this is a mistake of the compiler, not of the program",),
-    )
+illegal = ErrorRow(
+    "RT449",
+    "the schedule is not legal: {what}",
+    None,
+    "this is a mistake of the compiler, not of the program",
+)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
     """One diagnostic as plain data."""
     return {
         "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
+        "severity": "error",
         "message": diagnostic.message,
         "primary": None if diagnostic.primary is None else _label_json(diagnostic.primary),
         "secondary": [_label_json(label) for label in diagnostic.secondary],

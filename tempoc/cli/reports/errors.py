@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tempoc import __version__
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 
 
 def wrong_command_line(message: str, help_command: str) -> Diagnostic:
@@ -11,18 +12,12 @@ def wrong_command_line(message: str, help_command: str) -> Diagnostic:
     return error("RT900", message, help=f"{help_command} lists what it takes")
 
 
-def system_refuses(what: str, reason: str) -> Diagnostic:
-    """RT901: a file or a stream that the operating system does not let us use."""
-    return error("RT901", f"{what} cannot be used: {reason}")
-
-
-def out_of_memory() -> Diagnostic:
-    """RT902: the data of a program does not fit on this machine."""
-    return error(
-        "RT902",
-        "there is not enough memory on this machine",
-        help="smaller bounds need less; tempoc explain --dump-memory shows how much",
-    )
+system_refuses = ErrorRow("RT901", "{what} cannot be used: {reason}")
+out_of_memory = ErrorRow(
+    "RT902",
+    "there is not enough memory on this machine",
+    "smaller bounds need less; tempoc explain --dump-memory shows how much",
+)
 
 
 def outputs_differ(lines: Sequence[str]) -> Diagnostic:

@@ -43,9 +43,9 @@ STAGES = (
 """Parts of dumps, schedules and reports."""
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
-_HEAD = re.compile(r"^(error|warning)(\[\w+\])?(?=: )")
+_HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
 _TAIL = re.compile(r"^(note|help)(?=: )")
-_LOOK = {"error": "bold red", "warning": "bold yellow", "note": "bold", "help": "bold cyan"}
+_LOOK = {"error": "bold red", "note": "bold", "help": "bold cyan"}
 
 
 def console(stream: TextIO) -> Console:

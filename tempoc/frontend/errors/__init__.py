@@ -1,4 +1,4 @@
 """Diagnostics of the front end, one function per error; all wording is here.
 
-May import, of its package: environment, syntax
+May import, of its package: environment
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.syntax.error_row import ErrorRow
 
 UNREACHABLE = "RT139"
 
@@ -191,8 +191,7 @@ def free_dimension(
 
 
 free_in_guard = ErrorRow(
-    "RT138",
-    "the guard names `{dim}`, which is not a free dimension of the target",
+    "RT138", "the guard names `{dim}`, which is not a free dimension of the target"
 )
 
 

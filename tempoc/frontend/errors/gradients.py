@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.syntax.error_row import ErrorRow
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import DType, TensorType
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.errors.domains import listed
-from tempoc.frontend.syntax.error_row import ErrorRow
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.scope import free_name
 from tempoc.frontend.errors.library import about_function, about_name
-from tempoc.frontend.syntax.error_row import ErrorRow
 from tempoc.ops.definition.types import TensorType
 
 
@@ -69,8 +69,7 @@ def bound_size(span: Span, name: str, value: int) -> Diagnostic:
 
 
 bound_not_index = ErrorRow(
-    "RT026",
-    "the value of the bound `{name}` must be an affine expression of other bounds",
+    "RT026", "the value of the bound `{name}` must be an affine expression of other bounds"
 )
 
 
@@ -80,8 +79,7 @@ def bound_cycle(span: Span, names: tuple[str, ...]) -> Diagnostic:
 
 
 const_value = ErrorRow(
-    "RT028",
-    "the constant `{name}` must be a compile-time number, bool, string or list, not {what}",
+    "RT028", "the constant `{name}` must be a compile-time number, bool, string or list, not {what}"
 )
 const_cycle = ErrorRow("RT029", "the constant `{name}` is defined by itself")
 
@@ -93,13 +91,11 @@ def unknown_define(name: str, close: str | None) -> Diagnostic:
     return error("RT030", message, help=help)
 
 
-def define_run_time(name: str) -> Diagnostic:
-    """`-D` names a bound that is given at run time."""
-    return error(
-        "RT031",
-        f"-D {name}: this bound has no compile-time value",
-        help=f"give it when the program is run: --bounds {name}=...",
-    )
+define_run_time = ErrorRow(
+    "RT031",
+    "-D {name}: this bound has no compile-time value",
+    "give it when the program is run: --bounds {name}=...",
+)
 
 
 def define_kind(name: str, text: str, wanted: str, span: Span) -> Diagnostic:
@@ -149,8 +145,7 @@ def dims_order(span: Span, name: str, wanted: tuple[str, ...]) -> Diagnostic:
 
 
 extent_dims = ErrorRow(
-    "RT039",
-    "the shape of `{name}` cannot vary with `{dim}`: it is read from a file as one array",
+    "RT039", "the shape of `{name}` cannot vary with `{dim}`: it is read from a file as one array"
 )
 
 
@@ -211,14 +206,11 @@ def rebound(span: Span, name: str, place: Span | None) -> Diagnostic:
 
 
 local_cycle = ErrorRow(
-    "RT050",
-    "`{name}` is defined by itself",
-    "a recurrence needs an index; `for` may rebind names",
+    "RT050", "`{name}` is defined by itself", "a recurrence needs an index; `for` may rebind names"
 )
 for_over = ErrorRow("RT051", "`for` runs over `range(n)` or a list, not over {what}")
 not_compile_time = ErrorRow(
-    "RT053",
-    "`{name}` is a tensor; only constants, bounds and numbers are known at compile time",
+    "RT053", "`{name}` is a tensor; only constants, bounds and numbers are known at compile time"
 )
 effect_key = ErrorRow("RT100", "a random key cannot be given to `{word}`")
 save_outside = ErrorRow(
@@ -227,9 +219,7 @@ save_outside = ErrorRow(
     'write a path below the output directory, as in "runs/net-{{i}}.safetensors"',
 )
 save_suffix = ErrorRow(
-    "RT102",
-    "`save` writes .safetensors files",
-    'end the path in ".safetensors"',
+    "RT102", "`save` writes .safetensors files", 'end the path in ".safetensors"'
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.values import (
     Builtin,
@@ -14,7 +15,6 @@ from tempoc.frontend.environment.values import (
     Value,
     describe,
 )
-from tempoc.frontend.syntax.error_row import ErrorRow
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
@@ -131,9 +131,7 @@ def wrong_count(span: Span, name: str, wanted: str, given: int) -> Diagnostic:
 
 
 missing_argument = ErrorRow(
-    "RT072",
-    "`{name}` needs an argument for `{parameter}`",
-    "it is `{signature}`",
+    "RT072", "`{name}` needs an argument for `{parameter}`", "it is `{signature}`"
 )
 
 
@@ -311,8 +309,7 @@ extremum = ErrorRow(
     "the elementwise function is `{other}`",
 )
 bad_widths = ErrorRow(
-    "RT095",
-    "`widths` must be a number, a pair, or a pair for each of the {ndim} axes",
+    "RT095", "`widths` must be a number, a pair, or a pair for each of the {ndim} axes"
 )
 
 
@@ -327,9 +324,7 @@ def needs_list(span: Span, name: str, value: Value) -> Diagnostic:
 
 
 too_long = ErrorRow(
-    "RT097",
-    "a range of {count} elements is too long to be unrolled",
-    "use a temporal dimension",
+    "RT097", "a range of {count} elements is too long to be unrolled", "use a temporal dimension"
 )
 
 

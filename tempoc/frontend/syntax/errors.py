@@ -6,8 +6,8 @@ Only wording: `layout`, `parse`, the semantic actions and `load_modules` detect 
 import re
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.syntax.error_row import ErrorRow
 
 # RT001: a word that does not fit
 
@@ -31,9 +31,7 @@ def missing_separator(span: Span, before: str, found: str, *, inside: str) -> Di
 
 
 second_equals = ErrorRow(
-    "RT001",
-    "unexpected `=` in an expression",
-    "two values are compared by `==`",
+    "RT001", "unexpected `=` in an expression", "two values are compared by `==`"
 )
 
 
@@ -134,9 +132,7 @@ keyword_as_name = ErrorRow(
     "choose another name, such as `{word}_`",
 )
 chained_comparison = ErrorRow(
-    "RT008",
-    "chained comparisons are not part of the language",
-    "write `{instead}`",
+    "RT008", "chained comparisons are not part of the language", "write `{instead}`"
 )
 
 
@@ -161,8 +157,7 @@ misplaced_return = ErrorRow("RT009", "`return` can only be the last statement of
 
 mixed_entries = ErrorRow("RT010", "the entries of a bracket are all positional or all keyword")
 positional_after_keyword = ErrorRow(
-    "RT010",
-    "a positional argument cannot follow a keyword argument",
+    "RT010", "a positional argument cannot follow a keyword argument"
 )
 default_order = ErrorRow("RT010", "parameter `{name}` has no default but follows one that has")
 
@@ -235,9 +230,7 @@ def unreadable(path: str, reason: str, span: Span | None) -> Diagnostic:
     return error("RT014", f"cannot read {path}: {reason}", span)
 
 
-def unwritable(path: str, reason: str) -> Diagnostic:
-    """A file that cannot be written."""
-    return error("RT014", f"cannot write {path}: {reason}")
+unwritable = ErrorRow("RT014", "cannot write {path}: {reason}")
 
 
 def unknown_module(span: Span, name: str, known: tuple[str, ...], close: str | None) -> Diagnostic:

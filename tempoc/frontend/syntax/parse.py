@@ -59,7 +59,7 @@ def parse_with_recovery(source: Source) -> tuple[ast.Module, Collector]:
     assert module is not None
     repaired = (
         module
-        if not errors.has_errors
+        if not errors.diagnostics
         else drop_faulty_statements(module, errors.diagnostics, reading.broken)
     )
     if repaired is None:
@@ -100,7 +100,7 @@ class _RecoveringParser:
         try:
             return cast(ast.Module, self.machine.finish(len(self.source.text)))
         except Mismatch:
-            if not self.errors.has_errors:
+            if not self.errors.diagnostics:
                 raise
             return None  # what was dropped held the brace that would have closed a body
 

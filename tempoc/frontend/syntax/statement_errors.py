@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.syntax.error_row import ErrorRow
 
 _STARTS = {
     "if": "an equation for some points only is written `y[t] = ... when t >= 1`",
@@ -51,9 +51,7 @@ def one_value(span: Span, word: str, name: str) -> Diagnostic:
 
 no_comma = ErrorRow("RT001", "outputs are separated by commas", "write `output {first}, {second}`")
 no_to = ErrorRow(
-    "RT001",
-    "`save` needs `to` before the name of the file",
-    "write `save {name} to {file}`",
+    "RT001", "`save` needs `to` before the name of the file", "write `save {name} to {file}`"
 )
 guard_with_else = ErrorRow(
     "RT001",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.runtime.messages.units import size_text
 
 
@@ -36,13 +37,11 @@ def nothing_fits(bound: str, least: int, needed: int, budget: int) -> Diagnostic
     )
 
 
-def no_value(bound: str) -> Diagnostic:
-    """No value of a bound is allowed with the others as they are."""
-    return error(
-        "RT582",
-        f"no {bound} is allowed with the other bounds as they are",
-        help="look at the assumptions of the program, and at the bounds that follow from others",
-    )
+no_value = ErrorRow(
+    "RT582",
+    "no {bound} is allowed with the other bounds as they are",
+    "look at the assumptions of the program, and at the bounds that follow from others",
+)
 
 
 def missing_for_memory(names: Sequence[str]) -> Diagnostic:
@@ -65,13 +64,11 @@ def host_functions(names: Sequence[str]) -> Diagnostic:
     )
 
 
-def checkpoint_exists(directory: str) -> Diagnostic:
-    """Checkpoints would replace one of another run."""
-    return error(
-        "RT584",
-        f"{directory} holds a checkpoint of an earlier run already",
-        help=f"go on with that run (--resume {directory}), name another directory, or remove it",
-    )
+checkpoint_exists = ErrorRow(
+    "RT584",
+    "{directory} holds a checkpoint of an earlier run already",
+    "go on with that run (--resume {directory}), name another directory, or remove it",
+)
 
 
 def no_checkpoint(directory: str, exists: bool) -> Diagnostic:
@@ -85,9 +82,7 @@ def no_checkpoint(directory: str, exists: bool) -> Diagnostic:
     )
 
 
-def broken_checkpoint(path: str, reason: str) -> Diagnostic:
-    """A checkpoint that cannot be used."""
-    return error("RT586", f"the checkpoint {path} cannot be used: {reason}")
+broken_checkpoint = ErrorRow("RT586", "the checkpoint {path} cannot be used: {reason}")
 
 
 def other_run(directory: str, differing: Sequence[str]) -> Diagnostic:

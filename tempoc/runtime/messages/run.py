@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
@@ -39,23 +40,13 @@ def no_program(directory: str, missing: str, exists: bool) -> Diagnostic:
     )
 
 
-def damaged_program(path: str, reason: str) -> Diagnostic:
-    """``program.json`` cannot be read."""
-    return error("RT502", f"{path} is damaged or of another version: {reason}")
-
-
-def changed_file(path: str) -> Diagnostic:
-    """A file of the compiled program is not the one that was written."""
-    return error(
-        "RT503",
-        f"{path} is not the file that the compiler wrote (its hash differs)",
-        help="compile the program again",
-    )
-
-
-def bad_kernels(path: str, reason: str) -> Diagnostic:
-    """``kernels.py`` does not define what the program needs."""
-    return error("RT504", f"{path} cannot be used: {reason}")
+damaged_program = ErrorRow("RT502", "{path} is damaged or of another version: {reason}")
+changed_file = ErrorRow(
+    "RT503",
+    "{path} is not the file that the compiler wrote (its hash differs)",
+    "compile the program again",
+)
+bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
 
 
 # ------------------------------------------------------------------ bounds
@@ -89,9 +80,9 @@ def settled_bound(name: str, value: str, fixed: bool) -> Diagnostic:
     )
 
 
-def bad_bound(name: str, value: object) -> Diagnostic:
-    """Not an integer of at least 1."""
-    return error("RT513", f"the bound {name} must be an integer >= 1 and below 2**31, not {value}")
+bad_bound = ErrorRow(
+    "RT513", "the bound {name} must be an integer >= 1 and below 2**31, not {value}"
+)
 
 
 def bound_clash(name: str, claims: Sequence[tuple[int, str]]) -> Diagnostic:
@@ -205,14 +196,8 @@ def missing_param(
 # ------------------------------------------------------------------ files
 
 
-def no_file(path: str) -> Diagnostic:
-    """The file does not exist."""
-    return error("RT540", f"there is no file {path}")
-
-
-def unreadable(path: str, reason: str) -> Diagnostic:
-    """The file is truncated, damaged or of another kind."""
-    return error("RT541", f"{path} cannot be read: {reason}")
+no_file = ErrorRow("RT540", "there is no file {path}")
+unreadable = ErrorRow("RT541", "{path} cannot be read: {reason}")
 
 
 def unknown_suffix(path: str, known: Sequence[str], single: bool = False) -> Diagnostic:
@@ -226,9 +211,7 @@ def unknown_suffix(path: str, known: Sequence[str], single: bool = False) -> Dia
     )
 
 
-def unwritable(path: str, reason: str) -> Diagnostic:
-    """The file cannot be written."""
-    return error("RT543", f"{path} cannot be written: {reason}")
+unwritable = ErrorRow("RT543", "{path} cannot be written: {reason}")
 
 
 def not_in_file(name: str, path: str, offered: Sequence[str]) -> Diagnostic:
@@ -241,19 +224,9 @@ def not_in_file(name: str, path: str, offered: Sequence[str]) -> Diagnostic:
     )
 
 
-def several_sources(name: str) -> Diagnostic:
-    """The same input in two files."""
-    return error("RT545", f"the input {name} is given more than once")
-
-
-def bad_seed(seed: int) -> Diagnostic:
-    """Seeds have 63 bits."""
-    return error("RT525", f"a seed is a number from 0 to 2**63 - 1, not {seed}")
-
-
-def several_files(name: str, first: str, second: str) -> Diagnostic:
-    """The same weights in two files."""
-    return error("RT546", f"the tensor {name} is in {first} and in {second}")
+several_sources = ErrorRow("RT545", "the input {name} is given more than once")
+bad_seed = ErrorRow("RT525", "a seed is a number from 0 to 2**63 - 1, not {seed}")
+several_files = ErrorRow("RT546", "the tensor {name} is in {first} and in {second}")
 
 
 # ------------------------------------------------------------------ while running
@@ -268,13 +241,11 @@ def check_failed(message: str, point: str, equations: Sequence[str]) -> Diagnost
     )
 
 
-def device_failed(reason: str) -> Diagnostic:
-    """Outside any kernel: the data does not fit, for example."""
-    return error(
-        "RT553",
-        f"the device gave up: {reason}",
-        help="smaller bounds need less memory; tempoc explain --dump-memory shows how much",
-    )
+device_failed = ErrorRow(
+    "RT553",
+    "the device gave up: {reason}",
+    "smaller bounds need less memory; tempoc explain --dump-memory shows how much",
+)
 
 
 def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:
@@ -286,13 +257,11 @@ def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnos
     )
 
 
-def never_written(store: str, key: str) -> Diagnostic:
-    """A cell is read that nobody wrote: the program is wrong, not its data."""
-    return error(
-        "RT552",
-        f"the program reads {store}{key} before it is computed",
-        help="this is a bug in the compiler, please report it with the program",
-    )
+never_written = ErrorRow(
+    "RT552",
+    "the program reads {store}{key} before it is computed",
+    "this is a bug in the compiler, please report it with the program",
+)
 
 
 # ------------------------------------------------------------------ Python functions
@@ -371,19 +340,13 @@ def extern_broke(
     return error("RT574", reason + where, help=help, notes=notes)
 
 
-def saved_elsewhere(path: str) -> Diagnostic:
-    """A `save` would write a file that the command line wants for something else."""
-    return error(
-        "RT555",
-        f"{path} is saved, but the command line names it for something else",
-        help="choose another --output-dir, or another file for the results",
-    )
-
-
-def saved_twice(path: str) -> Diagnostic:
-    """Two `save`s write one file."""
-    return error(
-        "RT554",
-        f"{path} is saved twice in one run",
-        help="name the indices that tell the files apart in the path of `save`",
-    )
+saved_elsewhere = ErrorRow(
+    "RT555",
+    "{path} is saved, but the command line names it for something else",
+    "choose another --output-dir, or another file for the results",
+)
+saved_twice = ErrorRow(
+    "RT554",
+    "{path} is saved twice in one run",
+    "name the indices that tell the files apart in the path of `save`",
+)

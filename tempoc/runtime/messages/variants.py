@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 
-
-def damaged_choices(path: str, reason: str) -> Diagnostic:
-    """What was measured cannot be used."""
-    return error(
-        "RT506",
-        f"{path} is damaged or of another version: {reason}",
-        help="remove its folder: no run needs it, and --tune makes a new one",
-    )
-
-
-def other_interface(name: str, part: str) -> Diagnostic:
-    """A variant is no variant of its program."""
-    return error(
-        "RT507",
-        f"{name} is no variant of this program: it has other {part}",
-        help="compile the program again",
-    )
+damaged_choices = ErrorRow(
+    "RT506",
+    "{path} is damaged or of another version: {reason}",
+    "remove its folder: no run needs it, and --tune makes a new one",
+)
+other_interface = ErrorRow(
+    "RT507",
+    "{name} is no variant of this program: it has other {part}",
+    "compile the program again",
+)
 
 
 def not_measured(externs: Sequence[str]) -> Diagnostic:
