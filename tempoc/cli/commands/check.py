@@ -2,7 +2,8 @@
 
 import click
 
-from tempoc.cli.options.options import FileName, define_option, error_format_option, options_from
+from tempoc.cli.options.compile_options import parse_defines
+from tempoc.cli.options.options import FileName, define_option, error_format_option
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.driver.check import Checked, check_file
 from tempoc.driver.options import Options
@@ -15,7 +16,7 @@ from tempoc.driver.options import Options
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
     """Check programs without compiling them; `-` reads standard input."""
     errors = Collector()
-    options = options_from(defines)
+    options = Options(defines=parse_defines(defines))
     for file in files:
         with errors.catching():
             checked = check_file(file, options)

@@ -21,10 +21,11 @@ from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device.stores import given_stores
-from tempoc.runtime.execute import RunOptions, open_inputs, parse_bounds
+from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import missing_for_memory
+from tempoc.runtime.options import RunOptions, parse_bounds
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
