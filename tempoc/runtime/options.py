@@ -18,14 +18,13 @@ class RunOption:
     """An option of the command line; without a ``metavar`` it is a flag.
 
     ``parse`` turns its text into a value, or ``None`` if that is not ``what`` it should be;
-    ``span`` are the first and last of integers. ``many``: it may be given several times. ``path``:
-    it names a file or a directory.
+    ``span`` are the first and last of integers. ``many``: it may be given several times. Those of
+    ``DIR`` and ``FILE`` are names.
     """
 
     help: str
     metavar: str = ""
     many: bool = False
-    path: bool = False
     choices: tuple[str, ...] = ()
     span: tuple[int, int] | None = None
     parse: Callable[[str], object | None] | None = None
@@ -51,17 +50,13 @@ class RunOptions:
         many=True,
     )
     params: tuple[str, ...] = _option(
-        "Weights by name: a .safetensors or .npz file.", "FILE", many=True, path=True
+        "Weights by name: a .safetensors or .npz file.", "FILE", many=True
     )
     cast_params: bool = _option("Cast weights, whatever is lost.")
     seed: int = _option("Seed of random draws.", "N", 0, span=(0, 2**63 - 1))
-    output_dir: str | None = _option("Write each output as DIR/NAME.npy.", "DIR", path=True)
-    output: str | None = _option(
-        "Write all outputs to a .npz or .safetensors file.", "FILE", path=True
-    )
-    extern_path: tuple[str, ...] = _option(
-        "Where Python functions are.", "DIR", many=True, path=True
-    )
+    output_dir: str | None = _option("Write each output as DIR/NAME.npy.", "DIR")
+    output: str | None = _option("Write all outputs to a .npz or .safetensors file.", "FILE")
+    extern_path: tuple[str, ...] = _option("Where Python functions are.", "DIR", many=True)
     stats: bool = _option("Say on standard error what the run took.")
     memory: bool = _option("Say what stores took at most, and what was predicted.")
     memory_budget: int | None = _option(
@@ -70,11 +65,9 @@ class RunOptions:
         parse=parse_size,
         what="size in bytes, such as 24GiB or 500MB",
     )
-    memory_plot: str | None = _option(
-        "Draw the bytes in stores over time (SVG).", "FILE", path=True
-    )
+    memory_plot: str | None = _option("Draw the bytes in stores over time (SVG).", "FILE")
     checkpoint: str | None = _option(
-        "Write what the run needs to go on into DIR, now and then.", "DIR", path=True
+        "Write what the run needs to go on into DIR, now and then.", "DIR"
     )
     every: float | None = _option(
         "How often --checkpoint writes: 60s, 5min; 0s: at each step.  [default: 60s]",
@@ -82,13 +75,13 @@ class RunOptions:
         parse=parse_seconds,
         what="time, such as 60s or 5min",
     )
-    resume: str | None = _option("Go on from the checkpoint in DIR.", "DIR", path=True)
+    resume: str | None = _option("Go on from the checkpoint in DIR.", "DIR")
     precision: str | None = _option(
         "Products on GPUs and TPUs: highest (float32 means float32), high or default (faster).",
         "HOW",
         choices=PRECISIONS,
     )
-    profile: str | None = _option("Write a Chrome trace of all kernel calls.", "FILE", path=True)
+    profile: str | None = _option("Write a Chrome trace of all kernel calls.", "FILE")
 
     @property
     def counts(self) -> bool:

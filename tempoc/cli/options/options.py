@@ -61,7 +61,13 @@ def declared(*names: str) -> Callable[[F], F]:
 def _declared(flag: str, option: RunOption, default: object) -> Callable[[F], F]:
     if not option.metavar:
         return click.option(flag, is_flag=True, help=option.help)
-    kind: Any = FileName() if option.path else Parsed(option) if option.parse else None
+    kind: Any = (
+        FileName()
+        if option.metavar in ("DIR", "FILE")
+        else Parsed(option)
+        if option.parse
+        else None
+    )
     if option.choices:
         kind = click.Choice(option.choices)
     more: dict[str, Any] = {"multiple": True} if option.many else {"default": default}

@@ -23,6 +23,7 @@ from statistics import median
 
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.errors import not_measured
 from tempoc.driver.search.candidates import MOVES, Candidate, Move
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.program.analysis.count_calls import count_calls
@@ -34,7 +35,6 @@ from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.variants import not_measured
 from tempoc.runtime.run import Settings, run_given
 
 LEAST, MOST, SECONDS = 3, 101, 4.0

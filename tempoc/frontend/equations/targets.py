@@ -137,7 +137,7 @@ def _dimensions(
     if problems or (not complete and places):
         return problems, None
     if places:
-        return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
+        return [domain_errors.constant_position(places[0][0], places[0][1], name)], None
     expected = round.universe.sorted(dims)
     if dims != expected:
         span = next((t for t in targets if None not in t.dims), targets[0]).target.span

@@ -142,15 +142,12 @@ def target_order(
     )
 
 
-def constant_position(span: Span, name: str, text: str) -> Diagnostic:
-    """A position that has no dimension."""
-    return error(
-        "RT134",
-        f"the position `{text}` is constant in all equations of `{name}`, so it has no dimension",
-        span,
-        "a position that is constant in all equations of a tensor belongs to no dimension: leave "
-        f"it out, or write an equation for the other points (`{name}[t] = ...`)",
-    )
+constant_position = ErrorRow(
+    "RT134",
+    "the position `{text}` is constant in all equations of `{name}`, so it has no dimension",
+    "a position that is constant in all equations of a tensor belongs to no dimension: leave "
+    "it out, or write an equation for the other points (`{name}[t] = ...`)",
+)
 
 
 plain_guard = ErrorRow(

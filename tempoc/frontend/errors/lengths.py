@@ -39,15 +39,12 @@ def does_not_vary(span: Span, name: str, dim: str, dims: tuple[str, ...]) -> Dia
     )
 
 
-def declared_later(span: Span, name: str, dim: str, later: str) -> Diagnostic:
-    """The lengths vary over a dimension that is declared after this one."""
-    return error(
-        "RT273",
-        f"the length of `{dim}` varies with `{later}`, which is declared after `{dim}`",
-        span,
-        f"declare `{later}` before `{dim}`, or end it when `any({name}[...])`",
-        notes=(f"`{name}` varies with `{later}`",),
-    )
+declared_later = ErrorRow(
+    "RT273",
+    "the length of `{dim}` varies with `{later}`, which is declared after `{dim}`",
+    "declare `{later}` before `{dim}`, or end it when `any({name}[...])`",
+    "`{name}` varies with `{later}`",
+)
 
 
 varies_with_itself = ErrorRow(

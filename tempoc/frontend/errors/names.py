@@ -110,13 +110,9 @@ def define_derived(name: str, span: Span) -> Diagnostic:
     )
 
 
-def not_importable(span: Span, module: str, name: str) -> Diagnostic:
-    """Only functions and constants can be imported."""
-    return error(
-        "RT034",
-        f"`{name}` of `{module}` cannot be used here: a module gives functions and constants",
-        span,
-    )
+not_importable = ErrorRow(
+    "RT034", "`{name}` of `{module}` cannot be used here: a module gives functions and constants"
+)
 
 
 bad_assumption = ErrorRow(

@@ -58,7 +58,7 @@ def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> Modu
     loaded = getattr(sys.modules.get(top), "__file__", None)
     expected = _file(top, sys.path)
     if loaded is not None and expected is not None and Path(loaded).resolve() != Path(expected):
-        raise RunError(errors.other_module(extern.name, top, expected, loaded))
+        raise RunError(errors.other_module(top, extern.name, expected, loaded))
     return _import(extern, [*named, *(folder for folder in beside if folder not in named)])
 
 
@@ -84,7 +84,7 @@ def _import(extern: Extern, folders: Sequence[str]) -> ModuleType:
 def _broken(extern: Extern, error: BaseException) -> RunError:
     return RunError(
         errors.broken_module(
-            extern.name, extern.module, exception_text(error), user_traceback(error)
+            extern.module, extern.name, exception_text(error), user_traceback(error)
         )
     )
 
@@ -101,7 +101,7 @@ def _function(extern: Extern, module: ModuleType) -> HostFunction:
             raise RunError(errors.no_function(extern.name, extern.module, extern.function, public))
     if not callable(member):
         kind = type(member).__name__
-        raise RunError(errors.not_a_function(extern.name, extern.module, extern.function, kind))
+        raise RunError(errors.not_a_function(extern.function, extern.module, extern.name, kind))
     return member  # type: ignore[no-any-return]
 
 

@@ -107,9 +107,9 @@ def violated(text: str, values: str, where: str) -> Diagnostic:
     )
 
 
-def violated_at_end(text: str, values: str, end: str) -> Diagnostic:
-    """A length breaks an assumption of the program."""
-    return error("RT517", f"the assumption {text} does not hold for {values}", notes=(end,))
+violated_at_end = ErrorRow(
+    "RT517", "the assumption {text} does not hold for {values}", note="{end}"
+)
 
 
 # ------------------------------------------------------------------ inputs and params
@@ -278,10 +278,9 @@ def no_module(extern: str, module: str, folders: Sequence[str]) -> Diagnostic:
     )
 
 
-def broken_module(extern: str, module: str, reason: str, trace: str) -> Diagnostic:
-    """The module of an extern raises when it is imported."""
-    message = f"the Python module {module}, which {extern} is from, fails: {reason}"
-    return error("RT571", message, notes=(trace,))
+broken_module = ErrorRow(
+    "RT571", "the Python module {module}, which {extern} is from, fails: {reason}", note="{trace}"
+)
 
 
 def two_modules(extern: str, module: str, files: Sequence[str]) -> Diagnostic:
@@ -294,23 +293,19 @@ def two_modules(extern: str, module: str, files: Sequence[str]) -> Diagnostic:
     )
 
 
-def other_module(extern: str, module: str, expected: str, loaded: str) -> Diagnostic:
-    """Python knows another module of this name already."""
-    return error(
-        "RT576",
-        f"another Python module {module} is in use, not the one that {extern} is from",
-        help="rename the module",
-        notes=(f"wanted is {expected}, in use is {loaded}",),
-    )
+other_module = ErrorRow(
+    "RT576",
+    "another Python module {module} is in use, not the one that {extern} is from",
+    "rename the module",
+    "wanted is {expected}, in use is {loaded}",
+)
 
 
-def not_a_function(extern: str, module: str, function: str, kind: str) -> Diagnostic:
-    """What an extern names is something else."""
-    return error(
-        "RT577",
-        f"{function} of the Python module {module}, which is to be the extern {extern}, "
-        f"is no function: it is of type {kind}",
-    )
+not_a_function = ErrorRow(
+    "RT577",
+    "{function} of the Python module {module}, which is to be the extern {extern}, "
+    "is no function: it is of type {kind}",
+)
 
 
 def no_function(extern: str, module: str, function: str, known: Sequence[str]) -> Diagnostic:
