@@ -5,12 +5,12 @@ explained by `explain_error`, the parser is restored to the start of the stateme
 token for it, and continues after its end. So all independent errors of a file are reported at once.
 """
 
-from dataclasses import fields
 from functools import cache
 from typing import cast
 
 from tempoc.base import grammar
 from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
+from tempoc.base.members import field_names
 from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast
@@ -32,7 +32,8 @@ _UNUSED = (
 @cache
 def rt_grammar() -> Grammar:
     """The grammar of `.rt` files."""
-    return grammar.load(("terminals", "expr", "rt"), start=("module",), keep=_UNUSED)
+    files = ("terminals", "expr", "rt")
+    return grammar.load(files, start=("module",), keep=_UNUSED, positions=False)
 
 
 def parse(source: Source) -> ast.Module:
@@ -137,8 +138,8 @@ def _check_depth(item: ast.Item, errors: Collector) -> None:
 def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
     """The child nodes, in source order."""
     nodes: list[ast.SyntaxNode] = []
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in field_names(node):
+        value = getattr(node, name)
         if isinstance(value, ast.SyntaxNode):
             nodes.append(value)
         elif isinstance(value, tuple):
