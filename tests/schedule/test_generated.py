@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.driver.check import check_file
 from tempoc.driver.check_order import has_order
+from tempoc.driver.options import Options
 from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import (
@@ -137,6 +141,12 @@ def test_updates_run_in_their_iterations() -> None:
     b.statement("y", "i", "z[16*i + 15]")
     b.statement("z", "k", "y[k//16]")
     assert unproved_components(b.statements, b.universe) == (("y", "z"),)
+
+
+def test_the_order_of_ppo_is_evident() -> None:
+    """`tempoc check` asks isl for no order where iterations hold epochs, and these updates."""
+    path = Path(__file__).parents[2] / "examples" / "rl" / "ppo.rt"
+    assert check_file(str(path), Options()).doubtful == ()
 
 
 def stored(b: Builder) -> dict[str, StoredTensor]:
