@@ -3,5 +3,5 @@
 In: a graph with `Gradient` placeholders. Out: the graph with the nodes of the derivatives instead.
 The cotangent of a tensor at a point is the sum of the contributions of all points that read it.
 
-May import: base, symbolic, poly, ops, sdg
+May import: base, diagnostics, symbolic, poly, ops, sdg
 """

@@ -13,7 +13,7 @@ from tempoc.autodiff.invert_reads import contributions
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild, edge_of
 from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
 from tempoc.base.effort import EFFORT
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term
 from tempoc.sdg.builder import read_of

@@ -14,9 +14,9 @@ from tempoc.autodiff.cotangent_names import take_copy_names
 from tempoc.autodiff.node_builder import GraphBuilder
 from tempoc.autodiff.reverse_sweep import Sweep
 from tempoc.autodiff.trim_domains import trim_to_demand
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.graphs import reachable
 from tempoc.base.names import Names
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
 from tempoc.poly.relations.space import Space

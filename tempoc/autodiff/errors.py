@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.source import Span
 
 
 def itself(span: Span) -> Diagnostic:
     """RT265: a gradient depends on its own derivative."""
-    return Diagnostic(
-        code="RT265",
-        message="this gradient is differentiated to compute itself",
-        primary=Label(span),
+    return error(
+        "RT265",
+        "this gradient is differentiated to compute itself",
+        span,
+        "differentiate by everything that the gradient updates (the whole record), or put "
+        "stop_gradient around what shall count as constant",
         notes=(
             "the loss depends on the gradient other than through the tensor that is "
             "differentiated by, so that its derivative needs its own derivative",
         ),
-        help="differentiate by everything that the gradient updates (the whole record), or put "
-        "stop_gradient around what shall count as constant",
     )
 
 
 def other_lengths(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
     """RT282: a derivative through a read of points with other lengths, at steps that vary."""
-    return Diagnostic(
-        code="RT282",
-        message=f"a derivative goes through a read at other points of `{dim}`, at steps that vary",
-        primary=Label(spans[0]) if spans else None,
+    return error(
+        "RT282",
+        f"a derivative goes through a read at other points of `{dim}`, at steps that vary",
+        spans[0] if spans else None,
+        "read steps there that are the same for all, such as the first one, or put "
+        "stop_gradient around the read",
         notes=(
             f"`{bound}` may be another length there, so that who reads a step depends on the "
             f"lengths at all points of `{dim}` at once",
         ),
-        help="read steps there that are the same for all, such as the first one, or put "
-        "stop_gradient around the read",
     )

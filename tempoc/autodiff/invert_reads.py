@@ -17,7 +17,7 @@ from tempoc.autodiff import errors
 from tempoc.autodiff.covering_reads import read_full_range
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import Contribution, OperandCotangent, transpose
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
 from tempoc.poly.relations.run_lengths import loses_lengths

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType

@@ -16,7 +16,7 @@ from tempoc.autodiff.branch_gradients import zero_outside_branch
 from tempoc.autodiff.node_builder import GraphBuilder, PointBuild
 from tempoc.autodiff.transpose_read import OperandCotangent
 from tempoc.base.names import COTANGENT
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.gradients.calculus import Term

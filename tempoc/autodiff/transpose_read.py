@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tempoc.autodiff.index_tensors import IndexTensors
 from tempoc.autodiff.node_builder import PointBuild, edge_of
 from tempoc.autodiff.sum_as_contraction import as_contraction
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.shapes import Shape, same
 from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, TakeAlong

@@ -14,19 +14,17 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.cli.reports.diagnostics import (
     CHECK_FAILED,
     INTERRUPTED,
     CheckFailed,
     report_bug,
     report_diagnostics,
-    report_problems,
     report_system,
     report_usage,
 )
 from tempoc.cli.reports.errors import out_of_memory
-from tempoc.runtime.messages.problem import RunError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 COMMANDS = {
@@ -106,8 +104,6 @@ def status(argv: Sequence[str]) -> int:
         return CHECK_FAILED
     except DiagnosticError as error:
         return report_diagnostics(error.diagnostics, argv)
-    except RunError as error:
-        return report_problems(error.problems, argv)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong.
         abandon_output()

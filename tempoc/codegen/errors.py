@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.error_row import ErrorRow
 
-
-def cannot_write(directory: str, reason: str) -> Diagnostic:
-    """The output directory, or a file in it, cannot be written."""
-    return Diagnostic(code="RT470", message=f"cannot write {directory}: {reason}")
-
-
-def not_a_directory(directory: str) -> Diagnostic:
-    """A file stands where the output directory should be."""
-    return Diagnostic(
-        code="RT471",
-        message=f"{directory} is a file, but the compiled program is a directory",
-        help="choose another name with -o, or remove the file",
-    )
-
-
-def not_ours(directory: str, entry: str) -> Diagnostic:
-    """The directory holds something that no compilation wrote, so it is not replaced."""
-    return Diagnostic(
-        code="RT472",
-        message=f"{directory} is not replaced, because {entry} in it is not from a compilation",
-        help="choose another directory with -o, or move the file away",
-    )
+cannot_write = ErrorRow("RT470", "cannot write {directory}: {reason}")
+not_a_directory = ErrorRow(
+    "RT471",
+    "{directory} is a file, but the compiled program is a directory",
+    "choose another name with -o, or remove the file",
+)
+not_ours = ErrorRow(
+    "RT472",
+    "{directory} is not replaced, because {entry} in it is not from a compilation",
+    "choose another directory with -o, or move the file away",
+)

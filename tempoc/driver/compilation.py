@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Span
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import BundledVariant, write_bundle
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.source import Span
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
@@ -38,7 +38,6 @@ from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.load.directory import check_digest, load_program, source_folders
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import place_loops

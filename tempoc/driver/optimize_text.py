@@ -1,6 +1,6 @@
 """Passes on graphs in text form: for tests, and for tools that produce graphs."""
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.pipelines import REGISTRY
 from tempoc.passes.context import PassContext
 from tempoc.pipeline.manager import run_pipeline

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.build_graph import assemble
 from tempoc.frontend.calls import inline as expand
 from tempoc.frontend.declarations import inputs as data

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
@@ -84,7 +84,7 @@ def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
         case Pending():
             return binding.resume()  # type: ignore[return-value]
         case Foreign(module=module):
-            raise Failure(name_errors.not_importable(e.span, module, e.name))
+            raise Failure(name_errors.not_importable(e.span, e.name, module))
         case _:
             return binding  # type: ignore[return-value]
 
@@ -257,7 +257,7 @@ def _member(package: Package, e: ast.Field) -> Value:
         close = nearest(e.name, iter(scope.names))
         raise Failure(name_errors.unknown_member(e.name_span, package.name, e.name, close))
     if isinstance(value, Foreign):
-        raise Failure(name_errors.not_importable(e.name_span, package.name, e.name))
+        raise Failure(name_errors.not_importable(e.name_span, e.name, package.name))
     if isinstance(value, Pending):
         value = value.resume()
     return value  # type: ignore[return-value]

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.graphs import reachable
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
 from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs

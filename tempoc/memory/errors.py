@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError, error
 
 
 def lost_value(
@@ -14,10 +14,10 @@ def lost_value(
     at = f"[{', '.join(map(str, point))}]" if point else ""
     sizes = ", ".join(f"{name} = {value}" for name, value in bounds.items())
     return DiagnosticError(
-        Diagnostic(
-            code="RT450",
-            message=f"the memory plan loses {tensor}{at} before {reader} reads it",
-            notes=(f"its slot {contents}", f"for {sizes}" if sizes else "for all bounds"),
+        error(
+            "RT450",
+            f"the memory plan loses {tensor}{at} before {reader} reads it",
             help="this is a bug in the compiler, please report it with the program",
+            notes=(f"its slot {contents}", f"for {sizes}" if sizes else "for all bounds"),
         )
     )

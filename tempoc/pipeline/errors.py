@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import DiagnosticError, error
+from tempoc.diagnostics.source import Span
 
 
 def unreadable(span: Span, found: str) -> DiagnosticError:
     """RT320: the text of a pipeline does not follow its grammar."""
     token = f"`{found}`" if found else "the end"
     return DiagnosticError(
-        Diagnostic(
-            code="RT320",
-            message=f"{token} does not fit into a list of passes",
-            primary=Label(span),
-            help="write `canonicalize,fuse{limit=4}`",
+        error(
+            "RT320",
+            f"{token} does not fit into a list of passes",
+            span,
+            "write `canonicalize,fuse{limit=4}`",
         )
     )
 
@@ -22,11 +22,11 @@ def unreadable(span: Span, found: str) -> DiagnosticError:
 def unknown(span: Span, what: str, name: str, known: tuple[str, ...]) -> DiagnosticError:
     """RT321: there is no such pass, or the pass has no such option."""
     return DiagnosticError(
-        Diagnostic(
-            code="RT321",
-            message=f"there is no {what} `{name}`",
-            primary=Label(span),
-            help="known are " + ", ".join(f"`{k}`" for k in known) if known else None,
+        error(
+            "RT321",
+            f"there is no {what} `{name}`",
+            span,
+            "known are " + ", ".join(f"`{k}`" for k in known) if known else None,
         )
     )
 
@@ -34,9 +34,9 @@ def unknown(span: Span, what: str, name: str, known: tuple[str, ...]) -> Diagnos
 def wrong_value(span: Span, option: str, wanted: str) -> DiagnosticError:
     """RT322: an option's value is of another type."""
     message = f"`{option}` must be {wanted}"
-    return DiagnosticError(Diagnostic(code="RT322", message=message, primary=Label(span)))
+    return DiagnosticError(error("RT322", message, span))
 
 
 def wrong_order(span: Span, message: str) -> DiagnosticError:
     """RT323: a pass stands where it cannot run."""
-    return DiagnosticError(Diagnostic(code="RT323", message=message, primary=Label(span)))
+    return DiagnosticError(error("RT323", message, span))

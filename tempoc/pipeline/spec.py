@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.source import Source, Span
 from tempoc.pipeline import errors
 from tempoc.pipeline.order import OrderError, check_order
 from tempoc.pipeline.step import PassStep

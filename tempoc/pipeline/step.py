@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 
 G = TypeVar("G")
 C = TypeVar("C", contravariant=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn
 
+from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
-from tempoc.runtime.checkpoint.suspend import CheckpointOptions, checkpoint_options
+from tempoc.runtime.checkpoint.suspend import checkpoint_options
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.files import (
@@ -30,7 +29,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem, RunError
+from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
@@ -39,70 +38,6 @@ from tempoc.runtime.run import RunResult, Settings, run_given
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The command line of a run; names as there. ``record``: keep all calls of host functions."""
-
-    directory: str
-    bounds: Mapping[str, str]
-    input: tuple[str, ...] = ()
-    params: tuple[str, ...] = ()
-    cast_params: bool = False
-    seed: int = 0
-    output_dir: str | None = None
-    output: str | None = None
-    stats: bool = False
-    memory: bool = False
-    memory_budget: int | None = None
-    memory_plot: str | None = None
-    precision: str | None = None
-    profile: str | None = None
-    extern_path: tuple[str, ...] = ()
-    record: bool = False
-    checkpoint: str | None = None
-    every: float | None = None
-    resume: str | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether the bytes in stores are counted."""
-        paths = self.profile, self.memory_plot
-        return self.stats or self.memory or any(path is not None for path in paths)
-
-    @property
-    def keep(self) -> CheckpointOptions | None:
-        """Whether the run may be held, or goes on."""
-        return checkpoint_options(self.checkpoint, self.every, self.resume)
-
-
-def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
-    """``T=64,B=2`` pairs; ``refuse`` is called with what is wrong with the command line."""
-    bounds: dict[str, str] = {}
-    for pair in (pair for item in items for pair in item.split(",")):
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name or not value:
-            refuse(f"--bounds wants NAME=VALUE, not '{pair.strip()}'")
-        if bounds.get(name, value) != value:
-            refuse(f"--bounds gives {name} twice: {bounds[name]} and {value}")
-        bounds[name] = value
-    return bounds
-
-
-def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> None:
-    """``NAME=FILE`` or ``FILE``; ``refuse`` is called with what is wrong with the command line."""
-    for item in items:
-        name, equals, path = item.partition("=")
-        if not name or (equals and not path):
-            refuse(f"--input wants NAME=FILE or FILE, not '{item}'")
-
-
-def check_every(options: RunOptions, refuse: Callable[[str], NoReturn]) -> RunOptions:
-    """The options, if they go together; ``refuse`` is called with what is wrong with them."""
-    if options.every is not None and options.checkpoint is None:
-        refuse("--every says how often --checkpoint DIR writes: name the directory")
-    return options
 
 
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
@@ -121,7 +56,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         watch=progress_bar if sys.stderr.isatty() else None,
         show=effect_sink(options),
         record=options.record,
-        keep=options.keep,
+        keep=checkpoint_options(options.checkpoint, options.every, options.resume),
     )
     listening = backend.compilations(curve.compiled) if curve else nullcontext()
     with suspend_on_interrupt(settings.keep), listening:
@@ -142,33 +77,28 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
 
 def open_inputs(options: RunOptions) -> Given:
     """Open all files; every one that cannot be opened is reported."""
-    problems: list[Problem] = []
+    problems = Collector()
     inputs: dict[str, TensorSource] = {}
     extra: dict[str, None] = {}
     for item in options.input:
         name, equals, path = item.partition("=")
         # A file name may hold `=` too.
         single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
-        try:
+        sources: Mapping[str, TensorSource] = {}
+        with problems.catching():
             sources = {name: open_tensor(name, path)} if single else open_bundle(item)
-        except RunError as error:
-            problems += error.problems
-            continue
-        problems += [errors.several_sources(n) for n in sources if n in inputs]
+        problems.extend(errors.several_sources(n) for n in sources if n in inputs)
         inputs |= sources
         extra |= {} if single else dict.fromkeys(sources)
     params: dict[str, TensorSource] = {}
     for path in options.params:
-        try:
+        tensors: Mapping[str, TensorSource] = {}
+        with problems.catching():
             tensors = open_bundle(path)
-        except RunError as error:
-            problems += error.problems
-            continue
         twice = [n for n in tensors if n in params]
-        problems += [errors.several_files(n, params[n].origin, path) for n in twice[:1]]
+        problems.extend(errors.several_files(n, params[n].origin, path) for n in twice[:1])
         params |= tensors
-    if problems:
-        raise RunError(*problems)
+    problems.raise_errors(RunError)
     return Given(
         bounds=options.bounds,
         inputs=inputs,

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import ProgramInput
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
@@ -32,7 +33,6 @@ from tempoc.runtime.device.stores import SharedCells
 from tempoc.runtime.execution.specialize import DirectRun, cached_specialization
 from tempoc.runtime.execution.variants import choose_program
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, device_failure, explain_failure, run_given, unaliased
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import (
@@ -42,7 +43,6 @@ from tempoc.runtime.host.effects import EffectSink, Show
 from tempoc.runtime.host.host_calls import RecordedCalls, totals
 from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.walk.assemble import RunHooks

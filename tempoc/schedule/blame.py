@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.effort import EFFORT
 from tempoc.base.names import COTANGENT
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.diagnostics.source import Span
 from tempoc.schedule import errors
 from tempoc.schedule.errors import CycleStep
 from tempoc.schedule.replay import ConcreteProgram, StatementInstance, TensorCell, bound_assignments

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.loop_nest import build

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
+from tempoc.diagnostics.source import Span
 from tempoc.symbolic.domain import Bound
 
 
@@ -66,10 +67,10 @@ def _length(bound: Bound) -> str:
 
 def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
     """RT401: the solver finds no order, and no cycle shows at small bounds."""
-    return Diagnostic(
-        code="RT401",
-        message=f"no order of execution found for {_listed(list(dict.fromkeys(names)))}",
-        primary=Label(spans[0]) if spans else None,
+    return error(
+        "RT401",
+        f"no order of execution found for {_listed(list(dict.fromkeys(names)))}",
+        spans[0] if spans else None,
         secondary=tuple(Label(s) for s in spans[1:]),
         notes=("each of these depends on the others, in a cycle that no loop order can follow",),
     )
@@ -90,36 +91,35 @@ def no_order_of_calls(
         )
     elif len(dims) > 1:
         help = f'declare {dims[-1]} before {dims[0]}, or use "over {dims[0]}"'
-    return Diagnostic(
-        code="RT403",
-        message=f"no order of execution exists for the calls in {_listed(list(names))}",
-        primary=Label(spans[0]) if spans else None,
+    return error(
+        "RT403",
+        f"no order of execution exists for the calls in {_listed(list(names))}",
+        spans[0] if spans else None,
+        help,
         secondary=tuple(Label(s) for s in spans[1:]),
         notes=(
             "calls of host functions run in the order of plain loops"
             + (f", {dims[0]} outermost" if len(dims) > 1 else "")
             + ", but one of them needs what a later one gives",
         ),
-        help=help,
     )
 
 
 def took_too_long(count: int, seconds: float) -> Diagnostic:
     """RT402: the solver exceeded its time limit."""
-    return Diagnostic(
-        code="RT402",
-        message=f"scheduling {count} statements took longer than {seconds:g} s",
+    return error(
+        "RT402",
+        f"scheduling {count} statements took longer than {seconds:g} s",
         help="split the program, or compile with -O1 so that statements are fused first",
     )
 
 
-def illegal(what: str) -> Diagnostic:
-    """RT449: the verifier rejects the schedule."""
-    return Diagnostic(
-        code="RT449",
-        message=f"the schedule is not legal: {what}",
-        notes=("this is a mistake of the compiler, not of the program",),
-    )
+illegal = ErrorRow(
+    "RT449",
+    "the schedule is not legal: {what}",
+    None,
+    "this is a mistake of the compiler, not of the program",
+)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.control.control import After
 from tempoc.ops.control.externs import ExternHost
 from tempoc.poly.relations.space import Space

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import SchedulingProblem
 from tempoc.poly.scheduling.timeline import complete, timeline, violated

@@ -4,5 +4,5 @@ In: graphs built by the front end or parsed from text. Out: the same graphs prin
 queried and rewritten; a reference interpreter (`interpret`); statements and stored tensors for the
 scheduler, the memory planner and codegen (`build`). The SDG has no order of execution.
 
-May import: base, symbolic, poly, ops
+May import: base, diagnostics, symbolic, poly, ops
 """

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.render import render
-from tempoc.base.source import Source, Span
+from tempoc.cli.reports import copies
 from tempoc.cli.reports.terminal import (
     diagnostic_line,
     draw,
     draw_diagnostics,
     draw_python,
-    is_terminal,
     waiting,
 )
+from tempoc.diagnostics.diagnostic import Diagnostic, Label
+from tempoc.diagnostics.render import render
+from tempoc.diagnostics.source import Source, Span
+from tempoc.driver.report.copies import copies_text
+from tempoc.runtime.report.streams import is_terminal
 
 TEXT = 'y[t] = x[t-1] when t >= 10  # "early"\n'
 SOURCE = Source("m.rt", TEXT)
@@ -73,6 +76,15 @@ def test_kernels() -> None:
     draw_python("def h(at, x):\n    return (x,)\n", screen)
     lines = [line.rstrip() for line in ESCAPE.sub("", screen.getvalue()).splitlines()]
     assert lines == ["def h(at, x):", "    return (x,)"]
+
+
+def test_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "audit", lambda directory, bounds: ())
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    copies.echo_copies(SimpleNamespace(write=lambda directory: None), ("T=4",), True)
+    text = screen.getvalue()
+    assert "\x1b" in text and ESCAPE.sub("", text) == "\n" + copies_text(())
 
 
 def test_pipes_and_those_who_want_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:

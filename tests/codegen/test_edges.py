@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tempoc.runtime.messages.problem import RunError
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.text.parse import parse_graph
 from tests.codegen import edges
@@ -57,4 +57,4 @@ def test_a_check_names_its_point(tmp_path):
     agree(edges.CHECKED, tmp_path / "a", {"T": 3}, {"x": rng(3)})
     with pytest.raises(RunError) as error:
         edges.CHECKED.run(tmp_path / "b", {"T": 5}, {"x": rng(5)})
-    assert "t = 3" in str(error.value.problems)
+    assert "t = 3" in str(error.value.diagnostics)

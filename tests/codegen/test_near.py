@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.source import Source
 from tempoc.codegen.kernels import shared_windows as windows
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.regions.prelude import UPDATED
+from tempoc.diagnostics.source import Source
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options

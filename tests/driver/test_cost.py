@@ -8,7 +8,7 @@ from math import prod
 
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.cost import program_cost

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import BudgetFit, fit_budget
@@ -16,7 +17,6 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.forecast.budget import default_filled_stores, peak_bytes
 from tempoc.runtime.load.load import LoadedProgram, namespace
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.support.agreement import data
 
@@ -54,7 +54,7 @@ def asked(compilation: Compilation, name: str, budget: int) -> BudgetFit | int:
     try:
         return fit_budget(compilation, {name: SIZE}, default_filled_stores, budget)
     except RunError as error:
-        (problem,) = error.problems
+        (problem,) = error.diagnostics
         said = re.fullmatch(r"the smallest budget that would do is (\d+) bytes", problem.notes[0])
         assert said is not None
         return int(said[1])

@@ -11,7 +11,7 @@ import pytest
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import tuning

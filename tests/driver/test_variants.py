@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import variants
@@ -15,7 +16,6 @@ from tempoc.driver.search.variants import BoundReach, open_variant_family, varia
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.messages.memory import over_budget
-from tempoc.runtime.messages.problem import RunError
 
 HEAD = "dim t < T\ndim b < B\nassume T % 2 == 0 or T < 2\n"
 PLAIN = HEAD + "x[t, b] = f32(t + b)\ny = sum(x[0:T, 0:B])\noutput x, y\n"
@@ -82,7 +82,7 @@ def test_the_end_of_a_range_must_fit(asked: list[Mapping[str, int]]) -> None:
     with pytest.raises(RunError) as error:
         variant_family(compiled(PLAIN), reach, default_filled_stores, 404)
     assert asked[-1] == {"B": 1, "T": 4000}
-    assert "T that fits, all else as it is: 4000" in error.value.problems[0].notes[-1]
+    assert "T that fits, all else as it is: 4000" in error.value.diagnostics[0].notes[-1]
 
 
 def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> None:
@@ -97,7 +97,7 @@ def test_ends_keep_to_assumptions(asked: list[Mapping[str, int]], ends: tuple[in
     reach = BoundReach(least={"B": 1, "T": ends[0]}, most={"B": 1, "T": ends[1]})
     with pytest.raises(RunError) as error:
         variant_family(compiled(PLAIN), reach, default_filled_stores, 10)
-    assert error.value.problems[0].code == "RT516"
+    assert error.value.diagnostics[0].code == "RT516"
 
 
 def test_no_bounds(asked: list[Mapping[str, int]]) -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, note, settings
 from hypothesis import given as drawn
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.footprint.formulas import BoundFacts
@@ -26,7 +27,6 @@ from tempoc.runtime.device.capacity import Capacities, groups
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.load.load import LoadedProgram, namespace
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import parse_size
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.sdg.graph.graph import Graph
@@ -312,7 +312,7 @@ def test_a_run_over_budget_is_refused_before_it_starts() -> None:
     run_given(loaded, given, Settings(budget=needed))
     with pytest.raises(RunError) as refused:
         run_given(loaded, given, Settings(budget=needed - 1))
-    problem = refused.value.problems[0]
+    problem = refused.value.diagnostics[0]
     assert problem.code == "RT580"
     assert problem.notes == (
         f"the smallest budget that would do is {needed} bytes",

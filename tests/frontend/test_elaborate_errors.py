@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.base.render import render_all
 from tempoc.base.resources import stdlib_names
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.render import render_all
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import PRELUDE, load_file
 from tests.support.elaborated import errors_of

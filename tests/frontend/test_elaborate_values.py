@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.sdg.evaluation.interpret import evaluate

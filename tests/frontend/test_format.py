@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.expressions import expression_text
 from tempoc.frontend.format.format import format_module, format_source
 from tempoc.frontend.syntax.parse import parse

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tempoc.base.resources import grammar_folder
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.parse import parse
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.definition.shapes import type_text
 from tests.support.elaborated import graph_of
 from tests.support.inference_programs import BODY, CYCLES, GIVEN, GROWING, INSIDE

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tempoc.base.source import Source
 from tempoc.codegen.program.signature import signature
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.format.expressions import expression_text
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import MAX_DEPTH, children, parse

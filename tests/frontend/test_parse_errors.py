@@ -2,10 +2,10 @@
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.grammar import Mismatch
-from tempoc.base.render import render_all
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.render import render_all
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.syntax.error_samples import SAMPLES
 from tempoc.frontend.syntax.explain_error import _sample_mismatch
 from tempoc.frontend.syntax.parse import parse, rt_grammar

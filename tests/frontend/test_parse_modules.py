@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.syntax.load_modules import load_file, load_source, read_source, write_source
 
 

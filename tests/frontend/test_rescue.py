@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
 

@@ -23,8 +23,8 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.format.format import format_source
@@ -36,7 +36,6 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram, namespace
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.evaluation.given_data import all_bounds
 from tempoc.sdg.evaluation.interpret import evaluate
@@ -122,8 +121,8 @@ class _Examination:
             kind = self._run()
         except DiffersError as error:
             return self._failure(f"differs: {TIERS[self.tier]}", str(error))
-        except (DiagnosticError, RunError) as error:
-            problems = error.problems if isinstance(error, RunError) else error.diagnostics
+        except DiagnosticError as error:
+            problems = error.diagnostics
             code = problems[0].code
             if self.stage == "front end" and not code.startswith(INTERNAL):
                 return Verdict(kind=f"refused {code}", detail=str(error), plan=self.plan)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options

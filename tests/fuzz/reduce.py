@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax import ast

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.ops.tensor.elementwise import Cos, Sin

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse

@@ -21,6 +21,7 @@ from tests.house.source import (
 
 RANKS = {
     "base": 0,
+    "diagnostics": 0,
     "program": 0,
     "symbolic": 1,
     "pipeline": 1,
@@ -61,8 +62,8 @@ FLOORS = {
     ),
     "sdg": ("graph", "evaluation", "statements", "text", "verification", ""),
 }  # fmt: skip
-# A compiled program carries copies of these two, so they know nothing of the compiler.
-SHIPPED = {"program": set(), "runtime": {"program"}}
+# A compiled program carries copies of these, so they know nothing of the compiler.
+SHIPPED = {"diagnostics": set(), "program": set(), "runtime": {"diagnostics", "program"}}
 
 
 def test_every_room_has_a_rank() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.memory.plan import plan
 from tempoc.memory.text import bytes_of, show
 from tempoc.memory.verify import verify

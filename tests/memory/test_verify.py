@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.memory.plan_types import BufferAxis, BufferKey, MemoryRelease
 from tempoc.memory.proof import Prover
 from tempoc.memory.verify import small_bounds, verify

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, note, settings
 from hypothesis import given as drawn
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.peak import peak
 from tempoc.offload.choose import choose, copied_bytes, depth
@@ -14,7 +15,6 @@ from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import check_budget, default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.problem import RunError
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import free_bounds
 from tests.support.generators.mixes import mixes
@@ -92,7 +92,7 @@ def test_the_largest_bound_is_named_where_cells_move() -> None:
     assert needed(6) > budget
     with pytest.raises(RunError) as error:
         check_budget(moving, bounds, given, budget)
-    (problem,) = error.value.problems
+    (problem,) = error.value.diagnostics
     assert "the largest L that fits, all else as it is: 5" in problem.notes
 
 

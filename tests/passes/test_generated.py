@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import HealthCheck, Phase, given, note, settings
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.pipeline.order import OrderError, check_order
 from tempoc.pipeline.spec import parse_pipeline, show_pipeline

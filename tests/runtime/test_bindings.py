@@ -4,13 +4,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.bounds import Assumption, ProgramBound
 from tempoc.program.nodes.nodes import Axis, Key, Program, ProgramInput, ProgramParam, Store
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.stores import layout, place_given
-from tempoc.runtime.messages.problem import RunError
 
 
 def op(name, *args):
@@ -80,7 +80,8 @@ def problems(*args, **more):
     with pytest.raises(RunError) as error:
         bound(*args, **more)
     return [
-        (p.code, p.message + " " + " ".join(p.notes) + f" {p.help}") for p in error.value.problems
+        (p.code, p.message + " " + " ".join(p.notes) + f" {p.help}")
+        for p in error.value.diagnostics
     ]
 
 

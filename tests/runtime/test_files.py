@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.data import files
 from tempoc.runtime.data.dtypes import NUMPY
-from tempoc.runtime.messages.problem import RunError
 
 ARRAYS = {
     "a": np.arange(6, dtype=np.float32).reshape(2, 3),

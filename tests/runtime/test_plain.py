@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime import run as running
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
@@ -14,7 +15,6 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.execution.machine import Machine
 from tempoc.runtime.execution.specialize import Specialization
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tests.runtime.programs import SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
 
@@ -82,6 +82,6 @@ def test_what_fails_is_named(tmp_path, built):
     known.direct = known.direct._replace(call=call)
     with pytest.raises(RunError, match="out of everything") as error:
         once(loaded, x, w)
-    (problem,) = error.value.problems
+    (problem,) = error.value.diagnostics
     assert "scan" in problem.message and problem.notes == ("it computes h[t] = ...",)
     assert built.count == 2

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime import ready as readily
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run, run_given
 from tests.runtime.programs import RNN, RNN_KERNELS, SCAN, SCAN_KERNELS, SUMS, SUMS_KERNELS, write
@@ -132,7 +132,7 @@ def test_what_is_wrong_is_said(given, tmp_path):
             step(given)
         with pytest.raises(RunError) as wanted:
             run(directory, {}, given, {"net.W": drawn(3, 3)})
-        assert found.value.problems == wanted.value.problems
+        assert found.value.diagnostics == wanted.value.diagnostics
 
 
 def test_byte_order(tmp_path):
@@ -168,5 +168,5 @@ def test_what_fails_is_named(tmp_path, monkeypatch):
     step.repeated.call.__globals__["kernel"] = failing
     with pytest.raises(RunError, match="out of everything") as error:
         step({"x": x})
-    (problem,) = error.value.problems
+    (problem,) = error.value.diagnostics
     assert "scan" in problem.message and problem.notes == ("it computes h[t] = ...",)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.runtime.messages.problem import RunError
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.run import run
 from tests.runtime.programs import (
     FIBONACCI,
@@ -53,7 +53,7 @@ def test_failed_check_names_the_equation(tmp_path):
     out = write(tmp_path, SUMS, SUMS_KERNELS)
     with pytest.raises(RunError) as error:
         run(out, {}, {"x": np.full((2, 40), 3, np.int32)})
-    (problem,) = error.value.problems
+    (problem,) = error.value.diagnostics
     assert "larger than 50" in problem.message and "b = 0, t = 16" in problem.message
     assert problem.notes == ("in y[b, t] = ...",)
 

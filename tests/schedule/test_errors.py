@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.schedule.compute import compute
 from tempoc.schedule.errors import CycleStep, no_order, no_order_found
 from tests.schedule.programs import Builder

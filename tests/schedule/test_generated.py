@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.driver.check import check_file
 from tempoc.driver.check_order import has_order
+from tempoc.driver.options import Options
 from tempoc.poly.scheduling.liveness import Liveness, StoredTensor, TensorUse
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import (
@@ -91,6 +95,58 @@ def test_there_is_an_order_exactly_if_one_is_made(b: Builder) -> None:
         assert not known
     else:
         assert known
+
+
+AT_I = ["i", "i-1", "i+1", "0", "I-1", "k", "k//4", "k//4 + 1", "k//4 - 1", "0:i+1", "(k+4)//4"]
+AT_K = ["k", "k-1", "k-3", "k+1", "0", "K-1", "4*i", "4*i + 3", "4*i - 1", "4*i:4*i + 4", "0:4*i"]
+AT_K += ["0:4*i + 5", "4*(k//4)", "4*(k//4) - 1:k", "k//2"]
+
+
+@st.composite
+def updates(draw) -> Builder:
+    """Iterations, each of four updates."""
+    b = Builder("i<I k<K=4*I")
+    dims = {n: draw(st.sampled_from("ik")) for n in NAMES}
+    for name in NAMES:
+        own = dims[name]
+        b.tensor(name, own)
+        reads = []
+        for _ in range(draw(st.integers(0, 2))):
+            other = draw(st.sampled_from(NAMES))
+            at = AT_I if dims[other] == "i" else AT_K
+            lacking = "i" if own == "k" else "k"
+            reads.append(f"{other}[{draw(st.sampled_from([e for e in at if lacking not in e]))}]")
+        if draw(st.booleans()):
+            b.statement(f"{name}.0", "", writes=(f"{name}[0]",))
+            where = f"{name}[{own}+1] | {own}+1 < {own.upper()}"
+            b.statement(f"{name}.1", own, *reads, writes=(where,))
+        else:
+            b.statement(name, own, *reads)
+    return b
+
+
+@settings(max_examples=200, deadline=None)
+@given(updates())
+def test_steps_inside_coarser_steps_have_an_order_exactly_if_one_is_made(b: Builder) -> None:
+    test_there_is_an_order_exactly_if_one_is_made.hypothesis.inner_test(b)
+
+
+def test_updates_run_in_their_iterations() -> None:
+    b = Builder("i<I k<K=16*I")
+    b.tensor("w", "k")
+    b.statement("w.0", "", writes=("w[0]",))
+    b.statement("w.1", "k", "w[k]", "x[k//16]", writes=("w[k+1] | k+1 < K",))
+    b.statement("x", "i", "w[16*i]")
+    assert unproved_components(b.statements, b.universe) == ()
+    b.statement("y", "i", "z[16*i + 15]")
+    b.statement("z", "k", "y[k//16]")
+    assert unproved_components(b.statements, b.universe) == (("y", "z"),)
+
+
+def test_the_order_of_ppo_is_evident() -> None:
+    """`tempoc check` asks isl for no order where iterations hold epochs, and these updates."""
+    path = Path(__file__).parents[2] / "examples" / "rl" / "ppo.rt"
+    assert check_file(str(path), Options()).doubtful == ()
 
 
 def stored(b: Builder) -> dict[str, StoredTensor]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
 from tempoc.schedule.replay import ConcreteProgram, bound_assignments, execution_trace

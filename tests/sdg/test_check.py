@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.sdg.verification.check import read_graph
 
 TEXT = "sdg a\nbound T\ndim t < T\n%x = input{dtype=f32} : [t] f32\n%y = neg %x : [t] f32\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.sdg.evaluation.given_data import all_bounds
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.text.parse import parse_graph

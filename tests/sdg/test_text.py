@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.indexing.indexing import SpatialIndex

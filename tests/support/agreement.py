@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source

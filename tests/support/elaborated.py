@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.poly.relations.space import Space

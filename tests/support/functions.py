@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.render import render_all
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.messages.problem import RunError, render_all
 from tempoc.runtime.run import run
 from tests.support.agree import LEVELS
 
@@ -81,4 +82,4 @@ def refused(
     Compilation.from_path(str(path), Options()).write(str(path.parent / "out"))
     with pytest.raises(RunError) as error:
         run(path.parent / "out", bounds or {}, inputs, extern_path=paths)
-    return render_all(error.value.problems).replace(str(path.parent), "DIR")
+    return render_all(error.value.diagnostics).replace(str(path.parent), "DIR")

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.runtime.messages.problem import RunError
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import LEVELS, agreed, compiled

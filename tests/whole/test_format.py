@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.format import format_source
 from tests.support.examples import ROOT
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import agreed, compiled
@@ -88,7 +87,7 @@ def test_a_broken_promise_is_reported_with_its_point(par: int, tmp_path: Path) -
     text = TREE.replace("pick = x[t = par in 0:T]\n", "").replace("pick, ", "")
     with pytest.raises(RunError) as broken:
         run(compiled(text, tmp_path), {"T": 4}, given)
-    (problem,) = broken.value.problems
+    (problem,) = broken.value.diagnostics
     shown = str(problem)
     assert "in 0:t" in shown and "t = 2" in shown and "h[t] = tanh" in shown
     with pytest.raises(DiagnosticError, match=r"in 0:t, which is 0:2 here"):

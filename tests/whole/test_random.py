@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
 from tempoc.cli.main import status
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.frontend.syntax.stable_places import place_hash
 from tempoc.ops.random import threefry
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 

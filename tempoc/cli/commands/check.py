@@ -2,8 +2,9 @@
 
 import click
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.cli.options.options import FileName, define_option, error_format_option, options_from
+from tempoc.cli.options.compile_options import parse_defines
+from tempoc.cli.options.options import FileName, define_option, error_format_option
+from tempoc.diagnostics.diagnostic import Collector
 from tempoc.driver.check import Checked, check_file
 from tempoc.driver.options import Options
 
@@ -14,18 +15,15 @@ from tempoc.driver.options import Options
 @error_format_option
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
     """Check programs without compiling them; `-` reads standard input."""
-    mistakes: list[Diagnostic] = []
-    options = options_from(defines)
+    errors = Collector()
+    options = Options(defines=parse_defines(defines))
     for file in files:
-        try:
+        with errors.catching():
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)
             click.echo(f"{file}: fine, {len(checked.graph.nodes)} operators", err=True)
-        except DiagnosticError as error:
-            mistakes += error.diagnostics
-    if mistakes:
-        raise DiagnosticError(*mistakes)
+    errors.raise_errors()
 
 
 def _check_order(checked: Checked, options: Options) -> None:

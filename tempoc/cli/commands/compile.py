@@ -1,15 +1,15 @@
 """`tempoc compile`: from a program to a directory that runs by itself."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
-from tempoc.cli.options.memory import budget_option
-from tempoc.cli.options.options import FileName, compile_options, dump_options, options_from, refuse
+from tempoc.cli.options.compile_options import About, compile_options, dump_options
+from tempoc.cli.options.options import FileName, declared, refuse
 from tempoc.cli.reports.dumps import echo_about, write_dumps
 from tempoc.cli.reports.terminal import waiting
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
 from tempoc.program.nodes.variants import Variant
 
 
@@ -19,7 +19,7 @@ from tempoc.program.nodes.variants import Variant
     "-o", "--out", type=FileName(), required=True, metavar="DIR", help="The directory to make."
 )
 @compile_options
-@budget_option
+@declared("memory_budget")
 @click.option(
     "--bounds",
     multiple=True,
@@ -30,27 +30,12 @@ from tempoc.program.nodes.variants import Variant
 def command(
     file: str,
     out: str,
-    defines: tuple[str, ...],
-    level: str,
-    passes: str | None,
-    tile: int | None,
-    recompute: str | None,
-    regions: bool | None,
-    bucket: int,
-    precision: str | None,
-    verify_each: bool,
-    timing: bool,
-    remarks: bool,
-    stats: bool,
-    error_format: str,
+    options: Options,
+    about: About,
     memory_budget: int | None,
     bounds: tuple[str, ...],
-    dump_after: str | None,
-    dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    how = verify_each, tile, regions, bucket, precision, recompute
-    options = options_from(defines, level, passes, *how)
     options = replace(options, memory_budget=memory_budget)
     if bounds and memory_budget is None:
         refuse("--bounds are those with which a run is to keep to --memory-budget")
@@ -62,6 +47,6 @@ def command(
         family = within_budget(compilation, bounds, memory_budget)
         compilation = next(iter(family.values()))
     with waiting(f"compiling {file}") as compilation.watch:
-        write_dumps(compilation, dump_after, dump_dir)
+        write_dumps(compilation, about)
         compilation.write(out, family if len(family) > 1 else None)
-    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+    echo_about(compilation, about)

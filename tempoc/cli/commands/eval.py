@@ -4,16 +4,25 @@ from typing import Any
 
 import click
 
-from tempoc.cli.options.options import FileName, define_option, error_format_option, options_from
-from tempoc.cli.options.run_options import run_options, run_options_from
+from tempoc.cli.options.compile_options import parse_defines
+from tempoc.cli.options.options import (
+    RUN_DATA,
+    FileName,
+    declared,
+    define_option,
+    error_format_option,
+    refuse,
+)
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, effect_sink, open_inputs
+from tempoc.runtime.options import run_options
 
 
 @click.command("eval")
 @click.argument("file", type=FileName())
-@run_options
+@declared(*RUN_DATA)
 @define_option
 @click.option("--float64", is_flag=True, help="Compute as if every float were f64.")
 @error_format_option
@@ -21,8 +30,8 @@ def command(
     file: str, defines: tuple[str, ...], float64: bool, error_format: str, **given: Any
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    wanted = run_options_from(file, given)
-    compilation = Compilation.from_path(file, options_from(defines))
+    wanted = run_options(file, given, refuse)
+    compilation = Compilation.from_path(file, Options(defines=parse_defines(defines)))
     graph = compilation.graph
     data = open_inputs(wanted)
     check_targets(wanted, saves(graph))

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.options.memory import memory_options
-from tempoc.cli.options.options import (
-    FileName,
+from tempoc.cli.options.compile_options import (
+    About,
     compile_options,
     dump_options,
-    options_from,
-    refuse,
     refuse_if_compiled,
 )
+from tempoc.cli.options.memory import memory_options
+from tempoc.cli.options.options import FileName, refuse
 from tempoc.cli.reports.dumps import echo_about, echo_stages, echo_variants, write_dumps
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
 
 
@@ -59,21 +59,8 @@ def command(
     solve: str | None,
     memory_budget: int | None,
     variants: bool,
-    defines: tuple[str, ...],
-    level: str,
-    passes: str | None,
-    tile: int | None,
-    recompute: str | None,
-    regions: bool | None,
-    bucket: int,
-    precision: str | None,
-    verify_each: bool,
-    timing: bool,
-    remarks: bool,
-    stats: bool,
-    error_format: str,
-    dump_after: str | None,
-    dump_dir: Path | None,
+    options: Options,
+    about: About,
     **dumps: bool,
 ) -> None:
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
@@ -87,13 +74,11 @@ def command(
         refuse_if_compiled(file, "precision")
     elif variants:
         refuse("--variants is about directories that tempoc compile made")
-    how = verify_each, tile, regions, bucket, precision, recompute
-    options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
     reports = memory or cost or copies
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
-    usual = not (chosen or reports or variants or dump_after or dump_dir)
+    usual = not (chosen or reports or variants or about.dump_after or about.dump_dir)
     chosen = ["schedule", "memory"] if usual else chosen
     echo_stages(compilation, chosen)
     if is_compiled and (usual or variants):
@@ -105,8 +90,8 @@ def command(
 
         echo_memory(compilation, bounds, solve, memory_budget)
     _echo_cost(compilation, bounds, cost=cost, copies=copies, after=memory)
-    write_dumps(compilation, dump_after, dump_dir)
-    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+    write_dumps(compilation, about)
+    echo_about(compilation, about)
 
 
 def _echo_cost(

@@ -4,8 +4,8 @@ import difflib
 
 import click
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.cli.options.options import FileName, error_format_option
+from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.load_modules import STANDARD_INPUT, read_source, write_source
 from tempoc.frontend.syntax.parse import parse
@@ -19,14 +19,11 @@ from tempoc.frontend.syntax.parse import parse
 def command(files: tuple[str, ...], check: bool, diff: bool, error_format: str) -> int:
     """Format programs in place; `-` reads standard input and writes standard output."""
     changed = 0
-    diagnostics: list[Diagnostic] = []
+    errors = Collector()
     for file in files:
-        try:
+        with errors.catching():
             changed += _format(file, check, diff)
-        except DiagnosticError as error:
-            diagnostics += error.diagnostics
-    if diagnostics:
-        raise DiagnosticError(*diagnostics)
+    errors.raise_errors()
     return 1 if changed and check else 0
 
 

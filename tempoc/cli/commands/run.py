@@ -7,44 +7,29 @@ from typing import Any
 
 import click
 
-from tempoc.cli.options.checkpoints import checkpoint_options
-from tempoc.cli.options.memory import budget_option
+from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
 from tempoc.cli.options.options import (
+    RUN_DATA,
     FileName,
+    declared,
     define_option,
     error_format_option,
-    options_from,
-    precision_option,
     refuse,
-    refuse_if_compiled,
 )
-from tempoc.cli.options.run_options import run_options, run_options_from
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
-from tempoc.runtime.execute import RunOptions, check_every, execute
+from tempoc.driver.options import Options
+from tempoc.runtime.execute import execute
+from tempoc.runtime.options import RunOptions, run_options
 
 
 @click.command("run")
 @click.argument("program", type=FileName())
-@run_options
+@declared(*RUN_DATA)
 @define_option
-@click.option("--stats", is_flag=True, help="Say on standard error what the run took.")
-@click.option(
-    "--memory", is_flag=True, help="Say what stores took at most, and what was predicted."
-)
-@budget_option
-@click.option(
-    "--memory-plot",
-    type=FileName(),
-    metavar="FILE",
-    help="Draw the bytes in stores over time (SVG).",
-)
-@checkpoint_options
-@precision_option
-@click.option(
-    "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
-)
+@declared("stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume")
+@declared("precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
@@ -67,7 +52,7 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = check_every(replace(run_options_from(program, given), record=verify), refuse)
+    wanted = replace(run_options(program, given, refuse), record=verify)
     if tune:
         check_tuning(wanted)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
@@ -75,7 +60,7 @@ def command(
         if tune:
             tune_run(wanted, kept=True)
         return _run(wanted, None, verify)
-    compilation = Compilation.from_path(program, options_from(defines))
+    compilation = Compilation.from_path(program, Options(defines=parse_defines(defines)))
     if wanted.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 

@@ -5,11 +5,11 @@ import click
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.memory import bound_values
 from tempoc.cli.reports.terminal import show
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.errors import missing_for_memory
 from tempoc.driver.report.cost import cost_text, program_cost
-from tempoc.runtime.execute import parse_bounds
-from tempoc.runtime.messages.memory import missing_for_memory
-from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.options import parse_bounds
 
 
 def echo_cost(compilation: Compilation, given: tuple[str, ...], *, after: bool) -> None:

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import click
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.base.render import render_all, render_json
 from tempoc.cli.reports import errors
-from tempoc.cli.reports.terminal import draw_diagnostics, is_terminal
-from tempoc.runtime.messages.problem import Problem
+from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.cli.reports.terminal import draw_diagnostics
+from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
+from tempoc.diagnostics.render import render_all
+from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
 WRONG_COMMAND_LINE = 2
@@ -39,14 +40,6 @@ def report_diagnostics(diagnostics: Sequence[Diagnostic], argv: Sequence[str]) -
         click.echo(render_all(diagnostics), err=True, nl=False)
     paths = [d.primary.span.source.path for d in diagnostics if d.primary is not None]
     return WRONG_COMMAND_LINE if any(p.startswith("--") for p in paths) else WRONG_PROGRAM
-
-
-def report_problems(problems: Sequence[Problem], argv: Sequence[str]) -> int:
-    """Print what is wrong with a run, which has its own kind of diagnostics (without spans)."""
-    same = [
-        Diagnostic(code=p.code, message=p.message, notes=p.notes, help=p.help) for p in problems
-    ]
-    return report_diagnostics(same, argv)
 
 
 def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:

@@ -1,10 +1,10 @@
 """Dumps, remarks and timings of a compilation, printed or written."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
+from tempoc.cli.options.compile_options import About
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import show
 from tempoc.driver.compilation import Compilation
@@ -14,19 +14,19 @@ from tempoc.driver.report.equations_text import show_story, story_json
 from tempoc.driver.report.stages import STAGES, SUFFIX, stage_text
 
 
-def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path | None) -> None:
+def write_dumps(compilation: Compilation, about: About) -> None:
     """`--dump-after PASS` prints graphs; `--dump-dir` writes every stage, numbered."""
-    if dump_after is not None:
-        texts = compilation.texts_after(dump_after)
+    if about.dump_after is not None:
+        texts = compilation.texts_after(about.dump_after)
         if not texts:
             names = ", ".join(r.step for r in compilation.passes.records) or "none"
-            refuse(f"no pass named '{dump_after}' ran; passes that ran: {names}")
+            refuse(f"no pass named '{about.dump_after}' ran; passes that ran: {names}")
         for text in texts:
             show(text)
-    if dump_dir is not None:
-        dump_dir.mkdir(parents=True, exist_ok=True)
+    if about.dump_dir is not None:
+        about.dump_dir.mkdir(parents=True, exist_ok=True)
         for number, stage in enumerate(STAGES, 1):
-            path = dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
+            path = about.dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
             path.write_text(stage_text(compilation, stage), encoding="utf-8")
 
 
@@ -51,15 +51,13 @@ def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
         show(("\n# variants\n" if after else "") + (text or "this one alone\n"))
 
 
-def echo_about(
-    compilation: Compilation, error_format: str, *, remarks: bool, stats: bool, timing: bool
-) -> None:
+def echo_about(compilation: Compilation, about: About) -> None:
     """What somebody wants to know about the compilation itself."""
-    if remarks:
-        echo_remarks(compilation, error_format)
-    if stats:
+    if about.remarks:
+        echo_remarks(compilation, about.error_format)
+    if about.stats:
         echo_counts(compilation)
-    if timing:
+    if about.timing:
         echo_timing(compilation)
 
 

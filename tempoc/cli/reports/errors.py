@@ -3,45 +3,40 @@
 from collections.abc import Sequence
 
 from tempoc import __version__
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 
 
 def wrong_command_line(message: str, help_command: str) -> Diagnostic:
     """RT900: options or arguments that a command does not take."""
-    return Diagnostic(code="RT900", message=message, help=f"{help_command} lists what it takes")
+    return error("RT900", message, help=f"{help_command} lists what it takes")
 
 
-def system_refuses(what: str, reason: str) -> Diagnostic:
-    """RT901: a file or a stream that the operating system does not let us use."""
-    return Diagnostic(code="RT901", message=f"{what} cannot be used: {reason}")
-
-
-def out_of_memory() -> Diagnostic:
-    """RT902: the data of a program does not fit on this machine."""
-    return Diagnostic(
-        code="RT902",
-        message="there is not enough memory on this machine",
-        help="smaller bounds need less; tempoc explain --dump-memory shows how much",
-    )
+system_refuses = ErrorRow("RT901", "{what} cannot be used: {reason}")
+out_of_memory = ErrorRow(
+    "RT902",
+    "there is not enough memory on this machine",
+    "smaller bounds need less; tempoc explain --dump-memory shows how much",
+)
 
 
 def outputs_differ(lines: Sequence[str]) -> Diagnostic:
     """RT910: a run disagrees with the reference evaluator."""
-    return Diagnostic(
-        code="RT910",
-        message="the run differs from the reference evaluator",
-        notes=tuple(lines),
+    return error(
+        "RT910",
+        "the run differs from the reference evaluator",
         help="rounding that adds up looks like this; so does a bug in tempoc: try -O0",
+        notes=tuple(lines),
     )
 
 
-def bug(error: BaseException, command_line: str) -> Diagnostic:
+def bug(exception: BaseException, command_line: str) -> Diagnostic:
     """RT999: an exception that nobody expected."""
-    text = str(error).split("\n")[0]
-    return Diagnostic(
-        code="RT999",
-        message=f"tempoc itself failed: {type(error).__name__}" + (f": {text}" if text else ""),
-        notes=(f"this is a bug in tempoc {__version__}, not in your program",),
+    text = str(exception).split("\n")[0]
+    return error(
+        "RT999",
+        f"tempoc itself failed: {type(exception).__name__}" + (f": {text}" if text else ""),
         help="please report it with the program, this command line and the traceback that\n"
         f"`TEMPOC_TRACEBACK=1 {command_line}` shows",
+        notes=(f"this is a bug in tempoc {__version__}, not in your program",),
     )

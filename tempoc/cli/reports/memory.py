@@ -9,7 +9,9 @@ import click
 
 from tempoc.cli.options.options import refuse
 from tempoc.cli.reports.terminal import show
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.errors import missing_for_memory
 from tempoc.driver.report.caches import caches_text
 from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
 from tempoc.driver.search.budget import BudgetFit, fit_budget
@@ -21,11 +23,10 @@ from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device.stores import given_stores
-from tempoc.runtime.execute import RunOptions, open_inputs, parse_bounds
+from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.memory import missing_for_memory
-from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.options import RunOptions, parse_bounds
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 

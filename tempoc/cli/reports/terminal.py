@@ -7,7 +7,6 @@ to come, so it is imported late, and only where there is a terminal.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from tempoc.runtime.report.streams import is_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,15 +43,9 @@ STAGES = (
 """Parts of dumps, schedules and reports."""
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
-_HEAD = re.compile(r"^(error|warning)(\[\w+\])?(?=: )")
+_HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
 _TAIL = re.compile(r"^(note|help)(?=: )")
-_LOOK = {"error": "bold red", "warning": "bold yellow", "note": "bold", "help": "bold cyan"}
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that wants colours (`NO_COLOR`, `TERM=dumb` are respected)."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return stream.isatty() and not plain
+_LOOK = {"error": "bold red", "note": "bold", "help": "bold cyan"}
 
 
 def console(stream: TextIO) -> Console:

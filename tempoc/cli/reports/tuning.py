@@ -5,9 +5,10 @@ import click
 from tempoc.cli.options.options import refuse
 from tempoc.driver.search.recording import tune_and_record
 from tempoc.runtime.data.files import check_writable
-from tempoc.runtime.execute import RunOptions, check_targets, open_inputs
+from tempoc.runtime.execute import check_targets, open_inputs
 from tempoc.runtime.host.effects import saves
 from tempoc.runtime.load.load import load
+from tempoc.runtime.options import RunOptions
 from tempoc.runtime.run import Settings
 
 

@@ -1,9 +1,9 @@
 """Writes the directory of a compiled program, all of it or nothing.
 
-``kernels.py`` and ``program.json`` are the program; ``program/`` and ``runtime/`` are verbatim
-copies of the two packages that run it, so that ``python DIR`` needs numpy and jax but not the
-compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that compute the same, each
-with its own ``kernels.py`` and ``program.json``, are in folders of ``variants/``.
+``kernels.py`` and ``program.json`` are the program; ``diagnostics/``, ``program/`` and
+``runtime/`` are verbatim copies of the packages that run it, so that ``python DIR`` needs numpy and
+jax but not the compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that
+compute the same, each with its own ``kernels.py`` and ``program.json``, are in ``variants/``.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
 from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
 from tempoc.codegen.program.assemble import EmittedProgram
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.source import Source
 from tempoc.program.codec import dump
 from tempoc.program.nodes.variants import FOLDER
 
 SOURCE, DIGEST = "source.", "digest."
 """Entries of the provenance that name sources, and their hashes by name."""
-SHIPPED = ("program", "runtime")
+SHIPPED = ("diagnostics", "program", "runtime")
 _PACKAGE = Path(__file__).resolve().parents[2]
 _OURS = frozenset(
     {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}

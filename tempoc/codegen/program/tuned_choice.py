@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.errors import cannot_write
 from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.codegen.program.bundle import digest, program_files, relative_provenance
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.program.codec import dump, load_choices
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 
 
 def equation_lines(equations: Iterable[Span], program: str) -> tuple[str, ...]:

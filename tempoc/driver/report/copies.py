@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.driver.errors import missing_for_memory
 from tempoc.footprint.compiled import Compiled, compiled
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.load.load import load
-from tempoc.runtime.messages.memory import missing_for_memory
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 

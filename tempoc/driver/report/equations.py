@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.source import Source, Span
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.pipelines import ANEW
 from tempoc.frontend.syntax import ast

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.driver.report.equations import Chapter, EquationKernel
 
 MOST = 6

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL, CostModel
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
 from tempoc.offload.choose import choose, copied_bytes
@@ -36,7 +37,6 @@ from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}

@@ -22,9 +22,10 @@ from pathlib import Path
 from statistics import median
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.errors import not_measured
 from tempoc.driver.search.candidates import MOVES, Candidate, Move, device_row
 from tempoc.driver.search.variants import AS_IT_IS
 from tempoc.program.analysis.count_calls import count_calls
@@ -36,8 +37,6 @@ from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.execution.specialize import specialize
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
-from tempoc.runtime.messages.variants import not_measured
 from tempoc.runtime.run import Settings, run_given
 
 LineSink = Callable[[str], None]
@@ -150,7 +149,7 @@ class _Tuner:
                     self.log(f"{way.about}: too many calls of kernels")
                     continue
                 candidate = self.first_run(way, self.compiled(way))
-            except (DiagnosticError, RunError) as error:
+            except DiagnosticError as error:
                 self.log(f"{way.about}: not possible: {_reason(error)}")
                 continue
             if lines := differences(candidate.outputs, first.outputs):
@@ -241,9 +240,8 @@ def _silent(shown: Shown, values: Sequence[HostArray]) -> None:
     """Discard printed and saved tensors."""
 
 
-def _reason(error: DiagnosticError | RunError) -> str:
-    problems = error.problems if isinstance(error, RunError) else error.diagnostics
-    return problems[0].message
+def _reason(error: DiagnosticError) -> str:
+    return error.diagnostics[0].message
 
 
 def _text(seconds: float) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import FilledStores, fit_budget
@@ -27,7 +28,6 @@ from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, resolve
 from tempoc.runtime.forecast.budget import check_least
 from tempoc.runtime.forecast.dry_run import forecast
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.units import size_text
 
 FOLDER = "variants"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tempoc.base.graphs import reachable
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls import associative_scan as combine
 from tempoc.frontend.calls import builtin_signatures as builtin_names
 from tempoc.frontend.calls import builtin_tensors

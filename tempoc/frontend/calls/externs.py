@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tempoc.base.diagnostics import Diagnostic
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Arguments, Frame, Round

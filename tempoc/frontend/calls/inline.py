@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls import builtins, externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin

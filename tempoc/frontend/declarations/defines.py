@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.values import ConstantNumber, ConstantText, Listing, Value
 from tempoc.frontend.errors import names as name_errors

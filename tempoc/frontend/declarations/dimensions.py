@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.declarations.defines import parse_define
 from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin, Wire
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.base.diagnostics import Collector
+from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.declarations.defines import parse_define

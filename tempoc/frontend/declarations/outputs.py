@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope

@@ -53,7 +53,7 @@ def _elaborate_length(round: Round, top: Frame, item: ast.DimDecl, until: ast.Id
     order = [d.name for d in round.universe.dims]
     for other in dims:
         if order.index(other) > order.index(dim):
-            raise Failure(ending_errors.declared_later(span, name, dim, other))
+            raise Failure(ending_errors.declared_later(span, dim, other, name))
     for other in dims:
         roots = round.universe.roots(round.universe.dim(other).bound)
         if other != dim and any(b.name == bound for b in roots):

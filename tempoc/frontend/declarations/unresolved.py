@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.scope import Scope, nearest
 from tempoc.frontend.environment.values import Closure, Package
 from tempoc.frontend.errors import domains as domain_errors

@@ -6,14 +6,12 @@ access is out of bounds.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tempoc.base.diagnostics import Collector, Diagnostic
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.frontend.declarations.outputs import OutputRead
 from tempoc.frontend.domains.demand import sink_of
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
-from tempoc.frontend.environment.round import Round
+from tempoc.frontend.environment.round import Round, call_sites
 from tempoc.frontend.errors import accesses as access_errors
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import lengths as ending_errors
@@ -51,8 +49,8 @@ def prove_accesses(
     round: Round, drafts: list[Draft], results: list[OutputRead], errors: Collector
 ) -> None:
     """Prove all accesses, and report those that fail."""
-    reporter = replace(round, errors=errors)
     for draft in drafts:
+        sites = call_sites(draft.origin.calls)
         for wire in draft.inputs:
             if _is_obvious(wire):
                 continue
@@ -63,14 +61,13 @@ def prove_accesses(
                 defined = _defined(wire.source)
                 bound = outside_elsewhere(round.space, sink, wire.entries, defined)
                 if bound:
-                    reporter.report(_elsewhere(round, wire, bound), draft.origin.calls)
+                    errors.report(_elsewhere(round, wire, bound), sites)
                     continue
             violation = round.space.outside(sink, wire.entries, _defined(wire.source))
             if violation is not None and isinstance(draft.op, Until):
-                reporter.report(_never_ends(round, draft.op, wire, violation))
+                errors.report(_never_ends(round, draft.op, wire, violation))
             elif violation is not None:
-                diagnostic = _explain(round, draft, wire, sink, violation)
-                reporter.report(diagnostic, draft.origin.calls)
+                errors.report(_explain(round, draft, wire, sink, violation), sites)
                 _forget_covering(round, draft, violation, errors)
     for result in results:
         source = result.ref.draft
@@ -80,11 +77,11 @@ def prove_accesses(
             shown = ending_errors.ragged_lengths(
                 result.span, source.hint, bound, outer, _over(round, source, bound)
             )
-            reporter.report(shown)
+            errors.report(shown)
             continue
         violation = round.space.outside(Domain(()), result.entries, _defined(source))
         if violation is not None:
-            reporter.report(_output(round, result, violation))
+            errors.report(_output(round, result, violation))
 
 
 def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.expr import TRUE, Entry, Expr

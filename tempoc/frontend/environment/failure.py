@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.values import Unknown
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.values import Value
 from tempoc.frontend.syntax import ast

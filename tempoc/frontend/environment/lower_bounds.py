@@ -8,7 +8,7 @@ error that involves a lower bound is not reported, but defers the expression to 
 
 from __future__ import annotations
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.round import Frame, Round

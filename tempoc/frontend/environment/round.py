@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from tempoc.base.diagnostics import Collector, Diagnostic, Label
 from tempoc.base.names import Names
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, Label
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import CallSite, Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
@@ -30,6 +30,12 @@ MAX_SITES = 4
 
 MAX_CALLS = 64
 """Largest nesting of calls: far above what people write, far below Python's recursion limit."""
+
+
+def call_sites(calls: tuple[CallSite, ...]) -> tuple[Label, ...]:
+    """The calls through which an expression is reached, the innermost first, as labels."""
+    shown = calls if len(calls) <= MAX_SITES else (calls[0], *calls[1 - MAX_SITES :])
+    return tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(shown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,14 +159,7 @@ class Round:
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
         """Add an error, unless one with the same code and span is there."""
-        place = diagnostic.primary.span if diagnostic.primary else None
-        for other in self.errors.diagnostics:
-            same_place = place is not None and other.primary and other.primary.span == place
-            if same_place and other.code == diagnostic.code:
-                return
-        shown = calls if len(calls) <= MAX_SITES else (calls[0], *calls[1 - MAX_SITES :])
-        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(shown))
-        self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
+        self.errors.report(diagnostic, call_sites(calls))
 
     def evaluate(self, frame: Frame, e: ast.Expression) -> Value:
         """The value of an expression; unknown after a reported error."""

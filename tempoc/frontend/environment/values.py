@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.syntax import ast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement

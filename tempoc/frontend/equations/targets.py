@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import Placement, TargetPlan
 from tempoc.frontend.environment.round import Frame, Round
@@ -137,7 +137,7 @@ def _dimensions(
     if problems or (not complete and places):
         return problems, None
     if places:
-        return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
+        return [domain_errors.constant_position(places[0][0], places[0][1], name)], None
     expected = round.universe.sorted(dims)
     if dims != expected:
         span = next((t for t in targets if None not in t.dims), targets[0]).target.span

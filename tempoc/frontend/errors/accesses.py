@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.source import Span
 
 
 def message(shown: str, name: str, where: str, when: list[str]) -> str:
@@ -14,7 +14,7 @@ def message(shown: str, name: str, where: str, when: list[str]) -> str:
 
 def outside(span: Span, text: str, help: str, notes: tuple[str, ...]) -> Diagnostic:
     """A read that leaves the domain of its source."""
-    return Diagnostic(code="RT200", message=text, primary=Label(span), help=help, notes=notes)
+    return error("RT200", text, span, help, notes=notes)
 
 
 def hole(name: str, condition: str) -> str:

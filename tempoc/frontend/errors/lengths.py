@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.errors.domains import listed
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
 
-
-def _error(code: str, message: str, span: Span, help: str | None = None, *notes: str) -> Diagnostic:
-    return Diagnostic(code=code, message=message, primary=Label(span), help=help, notes=notes)
-
-
-def no_tensor(span: Span, name: str, what: str) -> Diagnostic:
-    """`until` names something that is no tensor."""
-    return _error(
-        "RT270",
-        f"`until` takes the name of a tensor, but `{name}` is {what}",
-        span,
-        "the steps go on until a bool tensor is true: `dim t < T until stop`, `stop[t] = ...`",
-    )
+no_tensor = ErrorRow(
+    "RT270",
+    "`until` takes the name of a tensor, but `{name}` is {what}",
+    "the steps go on until a bool tensor is true: `dim t < T until stop`, `stop[t] = ...`",
+)
 
 
 def wrong_type(span: Span, name: str, type: TensorType) -> Diagnostic:
@@ -29,7 +22,7 @@ def wrong_type(span: Span, name: str, type: TensorType) -> Diagnostic:
     if type.shape:
         help = f"say which elements decide: `any({name})` or `all({name})`"
     shown = type_text(TensorType(type.dtype, type.shape))
-    return _error(
+    return error(
         "RT271", f"what ends a dimension is a scalar bool, but `{name}` is {shown}", span, help
     )
 
@@ -37,41 +30,35 @@ def wrong_type(span: Span, name: str, type: TensorType) -> Diagnostic:
 def does_not_vary(span: Span, name: str, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     """What ends a dimension is the same at all of its steps."""
     has = f"it varies with {listed(dims)}" if dims else "it varies with no dimension"
-    return _error(
+    return error(
         "RT272",
         f"`{name}` ends the dimension `{dim}`, but does not vary with it",
         span,
         f"say for each step whether it is the last one: `{name}[{dim}] = ...`",
-        has,
+        notes=(has,),
     )
 
 
-def declared_later(span: Span, name: str, dim: str, later: str) -> Diagnostic:
-    """The lengths vary over a dimension that is declared after this one."""
-    return _error(
-        "RT273",
-        f"the length of `{dim}` varies with `{later}`, which is declared after `{dim}`",
-        span,
-        f"declare `{later}` before `{dim}`, or end it when `any({name}[...])`",
-        f"`{name}` varies with `{later}`",
-    )
+declared_later = ErrorRow(
+    "RT273",
+    "the length of `{dim}` varies with `{later}`, which is declared after `{dim}`",
+    "declare `{later}` before `{dim}`, or end it when `any({name}[...])`",
+    "`{name}` varies with `{later}`",
+)
 
 
-def varies_with_itself(span: Span, dim: str, other: str, bound: str) -> Diagnostic:
-    """A length that varies over a dimension of that length."""
-    return _error(
-        "RT278",
-        f"the length of `{dim}` varies with `{other}`, which has the same bound `{bound}`",
-        span,
-        f"give `{other}` a bound of its own",
-    )
+varies_with_itself = ErrorRow(
+    "RT278",
+    "the length of `{dim}` varies with `{other}`, which has the same bound `{bound}`",
+    "give `{other}` a bound of its own",
+)
 
 
 def target_without(
     span: Span, name: str, dim: str, outer: tuple[str, ...], wanted: str
 ) -> Diagnostic:
     """A tensor over a dimension whose length varies, without what it varies with."""
-    return _error(
+    return error(
         "RT279",
         f"the length of `{dim}` varies with {listed(outer)}, so `{name}` does too",
         span,
@@ -86,7 +73,7 @@ def other_length(
 
     `wanted`: a target that writes the same with this length.
     """
-    return _error(
+    return error(
         "RT280",
         f"`{text}` is at another point of `{dim}`, where `{bound}` may be another length",
         span,
@@ -101,7 +88,7 @@ def ragged_lengths(
     span: Span, name: str, bound: str, outer: tuple[str, ...], dim: str
 ) -> Diagnostic:
     """A slice or output over points with different lengths of a dimension."""
-    return _error(
+    return error(
         "RT281",
         f"this would be ragged: the length `{bound}` of `{name}` varies with {listed(outer)}",
         span,
@@ -112,42 +99,28 @@ def ragged_lengths(
 
 def ended_twice(span: Span, bound: str, before: Span) -> Diagnostic:
     """Two tensors end one bound."""
-    return Diagnostic(
-        code="RT274",
-        message=f"the bound `{bound}` is ended twice",
-        primary=Label(span),
+    return error(
+        "RT274",
+        f"the bound `{bound}` is ended twice",
+        span,
+        "give the two dimensions bounds of their own, or end one by `a or b`",
         secondary=(Label(before, "ended here"),),
-        help="give the two dimensions bounds of their own, or end one by `a or b`",
     )
 
 
-def varying_limit(span: Span, bound: str, other: str) -> Diagnostic:
-    """The largest length depends on a length."""
-    return _error(
-        "RT275",
-        f"the largest length `{bound}` depends on `{other}`, which is found out during the run",
-        span,
-        f"leave the value out and give `{bound}` when the program is run",
-    )
-
-
-def shrinking(span: Span, bound: str, other: str) -> Diagnostic:
-    """A bound that grows when a length turns out shorter."""
-    return _error(
-        "RT276",
-        f"the bound `{bound}` may grow when `{other}` turns out shorter than its largest length",
-        span,
-        None,
-        f"room is made for the largest lengths, so `{bound}` must be largest for the largest "
-        f"`{other}`",
-    )
-
-
-def partly_defined(span: Span, name: str, dim: str, where: str) -> Diagnostic:
-    """What ends a dimension is not defined at some steps."""
-    return _error(
-        "RT277",
-        f"`{name}` ends the dimension `{dim}`, but is not defined at {where}",
-        span,
-        "say for each step whether it is the last one; `false` where it never is",
-    )
+varying_limit = ErrorRow(
+    "RT275",
+    "the largest length `{bound}` depends on `{other}`, which is found out during the run",
+    "leave the value out and give `{bound}` when the program is run",
+)
+shrinking = ErrorRow(
+    "RT276",
+    "the bound `{bound}` may grow when `{other}` turns out shorter than its largest length",
+    None,
+    "room is made for the largest lengths, so `{bound}` must be largest for the largest `{other}`",
+)
+partly_defined = ErrorRow(
+    "RT277",
+    "`{name}` ends the dimension `{dim}`, but is not defined at {where}",
+    "say for each step whether it is the last one; `false` where it never is",
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round

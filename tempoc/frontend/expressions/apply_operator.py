@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.lower_bounds import (

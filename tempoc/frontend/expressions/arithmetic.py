@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import with_vector
 from tempoc.frontend.environment.round import Frame, Round

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Arguments
 from tempoc.frontend.environment.scope import nearest

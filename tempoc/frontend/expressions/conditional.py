@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import deferred, doubt_of, is_open, stand_in

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Doubt
 from tempoc.frontend.environment.lower_bounds import LEAST, doubt_of, is_open, stand_in
 from tempoc.frontend.environment.round import Frame, Round

@@ -8,7 +8,7 @@ it has all dimensions of the right-hand side, which are inferred in the rounds o
 
 from __future__ import annotations
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Frame, Round

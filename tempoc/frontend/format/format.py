@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tempoc.base.doc import render
 from tempoc.base.grammar import Token
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.items import item_doc
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse, rt_grammar

@@ -21,7 +21,7 @@ text: spans do not take part in comparison. Nesting is bounded by `parse.MAX_DEP
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 """The names of element types."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast
 
-from tempoc.base.diagnostics import Collector
 from tempoc.base.grammar import Token
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import Collector
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax.build_expressions import (

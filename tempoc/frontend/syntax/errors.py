@@ -5,29 +5,9 @@ Only wording: `layout`, `parse`, the semantic actions and `load_modules` detect 
 
 import re
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
-
-
-def _error(
-    code: str,
-    span: Span,
-    message: str,
-    *,
-    label: str = "",
-    secondary: tuple[Label, ...] = (),
-    note: str | None = None,
-    help: str | None = None,
-) -> Diagnostic:
-    return Diagnostic(
-        code=code,
-        message=message,
-        primary=Label(span, label),
-        secondary=secondary,
-        notes=() if note is None else (note,),
-        help=help,
-    )
-
+from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
+from tempoc.diagnostics.error_row import ErrorRow
+from tempoc.diagnostics.source import Span
 
 # RT001: a word that does not fit
 
@@ -35,32 +15,29 @@ def _error(
 def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
     suffix = f", expected {expected}" if expected else ""
-    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{suffix}")
+    return error("RT001", f"unexpected {found.removeprefix('the ')}{suffix}", span)
 
 
-def missing_operand(span: Span, after: str, found: str) -> Diagnostic:
-    """An operator, a comma, an opening bracket or a keyword without the expression it needs."""
-    return _error("RT001", span, f"expected an expression after `{after}`, found {found}")
+missing_operand = ErrorRow("RT001", "expected an expression after `{after}`, found {found}")
 
 
 def missing_separator(span: Span, before: str, found: str, *, inside: str) -> Diagnostic:
     """Two values in a row."""
     if inside:
         message = f"expected an operator, `,` or `{inside}` between `{before}` and {found}"
-        return _error("RT001", span, message)
+        return error("RT001", message, span)
     message = f"expected an operator or the end of the statement after `{before}`, found {found}"
-    return _error("RT001", span, message, help="statements end at a line break or `;`")
+    return error("RT001", message, span, "statements end at a line break or `;`")
 
 
-def second_equals(span: Span) -> Diagnostic:
-    """`a = b = c`, or `=` where a comparison was meant."""
-    message = "unexpected `=` in an expression"
-    return _error("RT001", span, message, help="two values are compared by `==`")
+second_equals = ErrorRow(
+    "RT001", "unexpected `=` in an expression", "two values are compared by `==`"
+)
 
 
 def misused(span: Span, message: str, help: str | None) -> Diagnostic:
     """A construct that was begun and not written as it should be; see `samples`."""
-    return _error("RT001", span, message, help=help)
+    return error("RT001", message, span, help)
 
 
 # RT002: brackets
@@ -69,60 +46,40 @@ def misused(span: Span, message: str, help: str | None) -> Diagnostic:
 def unclosed_bracket(opener: Span, closing: str, until: Span | None) -> Diagnostic:
     """A bracket without its partner at the end of the statement."""
     secondary = () if until is None else (Label(until, f"expected `{closing}` before this"),)
-    return _error(
-        "RT002", opener, f"missing `{closing}`", label="this is never closed", secondary=secondary
+    return error(
+        "RT002", f"missing `{closing}`", opener, label="this is never closed", secondary=secondary
     )
 
 
 def wrong_bracket(span: Span, found: str, opener: Span, closing: str) -> Diagnostic:
     """A closing bracket of another kind than the open one."""
-    return _error(
+    return error(
         "RT002",
-        span,
         f"missing `{closing}` before `{found}`",
+        span,
         secondary=(Label(opener, "the bracket that is open"),),
     )
 
 
-def stray_bracket(span: Span, found: str) -> Diagnostic:
-    """A closing bracket when none is open."""
-    return _error("RT002", span, f"`{found}` closes nothing")
+stray_bracket = ErrorRow("RT002", "`{found}` closes nothing")
 
 
 # RT003: strings
 
 
-def unclosed_string(span: Span) -> Diagnostic:
-    """A string that does not end on its line."""
-    return _error("RT003", span, "unclosed string", help='end it with `"` on the same line')
-
-
-def unclosed_doc(span: Span) -> Diagnostic:
-    """A documentation string that never ends."""
-    return _error("RT003", span, "unclosed documentation string", help='end it with `"""`')
-
-
-def single_quotes(span: Span) -> Diagnostic:
-    """`'text'`."""
-    return _error("RT003", span, "strings are written with double quotes", help='write `"..."`')
-
-
-def bad_escape(span: Span, escape: str) -> Diagnostic:
-    """A backslash with something after it that has no meaning."""
-    return _error(
-        "RT003", span, f"unknown escape `{escape}` in a string",
-        help=r'the escapes are `\"`, `\\`, `\n` and `\t`',
-    )  # fmt: skip
-
-
-def misplaced_doc(span: Span) -> Diagnostic:
-    """A triple-quoted string that is not the first thing."""
-    return _error(
-        "RT003",
-        span,
-        "a triple-quoted string is documentation and cannot stand here",
-        help="put it first in the file or in the body of a def; use `#` for comments",
-    )
+unclosed_string = ErrorRow("RT003", "unclosed string", 'end it with `"` on the same line')
+unclosed_doc = ErrorRow("RT003", "unclosed documentation string", 'end it with `"""`')
+single_quotes = ErrorRow("RT003", "strings are written with double quotes", 'write `"..."`')
+bad_escape = ErrorRow(
+    "RT003",
+    "unknown escape `{escape}` in a string",
+    'the escapes are `\\"`, `\\\\`, `\\n` and `\\t`',
+)
+misplaced_doc = ErrorRow(
+    "RT003",
+    "a triple-quoted string is documentation and cannot stand here",
+    "put it first in the file or in the body of a def; use `#` for comments",
+)
 
 
 # RT004, RT005: characters and numbers
@@ -143,9 +100,7 @@ def stray_character(span: Span, character: str) -> Diagnostic:
     shown = f"`{character}`" if character.isprintable() else "this character"
     if not (character.isascii() and character.isprintable()):
         shown += f" (U+{ord(character):04X})"
-    return _error(
-        "RT004", span, f"{shown} is not part of the language", help=_INSTEAD.get(character)
-    )
+    return error("RT004", f"{shown} is not part of the language", span, _INSTEAD.get(character))
 
 
 def bad_number(span: Span, text: str) -> Diagnostic:
@@ -154,43 +109,37 @@ def bad_number(span: Span, text: str) -> Diagnostic:
     product = re.fullmatch(r"([1-9][0-9]*(?:\.[0-9]*)?)([A-DF-Za-df-z]\w*)", text)
     if product is not None and not product[2].startswith("_"):
         help = f"a product is written `{product[1]} * {product[2]}`"
-    return _error("RT005", span, f"`{text}` is not a number", help=help)
+    return error("RT005", f"`{text}` is not a number", span, help)
 
 
 # RT006: nesting
 
 
-def too_deep(span: Span, limit: int) -> Diagnostic:
-    """An expression nested (or chained) beyond what the compiler takes."""
-    return _error(
-        "RT006",
-        span,
-        f"this expression is nested more than {limit} levels deep",
-        note="a chain of operators counts one level for each operator",
-        help="give parts of it names with equations of their own, or use `sum` over a slice",
-    )
+too_deep = ErrorRow(
+    "RT006",
+    "this expression is nested more than {limit} levels deep",
+    "give parts of it names with equations of their own, or use `sum` over a slice",
+    "a chain of operators counts one level for each operator",
+)
 
 
 # RT007, RT008, RT009: names, comparisons, places
 
 
-def keyword_as_name(span: Span, word: str) -> Diagnostic:
-    """A keyword where a name is introduced or used."""
-    help = f"choose another name, such as `{word}_`"
-    return _error("RT007", span, f"`{word}` is a keyword and cannot be used as a name", help=help)
-
-
-def chained_comparison(span: Span, instead: str) -> Diagnostic:
-    """`a < b < c`."""
-    return _error(
-        "RT008", span, "chained comparisons are not part of the language", help=f"write `{instead}`"
-    )
+keyword_as_name = ErrorRow(
+    "RT007",
+    "`{word}` is a keyword and cannot be used as a name",
+    "choose another name, such as `{word}_`",
+)
+chained_comparison = ErrorRow(
+    "RT008", "chained comparisons are not part of the language", "write `{instead}`"
+)
 
 
 def misplaced_statement(span: Span, word: str, where: str) -> Diagnostic:
     """A declaration in a def, or `for` and `return` outside."""
     help = _LOOP if word == "for" else None
-    return _error("RT009", span, f"`{word}` can only stand {where}", help=help)
+    return error("RT009", f"`{word}` can only stand {where}", span, help)
 
 
 _LOOP = (
@@ -199,56 +148,37 @@ _LOOP = (
 )
 
 
-def missing_return(span: Span, name: str) -> Diagnostic:
-    """A def whose body does not end with `return`."""
-    return _error("RT009", span, f"the body of `{name}` does not end with `return`")
-
-
-def misplaced_return(span: Span) -> Diagnostic:
-    """A `return` that is not the last statement of a def, or stands in a loop."""
-    return _error("RT009", span, "`return` can only be the last statement of a def")
+missing_return = ErrorRow("RT009", "the body of `{name}` does not end with `return`")
+misplaced_return = ErrorRow("RT009", "`return` can only be the last statement of a def")
 
 
 # RT010, RT011: entries, arguments, targets
 
 
-def mixed_entries(span: Span) -> Diagnostic:
-    """Positional and keyword entries in one bracket."""
-    message = "the entries of a bracket are all positional or all keyword"
-    return _error("RT010", span, message)
-
-
-def positional_after_keyword(span: Span) -> Diagnostic:
-    """`f(a = 1, b)`."""
-    return _error("RT010", span, "a positional argument cannot follow a keyword argument")
-
-
-def default_order(span: Span, name: str) -> Diagnostic:
-    """`def f(a = 1, b)`."""
-    message = f"parameter `{name}` has no default but follows one that has"
-    return _error("RT010", span, message)
+mixed_entries = ErrorRow("RT010", "the entries of a bracket are all positional or all keyword")
+positional_after_keyword = ErrorRow(
+    "RT010", "a positional argument cannot follow a keyword argument"
+)
+default_order = ErrorRow("RT010", "parameter `{name}` has no default but follows one that has")
 
 
 def repeated(span: Span, what: str, name: str, first: Span) -> Diagnostic:
     """A name given twice in one list."""
     secondary = (Label(first, "first here"),)
-    return _error("RT010", span, f"{what} `{name}` is given twice", secondary=secondary)
+    return error("RT010", f"{what} `{name}` is given twice", span, secondary=secondary)
 
 
-def target_entry(span: Span) -> Diagnostic:
-    """A slice or a data-dependent point in a target."""
-    return _error(
-        "RT011",
-        span,
-        "an equation defines single points, so a slice cannot stand in its target",
-        help="write a dimension (`t`), a shifted one (`t+1`) or a constant",
-    )
+target_entry = ErrorRow(
+    "RT011",
+    "an equation defines single points, so a slice cannot stand in its target",
+    "write a dimension (`t`), a shifted one (`t+1`) or a constant",
+)
 
 
 def value_count(span: Span, targets: int, values: int) -> Diagnostic:
     """`a, b = c, d, e`."""
     has = f"{targets} target{'s' if targets > 1 else ''}"
-    return _error("RT011", span, f"an equation with {has} cannot have {values} values")
+    return error("RT011", f"an equation with {has} cannot have {values} values", span)
 
 
 # RT012: fixed sets of words
@@ -257,72 +187,65 @@ def value_count(span: Span, targets: int, values: int) -> Diagnostic:
 def unknown_dtype(span: Span, name: str, known: tuple[str, ...], close: str | None) -> Diagnostic:
     """A type that is none."""
     hint = f"did you mean `{close}`?" if close else None
-    return _error(
-        "RT012", span, f"there is no type `{name}`", note=f"the types are {' '.join(known)}",
-        help=hint,
-    )  # fmt: skip
+    return error(
+        "RT012",
+        f"there is no type `{name}`",
+        span,
+        hint,
+        notes=(f"the types are {' '.join(known)}",),
+    )
 
 
-def unknown_extern_kind(span: Span, name: str) -> Diagnostic:
-    """`extern foo`."""
-    help = "write `extern jax` for a pure function of arrays, `extern host` for any Python"
-    return _error("RT012", span, f"there is no kind of extern called `{name}`", help=help)
-
-
-def untyped_param(span: Span, name: str) -> Diagnostic:
-    """`param W` alone."""
-    help = f"write `param {name}: f32[...]`, or give a default: `param {name} = ...`"
-    return _error("RT012", span, f"param `{name}` needs a type or a default", help=help)
+unknown_extern_kind = ErrorRow(
+    "RT012",
+    "there is no kind of extern called `{name}`",
+    "write `extern jax` for a pure function of arrays, `extern host` for any Python",
+)
+untyped_param = ErrorRow(
+    "RT012",
+    "param `{name}` needs a type or a default",
+    "write `param {name}: f32[...]`, or give a default: `param {name} = ...`",
+)
 
 
 def not_an_item(span: Span, word: str, inner: str = "") -> Diagnostic:
     """An expression after `output`, `save` or `print`; `inner` is what stands in parentheses."""
-    return _error(
+    return error(
         "RT012",
-        span,
         f"`{word}` takes a tensor, one of its points or a slice, not an expression",
-        help=f"write `{word} {inner}`" if inner else "give the expression a name with an equation",
+        span,
+        f"write `{word} {inner}`" if inner else "give the expression a name with an equation",
     )
 
 
 # RT013 to RT019: files
 
 
-def not_utf8(span: Span, path: str, byte: int) -> Diagnostic:
-    """Bytes that are no text."""
-    return _error("RT013", span, f"{path} is not UTF-8 text (byte {byte})")
-
-
-def not_text(span: Span) -> Diagnostic:
-    """NUL characters."""
-    return _error("RT013", span, "the file contains a NUL character, so it is not a program")
+not_utf8 = ErrorRow("RT013", "{path} is not UTF-8 text (byte {byte})")
+not_text = ErrorRow("RT013", "the file contains a NUL character, so it is not a program")
 
 
 def unreadable(path: str, reason: str, span: Span | None) -> Diagnostic:
     """A file that cannot be read; `span` is the import that wants it."""
-    return Diagnostic(
-        code="RT014",
-        message=f"cannot read {path}: {reason}",
-        primary=None if span is None else Label(span),
-    )
+    return error("RT014", f"cannot read {path}: {reason}", span)
 
 
-def unwritable(path: str, reason: str) -> Diagnostic:
-    """A file that cannot be written."""
-    return Diagnostic(code="RT014", message=f"cannot write {path}: {reason}")
+unwritable = ErrorRow("RT014", "cannot write {path}: {reason}")
 
 
 def unknown_module(span: Span, name: str, known: tuple[str, ...], close: str | None) -> Diagnostic:
     """An import of a standard module that does not exist."""
     file = f'for a file write `import "{name}.rt" as {name}`'
-    return _error(
-        "RT015", span, f"there is no standard module `{name}`",
-        note=f"the standard modules are {', '.join(known)}" if known else None,
-        help=f"did you mean `{close}`?" if close else file,
-    )  # fmt: skip
+    return error(
+        "RT015",
+        f"there is no standard module `{name}`",
+        span,
+        f"did you mean `{close}`?" if close else file,
+        notes=(f"the standard modules are {', '.join(known)}",) if known else (),
+    )
 
 
 def import_cycle(span: Span, cycle: tuple[str, ...]) -> Diagnostic:
     """Files that import each other."""
     note = " imports ".join(cycle)
-    return _error("RT016", span, "this import leads back to the same file", note=note)
+    return error("RT016", "this import leads back to the same file", span, notes=(note,))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import cache
 
-from tempoc.base.diagnostics import Collector, Diagnostic
 from tempoc.base.grammar import Grammar, Mismatch, Token
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax import statement_errors
 from tempoc.frontend.syntax.build_items import ItemActions

@@ -12,9 +12,9 @@ replaced by one `BROKEN` token.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tempoc.base.diagnostics import Collector, Diagnostic
 from tempoc.base.grammar import Token
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import errors as syntax_errors
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}

@@ -14,9 +14,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
-from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError
 from tempoc.base.resources import stdlib_folder, stdlib_names
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax.parse import parse_with_recovery

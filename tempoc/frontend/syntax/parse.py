@@ -5,14 +5,14 @@ explained by `explain_error`, the parser is restored to the start of the stateme
 token for it, and continues after its end. So all independent errors of a file are reported at once.
 """
 
-from dataclasses import fields
 from functools import cache
 from typing import cast
 
 from tempoc.base import grammar
-from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
-from tempoc.base.source import Source, Span
+from tempoc.base.members import field_names
+from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
+from tempoc.diagnostics.source import Source, Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax import errors as syntax_errors
 from tempoc.frontend.syntax.build_items import ItemActions
@@ -32,7 +32,8 @@ _UNUSED = (
 @cache
 def rt_grammar() -> Grammar:
     """The grammar of `.rt` files."""
-    return grammar.load(("terminals", "expr", "rt"), start=("module",), keep=_UNUSED)
+    files = ("terminals", "expr", "rt")
+    return grammar.load(files, start=("module",), keep=_UNUSED, positions=False)
 
 
 def parse(source: Source) -> ast.Module:
@@ -59,7 +60,7 @@ def parse_with_recovery(source: Source) -> tuple[ast.Module, Collector]:
     assert module is not None
     repaired = (
         module
-        if not errors.has_errors
+        if not errors.diagnostics
         else drop_faulty_statements(module, errors.diagnostics, reading.broken)
     )
     if repaired is None:
@@ -100,7 +101,7 @@ class _RecoveringParser:
         try:
             return cast(ast.Module, self.machine.finish(len(self.source.text)))
         except Mismatch:
-            if not self.errors.has_errors:
+            if not self.errors.diagnostics:
                 raise
             return None  # what was dropped held the brace that would have closed a body
 
@@ -137,8 +138,8 @@ def _check_depth(item: ast.Item, errors: Collector) -> None:
 def children(node: ast.SyntaxNode) -> list[ast.SyntaxNode]:
     """The child nodes, in source order."""
     nodes: list[ast.SyntaxNode] = []
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in field_names(node):
+        value = getattr(node, name)
         if isinstance(value, ast.SyntaxNode):
             nodes.append(value)
         elif isinstance(value, tuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.syntax import ast
 
 SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tempoc.base.members import field_names
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedSources
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
-
-
-def _error(code: str, span: Span, message: str, help: str | None) -> Diagnostic:
-    return Diagnostic(code=code, message=message, primary=Label(span), help=help)
-
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
+from tempoc.diagnostics.source import Span
 
 _STARTS = {
     "if": "an equation for some points only is written `y[t] = ... when t >= 1`",
@@ -35,13 +31,13 @@ def foreign(span: Span, word: str) -> Diagnostic | None:
     if word not in _FOREIGN:
         return None
     message = f"`{word}` is not part of the language"
-    return _error("RT001", span, message, help=_FOREIGN[word])
+    return error("RT001", message, span, _FOREIGN[word])
 
 
 def bad_start(span: Span, word: str) -> Diagnostic:
     """A word with which no statement starts."""
     message = f"a statement cannot start with `{word}`"
-    return _error("RT001", span, message, help=_STARTS.get(word))
+    return error("RT001", message, span, _STARTS.get(word))
 
 
 def one_value(span: Span, word: str, name: str) -> Diagnostic:
@@ -50,34 +46,25 @@ def one_value(span: Span, word: str, name: str) -> Diagnostic:
     if word == "assume":
         help = "join the conditions by `and`, or write a statement for each"
     what = "condition" if word == "assume" else "value"
-    return _error("RT001", span, f"`{word}` takes one {what}", help=help)
+    return error("RT001", f"`{word}` takes one {what}", span, help)
 
 
-def no_comma(span: Span, first: str, second: str) -> Diagnostic:
-    """`output a b`."""
-    help = f"write `output {first}, {second}`"
-    return _error("RT001", span, "outputs are separated by commas", help=help)
-
-
-def no_to(span: Span, name: str, file: str) -> Diagnostic:
-    """`save a "file"`."""
-    help = f"write `save {name} to {file}`"
-    return _error("RT001", span, "`save` needs `to` before the name of the file", help=help)
-
-
-def guard_with_else(span: Span) -> Diagnostic:
-    """`x = a when c else b`."""
-    help = "write an equation for each case: the first that holds is used"
-    return _error("RT001", span, "a guard has no `else`", help=help)
-
-
-def call_alone(span: Span, name: str) -> Diagnostic:
-    """`f(x)` as a statement."""
-    help = f"give its result a name, `y = {name}(...)`; where nothing comes back, `_ = {name}(...)`"
-    return _error("RT001", span, "a call is not a statement", help=help)
-
-
-def axis_by_another_name(span: Span) -> Diagnostic:
-    """`sum(x, dim = 0)`."""
-    message = "`dim` is a keyword and cannot be used as a name"
-    return _error("RT007", span, message, help="the axes of an array are named by `axis = ...`")
+no_comma = ErrorRow("RT001", "outputs are separated by commas", "write `output {first}, {second}`")
+no_to = ErrorRow(
+    "RT001", "`save` needs `to` before the name of the file", "write `save {name} to {file}`"
+)
+guard_with_else = ErrorRow(
+    "RT001",
+    "a guard has no `else`",
+    "write an equation for each case: the first that holds is used",
+)
+call_alone = ErrorRow(
+    "RT001",
+    "a call is not a statement",
+    "give its result a name, `y = {name}(...)`; where nothing comes back, `_ = {name}(...)`",
+)
+axis_by_another_name = ErrorRow(
+    "RT007",
+    "`dim` is a keyword and cannot be used as a name",
+    "the axes of an array are named by `axis = ...`",
+)

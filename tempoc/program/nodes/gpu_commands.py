@@ -8,8 +8,10 @@ kernel. Other devices ignore it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from tempoc.program.nodes.nodes import Program
+if TYPE_CHECKING:  # options name modes without the nodes of programs
+    from tempoc.program.nodes.nodes import Program
 
 COMMANDS = "command_buffers"
 """The entry of a program's provenance for all kernels; ``command_buffers.NAME`` for one of them."""

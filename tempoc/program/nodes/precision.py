@@ -7,7 +7,10 @@ is the fastest mode of the device. A CPU computes the same with all three.
 
 from __future__ import annotations
 
-from tempoc.program.nodes.nodes import Program
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # options name precisions without the nodes of programs
+    from tempoc.program.nodes.nodes import Program
 
 PRECISION = "precision"
 """The entry of a program's provenance that holds its precision."""

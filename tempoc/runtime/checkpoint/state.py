@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, read_metadata, write_safetensors
 from tempoc.runtime.messages import run as errors
@@ -24,7 +25,6 @@ from tempoc.runtime.messages.memory import (
     no_checkpoint,
     other_run,
 )
-from tempoc.runtime.messages.problem import RunError
 
 STATE = "state.safetensors"
 PRINTED = "printed"

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.codec import dump
 from tempoc.program.nodes.nodes import Host, Program
@@ -48,7 +49,6 @@ from tempoc.runtime.host.effects import Show, Shown
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.values import Variables
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
 from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 PointIndex = tuple[int, ...]
 SEEDS = range(2**63)
@@ -98,10 +98,10 @@ class _Binder:
         names = [i.name for i in self.program.inputs]
         for name in self.given.inputs:
             if name not in names and name not in self.given.extra:
-                self.resolved.problems.append(errors.unknown_input(name, names))
+                self.resolved.errors.add(errors.unknown_input(name, names))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
         if self.given.seed not in SEEDS:
-            self.resolved.problems.append(errors.bad_seed(self.given.seed))
+            self.resolved.errors.add(errors.bad_seed(self.given.seed))
         # A bound that follows from an input that is missing anyway is not reported as well.
         hints = self.hints()
         follow = [errors.missing_bound(b, hints[b]) for b in self.inferable]
@@ -161,11 +161,11 @@ class _Binder:
             offered = [n for n in self.given.inputs if n in self.given.extra]
             title = f"{i.name}{dims}"
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
-            self.resolved.problems.append(problem)
+            self.resolved.errors.add(problem)
             return None
         if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
             dims = described(NUMPY[i.dtype])
-            self.resolved.problems.append(
+            self.resolved.errors.add(
                 errors.wrong_dtype(
                     f"the input {i.name}", described(source.dtype), dims, source.origin, False
                 )
@@ -187,7 +187,7 @@ class _Binder:
             offered = [n for n in self.given.params if n not in names.values()]
             origin = self.given.params_origin
             problem = errors.missing_param(p.name, missing, offered, origin)
-            self.resolved.problems.append(problem)
+            self.resolved.errors.add(problem)
         # One complaint is enough for tensors that are wrong in the same way.
         problem_count = len(self.resolved.problems)
         for point, source in sources.items():
@@ -204,7 +204,7 @@ class _Binder:
         if actual != expected and not cast and not widens(actual, expected):
             texts = described(source.dtype), described(expected)
             problem = errors.wrong_dtype(subject, *texts, source.origin, castable)
-            self.resolved.problems.append(problem)
+            self.resolved.errors.add(problem)
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
     def shape(self, subject: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
@@ -212,7 +212,7 @@ class _Binder:
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
             problem = errors.wrong_rank(subject, source.shape, expected, source.origin)
-            self.resolved.problems.append(problem)
+            self.resolved.errors.add(problem)
             return
         for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
             value = self.resolved.value(e)
@@ -220,7 +220,7 @@ class _Binder:
                 problem = errors.wrong_size(
                     subject, axis, size, self.extent(e), source.shape, source.origin
                 )
-                self.resolved.problems.append(problem)
+                self.resolved.errors.add(problem)
 
     def extent(self, e: Arith) -> str:
         """``23``, ``T = 4`` or ``T``."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
 from tempoc.program.nodes.bounds import ProgramBound
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem
 
 # Indices are 32-bit integers on the device.
 LIMIT = 2**31
@@ -64,10 +64,15 @@ def _is_linear(e: Arith) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class BoundValues:
-    """The values of bounds and the ``problems``; conflicting or unknown bounds have no value."""
+    """The values of bounds and the ``errors``; conflicting or unknown bounds have no value."""
 
     values: dict[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    errors: Collector = field(default_factory=Collector)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What is wrong with the bounds."""
+        return self.errors.diagnostics
 
     def value(self, e: Arith) -> int | None:
         """The value of an expression of bounds, if all of them are known."""
@@ -99,7 +104,7 @@ def resolve(
     for a in program.assumptions:
         if result.value(a.condition) == 0:
             values = ", ".join(f"{n} = {result.values[n]}" for n in names(a.condition))
-            result.problems.append(errors.violated(a.text, values, a.where))
+            result.errors.add(errors.violated(a.text, values, a.where))
     return result
 
 
@@ -114,14 +119,14 @@ def _user_claims(
     for name, value in given.items():
         bound = by_name.get(name)
         if bound is None:
-            result.problems.append(errors.unknown_bound(name, free))
+            result.errors.add(errors.unknown_bound(name, free))
         elif bound.value is not None:
             fixed = isinstance(bound.value, int)
-            result.problems.append(errors.settled_bound(name, text(bound.value), fixed))
+            result.errors.add(errors.settled_bound(name, text(bound.value), fixed))
         else:
             number = _integer(value)
             if number is None or not 1 <= number < LIMIT:
-                result.problems.append(errors.bad_bound(name, value))
+                result.errors.add(errors.bad_bound(name, value))
             else:
                 claims[name] = Claim(name, number, f"--bounds {name}={number}")
     return claims
@@ -145,14 +150,14 @@ def _merge_claims(
     for claim in claims:
         first.setdefault(claim.value, claim.source)
     if len(first) > 1:
-        result.problems.append(errors.bound_clash(name, list(first.items())))
+        result.errors.add(errors.bound_clash(name, list(first.items())))
     elif not first:
         if not is_given:
-            result.problems.append(errors.missing_bound(name, hints))
+            result.errors.add(errors.missing_bound(name, hints))
     else:
         value, source = next(iter(first.items()))
         if not 1 <= value < LIMIT:
-            result.problems.append(errors.bad_bound(name, f"{value} ({source})"))
+            result.errors.add(errors.bad_bound(name, f"{value} ({source})"))
         else:
             result.values[name] = value
 
@@ -164,6 +169,6 @@ def _derive(bound: ProgramBound, result: BoundValues) -> None:
     if value is None:
         return
     if value < 1:
-        result.problems.append(errors.small_bound(bound.name, text(bound.value), value))
+        result.errors.add(errors.small_bound(bound.name, text(bound.value), value))
     else:
         result.values[bound.name] = value

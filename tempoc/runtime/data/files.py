@@ -17,11 +17,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 BUNDLES = (".npz", ".safetensors")

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import blocks, regions, statements_in
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam, Store
@@ -20,7 +21,6 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 CellArrays = dict[PointIndex, DeviceArray]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.host.externs import ExternFailure, failure, place, underivable
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem, RunError
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
 
@@ -63,7 +63,7 @@ def _unwritten(frame: RunFrame, call: Call) -> Iterator[str]:
             yield cell.store
 
 
-def failed_check(frame: RunFrame, fault: Fault) -> Problem | None:
+def failed_check(frame: RunFrame, fault: Fault) -> Diagnostic | None:
     """The problem if a check of a call failed; waits for the call."""
     number, point, returned = fault
     failed, *lane = np.ravel(backend.host(returned)).tolist()

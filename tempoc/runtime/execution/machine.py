@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
 from tempoc.program.nodes.nodes import Program, Region
@@ -26,7 +27,6 @@ from tempoc.runtime.host.effects import Show, perform
 from tempoc.runtime.host.externs import place
 from tempoc.runtime.host.host_calls import HostCallable, HostCaller, RecordedCalls
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.walk.code import HostCode, execute
 from tempoc.runtime.walk.frame import RunFrame

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.variants import TunedChoice
@@ -23,7 +24,6 @@ from tempoc.runtime.execution.specialize import input_signature, specialize
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem, effective_budget, peak_bytes
 from tempoc.runtime.load.directory import load_program
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import other_interface
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import LIMIT, resolve
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
-from tempoc.runtime.messages.problem import Problem, RunError
 
 PATIENCE = 20_000
 """With more kernel calls the largest bounds of a program with offloading are not searched for."""
@@ -52,7 +52,9 @@ def check_budget(
         raise RunError(budget_problem([PlannedRun(program, bounds, given)], limit))
 
 
-def budget_problem(runs: Sequence[PlannedRun], budget: int, *, searched: bool = False) -> Problem:
+def budget_problem(
+    runs: Sequence[PlannedRun], budget: int, *, searched: bool = False
+) -> Diagnostic:
     """The problem that no program fits, with the smallest sufficient budget and largest bounds.
 
     ``searched``: the runs are the smallest that the search for variants could compile.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.arithmetic import Arith, evaluate
 from tempoc.program.nodes.nodes import (
     Effect,
@@ -26,7 +27,6 @@ from tempoc.program.nodes.nodes import (
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import write_below
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 _HOLE = re.compile(r"\{(\w+)\}")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
@@ -18,7 +19,6 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")

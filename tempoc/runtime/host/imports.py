@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.program.nodes.functions import Extern
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import Problem, RunError
 
 HostFunction = Callable[..., Any]
 
@@ -37,17 +37,14 @@ def find_functions(
     sys.path[:] = [*folders, *(p for p in sys.path if p not in folders)]
     importlib.invalidate_caches()
     functions: dict[Extern, HostFunction] = {}
-    problems: list[Problem] = []
+    problems = Collector()
     broken: dict[str, None] = {}
     for extern in (e for e in externs if e.module not in broken):
-        try:
+        with problems.catching():
             functions[extern] = _function(extern, _module(extern, named, source))
-        except RunError as error:
-            problems += error.problems
-            if extern.module not in sys.modules:
-                broken[extern.module] = None
-    if problems:
-        raise RunError(*problems)
+        if extern not in functions and extern.module not in sys.modules:
+            broken[extern.module] = None
+    problems.raise_errors(RunError)
     return functions
 
 
@@ -61,7 +58,7 @@ def _module(extern: Extern, named: Sequence[str], beside: Sequence[str]) -> Modu
     loaded = getattr(sys.modules.get(top), "__file__", None)
     expected = _file(top, sys.path)
     if loaded is not None and expected is not None and Path(loaded).resolve() != Path(expected):
-        raise RunError(errors.other_module(extern.name, top, expected, loaded))
+        raise RunError(errors.other_module(top, extern.name, expected, loaded))
     return _import(extern, [*named, *(folder for folder in beside if folder not in named)])
 
 
@@ -87,7 +84,7 @@ def _import(extern: Extern, folders: Sequence[str]) -> ModuleType:
 def _broken(extern: Extern, error: BaseException) -> RunError:
     return RunError(
         errors.broken_module(
-            extern.name, extern.module, exception_text(error), user_traceback(error)
+            extern.module, extern.name, exception_text(error), user_traceback(error)
         )
     )
 
@@ -104,7 +101,7 @@ def _function(extern: Extern, module: ModuleType) -> HostFunction:
             raise RunError(errors.no_function(extern.name, extern.module, extern.function, public))
     if not callable(member):
         kind = type(member).__name__
-        raise RunError(errors.not_a_function(extern.name, extern.module, extern.function, kind))
+        raise RunError(errors.not_a_function(extern.function, extern.module, extern.name, kind))
     return member  # type: ignore[no-any-return]
 
 

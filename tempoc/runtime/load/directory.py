@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.verify import is_folder, verify
 from tempoc.program.codec import load as decode
 from tempoc.program.codec import load_choices as decode_choices
@@ -13,7 +14,6 @@ from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.messages.variants import damaged_choices
 
 PROGRAM = "program.json"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.host.externs import TracedExtern
@@ -15,7 +16,6 @@ from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.load.directory import load_choices, load_program, source_folders
 from tempoc.runtime.messages import run as errors
-from tempoc.runtime.messages.problem import RunError
 
 KERNELS = "kernels.py"
 

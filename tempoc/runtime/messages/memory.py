@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tempoc.runtime.messages.problem import Problem
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.runtime.messages.units import size_text
 
 
 def over_budget(
     needed: int, budget: int, largest: Mapping[str, int], *, searched: bool = False
-) -> Problem:
+) -> Diagnostic:
     """The stores of a run would not fit. ``largest``: bounds that do, the others as they are.
 
     ``searched``: no other way to compile the program takes less.
@@ -18,83 +19,67 @@ def over_budget(
     least = "however it is compiled, the run takes at least" if searched else "the run takes"
     notes = [f"the smallest budget that would do is {needed} bytes"]
     notes += [f"the largest {n} that fits, all else as it is: {v}" for n, v in largest.items()]
-    return Problem(
-        code="RT580",
-        message=f"{least} {size_text(needed)}, more than the budget of {size_text(budget)}",
-        notes=tuple(notes),
+    return error(
+        "RT580",
+        f"{least} {size_text(needed)}, more than the budget of {size_text(budget)}",
         help="tempoc explain --memory shows what takes how much",
+        notes=tuple(notes),
     )
 
 
-def nothing_fits(bound: str, least: int, needed: int, budget: int) -> Problem:
+def nothing_fits(bound: str, least: int, needed: int, budget: int) -> Diagnostic:
     """Not even the smallest value of a bound fits."""
-    return Problem(
-        code="RT581",
-        message=f"no {bound} fits: with {bound} = {least} the run takes {size_text(needed)}, "
+    return error(
+        "RT581",
+        f"no {bound} fits: with {bound} = {least} the run takes {size_text(needed)}, "
         f"the budget is {size_text(budget)}",
         notes=(f"the smallest budget that would do is {needed} bytes",),
     )
 
 
-def no_value(bound: str) -> Problem:
-    """No value of a bound is allowed with the others as they are."""
-    return Problem(
-        code="RT582",
-        message=f"no {bound} is allowed with the other bounds as they are",
-        help="look at the assumptions of the program, and at the bounds that follow from others",
-    )
+no_value = ErrorRow(
+    "RT582",
+    "no {bound} is allowed with the other bounds as they are",
+    "look at the assumptions of the program, and at the bounds that follow from others",
+)
 
 
-def missing_for_memory(names: Sequence[str]) -> Problem:
-    """Numbers were asked for, but some bounds have no value."""
-    return Problem(
-        code="RT510",
-        message=f"the {'bound' if len(names) == 1 else 'bounds'} {', '.join(names)} "
-        f"{'is' if len(names) == 1 else 'are'} not given",
-        help=f"add --bounds {','.join(f'{name}=...' for name in names)}",
-    )
-
-
-def host_functions(names: Sequence[str]) -> Problem:
+def host_functions(names: Sequence[str]) -> Diagnostic:
     """A run that calls Python functions of the user's cannot be held."""
-    return Problem(
-        code="RT583",
-        message=f"no checkpoint of this run is possible: it calls {', '.join(names)}",
-        notes=("a host function may have a state of its own, of which nobody knows here",),
+    return error(
+        "RT583",
+        f"no checkpoint of this run is possible: it calls {', '.join(names)}",
         help="run without --checkpoint and --resume, or make them extern jax if they are pure",
+        notes=("a host function may have a state of its own, of which nobody knows here",),
     )
 
 
-def checkpoint_exists(directory: str) -> Problem:
-    """Checkpoints would replace one of another run."""
-    return Problem(
-        code="RT584",
-        message=f"{directory} holds a checkpoint of an earlier run already",
-        help=f"go on with that run (--resume {directory}), name another directory, or remove it",
-    )
+checkpoint_exists = ErrorRow(
+    "RT584",
+    "{directory} holds a checkpoint of an earlier run already",
+    "go on with that run (--resume {directory}), name another directory, or remove it",
+)
 
 
-def no_checkpoint(directory: str, exists: bool) -> Problem:
+def no_checkpoint(directory: str, exists: bool) -> Diagnostic:
     """There is nothing to go on from."""
-    return Problem(
-        code="RT585",
-        message=f"there is no checkpoint in {directory}"
+    return error(
+        "RT585",
+        f"there is no checkpoint in {directory}"
         if exists
         else f"the directory {directory} does not exist",
         help="name the directory of --checkpoint; a run that ends early has written none",
     )
 
 
-def broken_checkpoint(path: str, reason: str) -> Problem:
-    """A checkpoint that cannot be used."""
-    return Problem(code="RT586", message=f"the checkpoint {path} cannot be used: {reason}")
+broken_checkpoint = ErrorRow("RT586", "the checkpoint {path} cannot be used: {reason}")
 
 
-def other_run(directory: str, differing: Sequence[str]) -> Problem:
+def other_run(directory: str, differing: Sequence[str]) -> Diagnostic:
     """A checkpoint of a run that is not this one."""
-    return Problem(
-        code="RT587",
-        message=f"the checkpoint in {directory} is of another run",
-        notes=tuple(f"different: {difference}" for difference in differing),
+    return error(
+        "RT587",
+        f"the checkpoint in {directory} is of another run",
         help="go on with the same program, bounds, seed and data",
+        notes=tuple(f"different: {difference}" for difference in differing),
     )

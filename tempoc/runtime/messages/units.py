@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", re.IGNORECASE)
@@ -19,8 +18,9 @@ def parse_size(text: str) -> int | None:
         return None
     number, prefix, binary = match.groups()
     base = 1000 if not binary and text.strip()[-1] in "bB" else 1024
-    size = Fraction(number) * base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
-    return int(size) if size >= 1 else None
+    whole, _, part = number.partition(".")
+    unit = base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
+    return int(whole + part) * unit // 10 ** len(part) or None
 
 
 def parse_seconds(text: str) -> float | None:

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from tempoc.diagnostics.error_row import ErrorRow
 
-from tempoc.runtime.messages.problem import Problem
-
-
-def damaged_choices(path: str, reason: str) -> Problem:
-    """What was measured cannot be used."""
-    return Problem(
-        code="RT506",
-        message=f"{path} is damaged or of another version: {reason}",
-        help="remove its folder: no run needs it, and --tune makes a new one",
-    )
-
-
-def other_interface(name: str, part: str) -> Problem:
-    """A variant is no variant of its program."""
-    return Problem(
-        code="RT507",
-        message=f"{name} is no variant of this program: it has other {part}",
-        help="compile the program again",
-    )
-
-
-def not_measured(externs: Sequence[str]) -> Problem:
-    """A run that calls Python functions of the user's is not to be repeated."""
-    return Problem(
-        code="RT590",
-        message=f"this run cannot be repeated to measure it: it calls {', '.join(externs)}",
-        notes=("each measurement would call host functions again, with all that they do",),
-        help="run without --tune, or make them extern jax if they are pure",
-    )
+damaged_choices = ErrorRow(
+    "RT506",
+    "{path} is damaged or of another version: {reason}",
+    "remove its folder: no run needs it, and --tune makes a new one",
+)
+other_interface = ErrorRow(
+    "RT507",
+    "{name} is no variant of this program: it has other {part}",
+    "compile the program again",
+)

@@ -17,6 +17,12 @@ def prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that wants colours (`NO_COLOR`, `TERM=dumb` are respected)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
 def _nowhere() -> TextIO:
     return io.TextIOWrapper(io.FileIO(os.devnull, "w"))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tempoc.base.diagnostics import Diagnostic, DiagnosticError, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import DiagnosticError, error
+from tempoc.diagnostics.source import Span
 
 
 def _error(code: str, message: str, span: Span | None, *notes: str) -> DiagnosticError:
-    primary = Label(span) if span is not None else None
-    return DiagnosticError(Diagnostic(code=code, message=message, primary=primary, notes=notes))
+    return DiagnosticError(error(code, message, span, notes=notes))
 
 
 # ---------------------------------------------------------------- text

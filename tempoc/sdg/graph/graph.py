@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.symbolic.domain import Domain, Universe

@@ -2,20 +2,39 @@
 
 Allen and Kennedy's loop distribution (1987): in a strongly connected component, a dimension along
 which no read refers to a later step can be the outer loop. It satisfies all dependences on earlier
-steps; the remaining ones are tested within it. Distances are intervals read off the expressions,
-without isl: the proof takes microseconds. Where it fails, a schedule may exist nevertheless.
+steps; the remaining ones are tested within it. A statement that lacks the dimension takes part at
+its derived coordinate (update ``k`` in iteration ``k // 16``). Distances are intervals read off the
+expressions, without isl: the proof takes microseconds. Where it fails, a schedule may exist
+nevertheless.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.sdg.graph.effect_order import preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import ZERO, Entry, Expr, IndexMax, IndexMin, Slice, Sym, interval, sub
+from tempoc.symbolic.expr import (
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    FloorDiv,
+    IndexMax,
+    IndexMin,
+    Slice,
+    Sym,
+    floordiv,
+    interval,
+    sub,
+)
+
+_Span = tuple[int | None, int | None]
+"""The least and the largest value; `None`: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +55,37 @@ def unproved_components(statements: Statements, universe: Universe) -> tuple[tup
         *_length_dependences(statements),
     ]
     names = tuple(s.name for s in statements.statements)
-    dims = {s.name: s.domain.dims for s in statements.statements}
-    return tuple(_unproved_components(names, needs, dims, ()))
+    places = {s.name: coordinates(universe, s.domain.dims) for s in statements.statements}
+    return tuple(_unproved_components(names, needs, places, ()))
 
 
 def _unproved_components(
     names: Sequence[str],
     needs: Sequence[_Dependence],
-    dims: dict[str, tuple[str, ...]],
+    places: Mapping[str, Mapping[str, Expr]],
     done: tuple[str, ...],
 ) -> Iterator[tuple[str, ...]]:
     for members, dependences in edges_in_cycles(
         names, needs, lambda need: (need.reader.name, need.writer.name)
     ):
-        for dim in dims[members[0]]:
-            if dim in done or not all(dim in dims[m] for m in members):
+        for dim in places[members[0]]:
+            if dim in done or not all(dim in places[m] for m in members):
                 continue
-            remaining = _unsatisfied(dependences, dim)
+            remaining = _unsatisfied(dependences, {m: places[m][dim] for m in members})
             if remaining is not None and not any(
-                _unproved_components(members, remaining, dims, (*done, dim))
+                _unproved_components(members, remaining, places, (*done, dim))
             ):
                 break
         else:
             yield members
 
 
-def _unsatisfied(needs: Sequence[_Dependence], dim: str) -> list[_Dependence] | None:
-    """The dependences that a loop over ``dim``, up or down, does not satisfy; `None` if neither
-    direction is legal."""
-    spans = [_distance(n, dim) for n in needs]
+def _unsatisfied(
+    needs: Sequence[_Dependence], place: Mapping[str, Expr]
+) -> list[_Dependence] | None:
+    """The dependences that a loop, up or down, does not satisfy in which statements run at these
+    coordinates; `None` if neither direction is legal."""
+    spans = [_distance(n, place[n.reader.name], place[n.writer.name]) for n in needs]
     if all(most is not None and most <= 0 for _, most in spans):
         return [n for n, (_, most) in zip(needs, spans, strict=True) if most == 0]
     if all(least is not None and least >= 0 for least, _ in spans):
@@ -72,29 +93,38 @@ def _unsatisfied(needs: Sequence[_Dependence], dim: str) -> list[_Dependence] | 
     return None
 
 
-def _distance(need: _Dependence, dim: str) -> tuple[int | None, int | None]:
-    """The dependence distance: bounds on the writer's step minus the reader's; `None`: unknown."""
-    here = Sym(dim)
+def _distance(need: _Dependence, here: Expr, there: Expr) -> _Span:
+    """The dependence distance: bounds on the writer's coordinate `there` minus the reader's."""
+    step = there.divisor if isinstance(there, FloorDiv) else 1
+    fine = there.arg if isinstance(there, FloorDiv) else there
     for read, written in zip(need.read, need.written, strict=True):
         if isinstance(written, Slice):
             continue
-        by, limit = interval(sub(written, here))
+        by, limit = interval(sub(written, fine))
         if by is None or by != limit:
             continue
-        least, most = _entry_bounds(read, here)
-        return least if least is None else least - by, most if most is None else most - by
+        if step == 1:
+            least, most = _entry_bounds(read, here)
+            return least if least is None else least - by, most if most is None else most - by
+        if isinstance(here, FloorDiv) and here.divisor == step:
+            # floor(d / c) <= floor((y + d) / c) - floor(y / c) <= ceil(d / c)
+            least, most = _entry_bounds(read, here.arg)
+            low = None if least is None else (least - by) // step
+            return low, None if most is None else -((by - most) // step)
+        if not isinstance(read, Slice):
+            return interval(sub(floordiv(sub(read, Const(by)), step), here))
     return None, None
 
 
-def _entry_bounds(entry: Entry, here: Sym) -> tuple[int | None, int | None]:
-    """Bounds on an entry relative to the reader's index ``here``."""
+def _entry_bounds(entry: Entry, here: Expr) -> _Span:
+    """Bounds on an entry relative to the reader's coordinate ``here``."""
     if isinstance(entry, Slice):
         most = _entry_bounds(entry.hi, here)[1]
         return _entry_bounds(entry.lo, here)[0], None if most is None else most - 1
     return _lower_bound(entry, here), _upper_bound(entry, here)
 
 
-def _upper_bound(e: Expr, here: Sym) -> int | None:
+def _upper_bound(e: Expr, here: Expr) -> int | None:
     if isinstance(e, IndexMin | IndexMax):
         ends = [_upper_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
@@ -104,7 +134,7 @@ def _upper_bound(e: Expr, here: Sym) -> int | None:
     return interval(sub(e, here))[1]
 
 
-def _lower_bound(e: Expr, here: Sym) -> int | None:
+def _lower_bound(e: Expr, here: Expr) -> int | None:
     if isinstance(e, IndexMin | IndexMax):
         ends = [_lower_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]

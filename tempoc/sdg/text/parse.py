@@ -13,7 +13,7 @@ from functools import cache
 from typing import get_type_hints
 
 from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
-from tempoc.base.source import Source, Span
+from tempoc.diagnostics.source import Source, Span
 from tempoc.ops.catalog import OPS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType

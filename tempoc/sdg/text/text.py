@@ -26,7 +26,7 @@ import json
 import re
 from dataclasses import MISSING, fields
 
-from tempoc.base.source import Span
+from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output

@@ -14,8 +14,8 @@ from itertools import count, islice, product
 
 import numpy as np
 
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.effort import EFFORT
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.externs import ExternCall
 from tempoc.ops.definition.dtype_text import numpy_dtype

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.caches import HEAD, caches_text
 from tempoc.driver.search import budget as fitting
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.budget import default_filled_stores
-from tempoc.runtime.messages.problem import RunError
 from tests.cli.session import Session
 from tests.support.golden import Golden
 
@@ -191,7 +191,7 @@ def test_the_budget_that_is_named_is_enough(parts: int) -> None:
             <= budget
         )
     except RunError as error:
-        texts = [note for problem in error.problems for note in problem.notes]
+        texts = [note for problem in error.diagnostics for note in problem.notes]
         (enough,) = re.findall(r"would do is (\d+) bytes", " ".join(texts))
         assert budget < int(enough) < natural
         assert fitting.fit_budget(

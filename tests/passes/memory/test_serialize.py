@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import given as drawn
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.pipelines import O2, with_serialize
 from tempoc.frontend.syntax.load_modules import load_source

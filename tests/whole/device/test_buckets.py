@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from tempoc.base.source import Source
 from tempoc.codegen.program.assemble import EmittedProgram
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source

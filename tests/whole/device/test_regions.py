@@ -12,11 +12,11 @@ import pytest
 
 from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
-from tempoc.base.source import Source
 from tempoc.cli.main import status
 from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import Regions
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given
@@ -17,7 +18,6 @@ from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.host.effects import EffectSink
 from tempoc.runtime.load.load import load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, run, run_given
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.check import read_graph

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.render import render_all
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
-from tempoc.runtime.messages.problem import RunError, render_all
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import LEVELS
@@ -102,7 +103,7 @@ def test_broken_promises_are_told(what: str, tmp_path: Path, golden) -> None:
     Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
     with pytest.raises(RunError) as error:
         run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
-    text = render_all(error.value.problems).replace(str(tmp_path), "DIR")
+    text = render_all(error.value.diagnostics).replace(str(tmp_path), "DIR")
     golden(f"externs/{what}.txt", text)
 
 
@@ -113,7 +114,7 @@ def test_what_is_missing_is_told(tmp_path: Path, golden) -> None:
     Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
     with pytest.raises(RunError) as error:
         run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
-    golden("externs/missing.txt", render_all(error.value.problems).replace(str(tmp_path), "DIR"))
+    golden("externs/missing.txt", render_all(error.value.diagnostics).replace(str(tmp_path), "DIR"))
 
 
 def test_named_folders_come_first(tmp_path: Path) -> None:
@@ -155,11 +156,11 @@ def test_functions_without_a_derivative_are_told(tmp_path: Path, golden) -> None
     inputs = {"x": np.ones(2, np.float32)}
     with pytest.raises(RunError) as error:
         run(tmp_path / "out", {"T": 2}, inputs)
-    golden("externs/derivative.txt", render_all(error.value.problems))
+    golden("externs/derivative.txt", render_all(error.value.diagnostics))
     externs = caller(compilation.graph, {"T": 2}, [str(tmp_path)])
     with pytest.raises(RunError) as again:
         evaluate(compilation.graph, {"T": 2}, inputs, {}, externs=externs)
-    assert again.value.problems[0].message == error.value.problems[0].message
+    assert again.value.diagnostics[0].message == error.value.diagnostics[0].message
 
 
 TWICE = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.render import render
+from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.diagnostics.render import render
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller

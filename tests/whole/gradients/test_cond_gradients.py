@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.sdg.evaluation.interpret import evaluate
 from tempoc.sdg.statements.branches import branch_conditions
 from tests.support.agree import agreed, compiled

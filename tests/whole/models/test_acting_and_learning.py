@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import stage_text

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tempoc.base.cost_model import MODEL
-from tempoc.base.source import Source
 from tempoc.codegen.kernels import vmap_batches as batches
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
+from tempoc.diagnostics.source import Source
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options

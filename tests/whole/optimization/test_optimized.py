@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, reject, settings
 from hypothesis import strategies as st
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.options import Options
 from tests.support.agreement import free_bounds
 from tests.support.elaborated import graph_of

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from tempoc.base.source import Source
 from tempoc.codegen.text.naming import identifier
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.pipelines import O2, with_recompute

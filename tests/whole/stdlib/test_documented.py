@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import parse
 from tests.support.elaborated import value_of

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.diagnostics import DiagnosticError
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tests.support.agree import compiled
 from tests.support.elaborated import graph_of
@@ -262,11 +261,11 @@ def test_assumptions_hold_at_the_end(tmp_path: Path) -> None:
     assert run(out, {"P": 3}, {"x": x}).outputs["y"] == 2
     with pytest.raises(RunError) as caught:
         run(out, {"P": 4}, {"x": x})
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.diagnostics
     assert (problem.code, problem.notes) == ("RT517", ("T ended at 3",))
     with pytest.raises(RunError) as caught:
         run(out, {"P": 6}, {"x": x})
-    assert caught.value.problems[0].code == "RT516"
+    assert caught.value.diagnostics[0].code == "RT516"
 
 
 def test_what_follows_from_a_length_is_at_least_one(tmp_path: Path) -> None:
@@ -282,7 +281,7 @@ def test_what_follows_from_a_length_is_at_least_one(tmp_path: Path) -> None:
     assert run(out, {}, {"x": np.array([0, 3, 2], np.float32)}).outputs["y"] == 3
     with pytest.raises(RunError) as caught:
         run(out, {}, {"x": np.array([2, 3, 2], np.float32)})
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.diagnostics
     assert (problem.code, problem.notes) == ("RT515", ("T ended at 1",))
     assert problem.message == "the derived bound S = T - 1 is 0, it must be >= 1"
 

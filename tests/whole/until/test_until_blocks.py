@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
 from tempoc.codegen.regions import single_call as limits
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
@@ -16,7 +17,6 @@ from tempoc.program.analysis.traversal import blocks
 from tempoc.program.nodes.nodes import Block
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import blocks as blocks_of_runs
 from tempoc.runtime.walk.code import HostCode

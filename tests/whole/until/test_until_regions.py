@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tempoc.base.source import Source
+from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import regions
-from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import region_calls as turns
 from tests.support.agree import compiled

@@ -1,4 +1,4 @@
-from tempoc.base.source import Source
+from tempoc.diagnostics.source import Source, line_starts
 
 TEXT = "ab\ncd\r\n\nef"
 
@@ -13,7 +13,7 @@ def test_positions_count_from_one() -> None:
 def test_lines_have_no_line_breaks() -> None:
     source = Source("m.rt", TEXT)
     assert [source.line_text(line) for line in range(6)] == ["", "ab", "cd", "", "ef", ""]
-    assert source.line_count() == 4
+    assert len(line_starts(source.text)) == 4
 
 
 def test_spans_join_print_and_hash_by_place() -> None:

@@ -1,8 +1,12 @@
 import json
+import re
 
-from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError, Label, Severity
-from tempoc.base.render import render, render_all, render_json
-from tempoc.base.source import Source
+import pytest
+
+from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError, Label, RunError
+from tempoc.diagnostics.render import colored, render, render_all
+from tempoc.diagnostics.source import Source
 
 SOURCE = Source("m.rt", "dim t < T\n\ty[t] = x[t-1]\nz = (y +\n  y)\n")
 WRONG = Diagnostic(
@@ -42,13 +46,18 @@ def test_an_empty_span_at_the_end_gets_one_mark() -> None:
 
 
 def test_without_a_place_only_the_sentence_is_left() -> None:
-    warning = Diagnostic(code="RT500", message="no", severity=Severity.WARNING)
-    assert render(warning) == "warning[RT500]: no\n"
+    assert render(Diagnostic(code="RT500", message="no")) == "error[RT500]: no\n"
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     source = Source("m", "x = \x1b[31m")
     assert "\x1b" not in render(Diagnostic(code="X", message="m", primary=Label(source.whole())))
+
+
+def test_colours_leave_every_character() -> None:
+    text = render_all([WRONG, WRONG])
+    assert colored(text).count("\x1b[1;31merror[RT200]\x1b[0m\x1b[1m: x[t-1] reads") == 2
+    assert re.sub(r"\x1b\[[\d;]+m", "", colored(text)) == text
 
 
 def test_there_is_a_blank_line_between_two() -> None:
@@ -76,8 +85,19 @@ def test_a_collector_sorts_by_place_and_drops_what_it_knows() -> None:
         raise AssertionError("nothing was raised")
 
 
-def test_warnings_do_not_raise() -> None:
+def test_a_collector_reports_a_code_once_for_each_place() -> None:
     errors = Collector()
-    errors.add(Diagnostic(code="A", message="m", severity=Severity.WARNING))
-    errors.raise_errors()
-    assert not errors.has_errors
+    site = Label(SOURCE.span(0, 3), "in this call of `f`")
+    errors.report(WRONG, [site])
+    errors.report(Diagnostic(code="RT200", message="again", primary=WRONG.primary))
+    errors.report(Diagnostic(code="RT201", message="other", primary=WRONG.primary))
+    assert [d.code for d in errors.diagnostics] == ["RT200", "RT201"]
+    assert errors.diagnostics[0].secondary == (*WRONG.secondary, site)
+
+
+def test_a_collector_catches_what_ends_a_block() -> None:
+    errors = Collector()
+    with errors.catching():
+        raise RunError(WRONG)
+    with pytest.raises(RunError, match="RT200"):
+        errors.raise_errors(RunError)

@@ -30,10 +30,6 @@ class Source:
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
-    def line_count(self) -> int:
-        """How many lines the text has; an empty text has one."""
-        return len(line_starts(self.text))
-
     def line_text(self, line: int) -> str:
         """The text of a line counted from 1, without its line break."""
         starts = line_starts(self.text)

@@ -1,12 +1,13 @@
-"""Diagnostics rendered as text for people and as JSON for tools; nothing is printed here."""
+"""Diagnostics rendered as text; nothing is printed here."""
 
-import json
+import re
 from collections.abc import Sequence
 
-from tempoc.base.diagnostics import Diagnostic, Label
-from tempoc.base.source import Span
+from tempoc.diagnostics.diagnostic import Diagnostic, Label
+from tempoc.diagnostics.source import Span
 
 TAB = "    "
+_HEADS = re.compile(r"^(?:(error\[\w+\])(: .*)|(note)(?=: )|(help)(?=: ))", re.MULTILINE)
 
 
 def render_all(diagnostics: Sequence[Diagnostic]) -> str:
@@ -16,9 +17,7 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
 
 def render(diagnostic: Diagnostic) -> str:
     """One diagnostic: headline, source lines with their spans underlined, notes, help."""
-    kind = diagnostic.severity.value
-    head = f"{kind}[{diagnostic.code}]: {diagnostic.message}"
-    lines = [head]
+    lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
     if diagnostic.primary is not None:
         lines += _excerpts(diagnostic.primary, diagnostic.secondary)
     lines += [_indented("note", note) for note in diagnostic.notes]
@@ -27,38 +26,14 @@ def render(diagnostic: Diagnostic) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_json(diagnostics: Sequence[Diagnostic]) -> str:
-    """A JSON list of all diagnostics, one object each; lines and columns count from 1."""
-    return json.dumps([to_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+def colored(text: str) -> str:
+    """Rendered diagnostics with colours for a terminal, where there is no better way to draw."""
+    return _HEADS.sub(_look, text)
 
 
-def to_json(diagnostic: Diagnostic) -> dict[str, object]:
-    """One diagnostic as plain data."""
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "primary": None if diagnostic.primary is None else _label_json(diagnostic.primary),
-        "secondary": [_label_json(label) for label in diagnostic.secondary],
-        "notes": list(diagnostic.notes),
-        "help": diagnostic.help,
-    }
-
-
-def _label_json(label: Label) -> dict[str, object]:
-    span = label.span
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "path": span.source.path,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-        "start": span.start,
-        "end": span.end,
-        "text": label.text,
-    }
+def _look(match: re.Match[str]) -> str:
+    pieces = zip(("1;31", "1", "1", "1;36"), match.groups(), strict=True)
+    return "".join(f"\x1b[{look}m{text}\x1b[0m" for look, text in pieces if text)
 
 
 def _indented(head: str, text: str) -> str:

@@ -1,0 +1,27 @@
+"""What can go wrong where programs are reported on or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tempoc.diagnostics.diagnostic import Diagnostic, error
+
+
+def missing_for_memory(names: Sequence[str]) -> Diagnostic:
+    """Numbers were asked for, but some bounds have no value."""
+    return error(
+        "RT510",
+        f"the {'bound' if len(names) == 1 else 'bounds'} {', '.join(names)} "
+        f"{'is' if len(names) == 1 else 'are'} not given",
+        help=f"add --bounds {','.join(f'{name}=...' for name in names)}",
+    )
+
+
+def not_measured(externs: Sequence[str]) -> Diagnostic:
+    """A run that calls Python functions of the user's is not to be repeated."""
+    return error(
+        "RT590",
+        f"this run cannot be repeated to measure it: it calls {', '.join(externs)}",
+        help="run without --tune, or make them extern jax if they are pure",
+        notes=("each measurement would call host functions again, with all that they do",),
+    )
