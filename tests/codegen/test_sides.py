@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tempoc.base.source import Source
@@ -70,6 +72,13 @@ def test_ends_mean_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_nothing_is_shifted(name: str) -> None:
     assert "jnp.take(" not in kernels(HEAD + WHOLE[name] + outputs(WHOLE[name]))
+
+
+def test_the_smaller_operand_is_moved() -> None:
+    text = "y = cos(f32(arange(T - t))) @ x[t = t:T]"
+    agree(HEAD + text + outputs(text), *all_equal(HEAD, 1, 5))
+    found = kernels(HEAD + text + outputs(text))
+    assert re.findall(r"jnp.take\((\w+)", found) == ["y_cos"]
 
 
 def test_scores_are_masked_and_no_operand() -> None:

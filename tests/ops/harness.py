@@ -15,11 +15,12 @@ from jax import lax
 
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import numpy_dtype
-from tempoc.ops.definition.operator import EmittedValue, Op
+from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.prelude import helpers_in
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.ops.emission.ragged_layout import resolve_layout
+from tempoc.symbolic.expr import Expr, Sym, sub
 from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
@@ -85,17 +86,21 @@ class Arg:
             flat[rng.integers(0, x.size)] = -np.inf
         return x
 
-    def padded(self, x: Array, sizes: tuple[int, ...]) -> Array:
-        """The array in the corner of one that is otherwise NaN, or absurd."""
+    def padded(self, x: Array, sizes: tuple[int, ...], last: bool = False) -> Array:
+        """The array in the first, or last, corner of one that is otherwise NaN, or absurd."""
         worst = {"f": np.nan, "V": np.nan, "b": True}.get(x.dtype.kind, 0x7F7F7F7F)
         full = np.full(sizes, worst, x.dtype)
-        full[tuple(slice(n) for n in x.shape)] = x
+        starts = [(m - n) * last for n, m in zip(x.shape, sizes, strict=True)]
+        full[tuple(slice(k, k + n) for k, n in zip(starts, x.shape, strict=True))] = x
         return full
 
 
 @dataclass
 class Case:
-    """An operator with operands; ``least``: the first ``t`` at which it is used."""
+    """An operator with operands; ``least``: the first ``t`` at which it is used.
+
+    ``last``: the operands whose valid elements come last.
+    """
 
     op: Op
     args: tuple[Arg, ...] = ()
@@ -104,6 +109,7 @@ class Case:
     atol: float = 2e-6
     label: str = ""
     extra: int = 0
+    last: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         operands = ",".join(f"{a.dtype.value}{list(a.extents)}" for a in self.args)
@@ -143,17 +149,24 @@ def emitted(case: Case) -> Kernel:
             s + case.extra if s != e else s for s, e in zip(sizes, a.type.shape, strict=True)
         )
         operands.append(grown)
-        args.append(EmittedValue(names.fresh(f"x{k}"), a.type, grown))
-    types = case.types
-    texts = case.op.emit(tuple(args), types, out)
+        ends = enumerate(zip(a.type.shape, grown, strict=True))
+        valid = {axis: Interval(sub(s, e), s) for axis, (e, s) in ends if k in case.last and e != s}
+        args.append(EmittedValue(names.fresh(f"x{k}"), a.type, grown, valid=valid))
     parameters = ", ".join(["t", *(a.text for a in args), "*", "T"])
+    types, same = case.types, Sampled(case.least).equal
+    laid, valid_results = resolve_layout(case.op, tuple(args), types, same, out)
+    texts = case.op.emit(laid, types, out)
+    results = [tuple(out.pad(e) for e in r.shape) for r in types]
+    if case.last:
+        rows = zip(texts, types, results, valid_results, strict=True)
+        values = (EmittedValue(out.bind("y", x), t, p, valid=v) for x, t, p, v in rows)
+        texts = tuple(out.first(y).text for y in values)
     failure = out.failure()
     body = "".join(f"    {line}\n" for line in out.lines)
     returned = f"    return ({''.join(f'{x}, ' for x in texts)}), {failure}\n"
     text = f"def kernel({parameters}):\n{body}{returned}"
     scope: dict[str, Any] = {"jnp": jnp, "lax": lax, "jax": jax}
     exec("\n\n".join([*helpers_in(text), text]), scope)
-    results = [tuple(out.pad(e) for e in r.shape) for r in types]
     call = jax.jit(scope["kernel"], static_argnames="T")
     return Kernel(text, call, out.checks, operands, results)
 
@@ -208,7 +221,8 @@ def trials(case: Case, kernel: Kernel) -> list[Trial]:
     for at in points(case):
         arrays = tuple(a.draw(rng, at) for a in case.args)
         sizes = [tuple(evaluate(e, at) for e in o) for o in kernel.operands]
-        given = [a.padded(x, s) for a, x, s in zip(case.args, arrays, sizes, strict=True)]
+        rows = enumerate(zip(case.args, arrays, sizes, strict=True))
+        given = [a.padded(x, s, k in case.last) for k, (a, x, s) in rows]
         found.append(Trial(at, arrays, (np.int32(at["t"]), *given)))
     return found
 

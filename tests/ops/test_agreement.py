@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from tempoc.ops.catalog import OPS
+from tempoc.symbolic.walk import symbols
 from tests.ops import cases, cases_layout, cases_random
 from tests.ops.harness import Kernel, Trial, check, tried
 
@@ -18,18 +20,26 @@ CASES = [
 ]  # fmt: skip
 
 
+LAST = [
+    replace(case, last=last, label=f"{case.label or case.op.name} at the end", extra=0)
+    for case in CASES
+    for last in dict.fromkeys([(0,), tuple(range(len(case.args)))])
+    if any("t" in symbols(e) for a in case.args[: len(last)] for e in a.type.shape)
+]
+"""Cases with ragged operands of which the first one, or all, are valid at the end of axes."""
+EVERY = [*CASES, *LAST]
 TOGETHER = 24
 """So many cases share a compilation."""
 
 
 @cache
 def results(group: int) -> list[tuple[Kernel, list[Trial]]]:
-    return tried(CASES[group * TOGETHER : (group + 1) * TOGETHER])
+    return tried(EVERY[group * TOGETHER : (group + 1) * TOGETHER])
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[str(case) for case in CASES])
+@pytest.mark.parametrize("number", range(len(EVERY)), ids=[str(case) for case in EVERY])
 def test_three_ways(number: int) -> None:
-    case = CASES[number]
+    case = EVERY[number]
     kernel, trials = results(number // TOGETHER)[number % TOGETHER]
     if not trials:  # one of them cannot be compiled: is it this one?
         ((kernel, trials),) = tried([case])

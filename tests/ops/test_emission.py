@@ -11,7 +11,7 @@ import pytest
 from tempoc.base.names import Names
 from tempoc.ops.control.control import Ensure
 from tempoc.ops.definition.dtype_text import number, numpy_dtype
-from tempoc.ops.definition.operator import EmittedValue
+from tempoc.ops.definition.operator import EmittedValue, Interval
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
@@ -76,6 +76,42 @@ def test_align_cuts_and_lengthens() -> None:
     assert out.lines == [
         "x2 = x[:T-1]",
         "x3 = lax.pad(x, jnp.float32(0.0), ((0, T, 0), (0, 0, 0)))",
+    ]
+
+
+def test_valid_elements_at_the_end() -> None:
+    out = emitter()
+    (start, end) = shape("t", "T")
+    v = EmittedValue("x", TensorType(F, shape("T - t")), (end,), valid={0: Interval(start, end)})
+    assert v.is_last(0)
+    assert out.masked(v, (0,), "jnp.float32(0.0)") == "x_masked"
+    cut = out.align(v, shape("T - 1"))
+    assert cut.valid == {0: Interval(*shape("t - 1", "T - 1"))}
+    assert out.align(v, shape("2*T")).valid == {0: Interval(*shape("T + t", "2*T"))}
+    assert out.first(v).valid == {}
+    assert out.lines == [
+        "valid = jnp.arange(T, dtype=jnp.int32) >= t",
+        "x_masked = jnp.where(valid, x, 0.0)",
+        "x2 = x[1:]",
+        "x3 = lax.pad(x, jnp.float32(0.0), ((T, 0, 0),))",
+        'x4 = jnp.take(x, t + jnp.arange(T, dtype=jnp.int32), axis=0, mode="clip")',
+    ]
+
+
+def test_valid_elements_amid() -> None:
+    out = emitter()
+    amid = Interval(*shape("t", "t + 5", "first"))
+    v = EmittedValue("x", TensorType(F, shape(5)), shape("n"))
+    moved = out.moved(v, 0, amid)
+    assert moved.valid == {0: amid} and not moved.is_last(0)
+    assert out.valid(moved, 0) == "valid"
+    assert out.align(moved, shape("T")).valid == {}
+    assert out.lines == [
+        "spots = first + jnp.arange(n, dtype=jnp.int32)",
+        'x2 = jnp.take(x, spots - t, axis=0, mode="clip")',
+        "valid = (spots >= t) & (spots < t+5)",
+        'x22 = jnp.take(x2, t-first + jnp.arange(n, dtype=jnp.int32), axis=0, mode="clip")',
+        "x222 = lax.pad(x22, jnp.float32(0.0), ((0, T-n, 0),))",
     ]
 
 

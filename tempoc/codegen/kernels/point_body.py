@@ -36,7 +36,7 @@ from tempoc.ops.definition.operator import EmittedValue, OperandError
 from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
-from tempoc.ops.emission.ragged_layout import resolve_layout, valid_first
+from tempoc.ops.emission.ragged_layout import resolve_layout
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.tensor.source import Literal
 from tempoc.sdg.graph.graph import Node
@@ -123,13 +123,13 @@ class Body:
         ) is not None:
             self._values[name, 0] = self._converted(positions, node.types[0])
             return
-        args, sides = resolve_layout(node.op, args, types, same, self.out)
+        args, valid = resolve_layout(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            value = EmittedValue(bound, type_, self._padded(type_), False, "", *sides[k])
+            value = EmittedValue(bound, type_, self._padded(type_), valid=valid[k])
             self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
@@ -196,7 +196,7 @@ class Body:
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
                 value = zeros(type_, self.out)
-            texts.append(self.out.align(valid_first(value, self.out), self._padded(type_)).text)
+            texts.append(self.out.align(self.out.first(value), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
@@ -214,8 +214,8 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        value = EmittedValue(text, type_, array.padded, last=array.last, amid=array.amid)
-        return self.out.align(valid_first(value, self.out), self._padded(type_))
+        value = EmittedValue(text, type_, array.padded, valid=array.valid)
+        return self.out.align(self.out.first(value), self._padded(type_))
 
     def _flush(self, tensor: str) -> None:
         """Flush the pending writes of a tensor, after the reads of its old contents."""
@@ -230,10 +230,10 @@ class Body:
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> EmittedValue:
-        return valid_first(self._raw_operand(member, slot), self.out)
+        return self.out.first(self._raw_operand(member, slot))
 
     def _raw_operand(self, member: str, slot: int) -> EmittedValue:
-        """An operand, of which the padding may come first (``EmittedValue.last``)."""
+        """An operand, of which valid elements may not come first (``EmittedValue.valid``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
@@ -251,7 +251,7 @@ class Body:
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
-        value = replace(value, text=text, type=type_, shared="")
+        value = replace(value, text=text, type=type_, finite=value.finite is True)
         return self.out.align(value, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:
@@ -331,11 +331,12 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
-        displaced = array.gathered or array.amid
-        finite = not displaced and has_zero_padding(read, self.statement, self.stages, turned)
+        own = array.gathered or array.valid
+        finite = not own and has_zero_padding(read, self.statement, self.stages, turned)
         differs = ends_vary(read, self.shared.get(read.tensor, ()), array.gathered)
-        shared = name if differs and name == self.arguments[self._cell(read)].name else ""
-        value = EmittedValue(text, type_, array.padded, finite, shared, array.last, array.amid)
+        shared = differs and name == self.arguments[self._cell(read)].name
+        padding = finite or (shared and name)
+        value = EmittedValue(text, type_, array.padded, padding, array.valid)
         return self.out.align(value, self._padded(type_))
 
     def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
@@ -372,7 +373,7 @@ class Body:
 
     def _row(self, write: Write) -> str:
         """The value of a write: the member's result with the dtype and extents of the store."""
-        value = valid_first(self._values[write.member, write.out], self.out)
+        value = self.out.first(self._values[write.member, write.out])
         tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)

@@ -6,7 +6,7 @@ of a read is ``[*axes, *spatial]``. Along each axis a read takes
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order does not matter;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
-- a *suffix*, ``k[t:T]``: the longest one, in which the padding comes first;
+- a *suffix*, ``k[t:T]``: the longest one, in which the valid elements come last;
 - all of an axis that is already the part shared by some points (``shared_windows.py``);
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   padding (the consumer masks them).
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tempoc.memory.plan_types import Buffer, BufferAxis
-from tempoc.ops.definition.operator import Emitter, Stretch
+from tempoc.ops.definition.operator import Emitter, Interval
+from tempoc.ops.definition.padding import take_text
 from tempoc.ops.indexing.pick import Pick
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic.expr import (
@@ -42,7 +43,6 @@ from tempoc.symbolic.walk import extent, symbols
 
 NO_ROWS: Mapping[str, str] = {}
 """No rows."""
-_END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +68,28 @@ class KernelFrame:
 class KernelArray:
     """An array in the kernel: its text and the static extents that it really has.
 
-    ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
-    elements come last (``Value.last``), ``amid`` those that have garbage on both sides.
+    ``gathered``: positions beyond the end of a slice repeat others. ``valid``: the valid positions
+    of axes where they do not come first (``EmittedValue.valid``).
     """
 
     text: str
     padded: tuple[Expr, ...]
     gathered: bool = False
-    last: tuple[int, ...] = ()
-    amid: tuple[Stretch, ...] = ()
+    valid: Mapping[int, Interval] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _AxisRead:
+    """What a slice takes of an axis, as a static index and a call afterwards, if any.
+
+    ``call`` gives the text from that of the array and the number of the axis.
+    """
+
+    size: Expr
+    index: str = ":"
+    call: Callable[[str, int], str] | None = None
+    gathered: bool = False
+    valid: Interval | None = None
 
 
 # ---------------------------------------------------------------- reading
@@ -99,43 +112,32 @@ def read(
     all rows as they lie if these may be ``turned``.
     """
     index = [":" for _ in store.order]
-    moves: list[tuple[int, str]] = []
-    padded: list[Expr] = []
-    points: list[int] = []
-    last: list[int] = []
-    amid: list[Stretch] = []
+    parts: dict[int, _AxisRead] = {}
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
         if axis.dim in rows or not isinstance(entry, Slice):
             place = rows.get(axis.dim) or frame.out.index(_point(entry))
             index[number] = _in_ring(place, axis, frame)
-            points.append(number)
-            continue
-        pad = frame.out.pad(extent(entry))
-        if turned and axis.ring:
-            padded.append(axis.size)
-            continue
-        if axis.begin is not None:
-            amid.append(Stretch(len(padded), entry.lo, entry.hi, axis.begin))
-            padded.append(axis.size)
-            continue
-        index[number], move = _slice(entry, pad, axis, frame)
-        if move == _END:
-            last.append(len(padded))
-        elif move:
-            moves.append((number, move))
-        padded.append(pad)
-    parts = [index[k] for k in store.order]
-    while parts and parts[-1] == ":":
-        parts.pop()
-    text = f"{array}[{', '.join(parts)}]" if parts else array
-    left = [k for k in store.order if k not in points]
-    for number, move in moves:
-        source = frame.out.bind(hint, text) if not text.isidentifier() else text
-        text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
-    gathered = any(move.startswith("jnp.take") for _, move in moves)
-    sides = tuple(last), tuple(amid)
-    return KernelArray(to_axis_order(text, left), (*padded, *store.shape), gathered, *sides)
+        else:
+            whole = turned and axis.ring
+            parts[number] = _AxisRead(axis.size) if whole else _slice(entry, axis, frame)
+            index[number] = parts[number].index
+    entries = [index[k] for k in store.order]
+    while entries and entries[-1] == ":":
+        entries.pop()
+    text = f"{array}[{', '.join(entries)}]" if entries else array
+    left = [k for k in store.order if k in parts or k >= len(store.axes)]
+    for number, part in parts.items():
+        if part.call:
+            source = frame.out.bind(hint, text) if not text.isidentifier() else text
+            text = part.call(source, left.index(number))
+    taken = list(parts.values())
+    return KernelArray(
+        to_axis_order(text, left),
+        (*(part.size for part in taken), *store.shape),
+        gathered=any(part.gathered for part in taken),
+        valid={k: part.valid for k, part in enumerate(taken) if part.valid},
+    )
 
 
 def _point(entry: Entry) -> Expr:
@@ -174,32 +176,34 @@ def _in_ring(text: str, axis: BufferAxis, frame: KernelFrame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
-def _slice(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> tuple[str, str]:
-    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any.
-
-    ``_END`` in place of a call: garbage comes first.
-    """
+def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
+    """What a slice takes of an axis."""
+    if axis.begin is not None:
+        return _AxisRead(axis.size, valid=Interval(entry.lo, entry.hi, axis.begin))
     out = frame.out
+    pad = out.pad(extent(entry))
     if not axis.ring and any(
         frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
     ):
         if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
-            return ":", ""
+            return _AxisRead(pad)
         if frame.is_static(entry.lo):
-            return _static_slice(entry, pad, out), ""
+            return _AxisRead(pad, _static_slice(entry, pad, out))
         if entry.step == 1:
-            lo = out.index(entry.lo)
-            return ":", f"lax.dynamic_slice_in_dim(ARRAY, {lo}, {out.static(pad)}, axis=AXIS)"
+            part = f"{out.index(entry.lo)}, {out.static(pad)}"
+            cut = "lax.dynamic_slice_in_dim"
+            return _AxisRead(pad, call=lambda x, k: f"{cut}({x}, {part}, axis={k})")
     if _is_end(entry, pad, axis, frame):
         before = sub(axis.size, pad)
-        return (":" if before == ZERO else f"{out.static(before)}:"), _END
+        index = ":" if before == ZERO else f"{out.static(before)}:"
+        return _AxisRead(pad, index, valid=Interval(sub(entry.lo, before), pad))
     steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
     if entry.step != 1:
         steps = f"{entry.step} * {steps}"
     rows = steps if entry.lo == ZERO else f"{out.index(entry.lo)} + {steps}"
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
-    return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+    return _AxisRead(pad, call=lambda x, k: take_text(x, rows, k), gathered=True)
 
 
 def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.memory.plan_types import Buffer
-from tempoc.ops.definition.operator import EmittedValue, Op, Stretch
+from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.tensor.source import Arange
@@ -53,6 +53,6 @@ def window_positions(
     window = next((w for w in windows if (op.start, op.stop) == (w.entry.lo, w.entry.hi)), None)
     if window is None:
         return None
-    stretch = Stretch(0, op.start, op.stop, Sym(window.start))
-    value = EmittedValue("", types[0], (Sym(window.size),), amid=(stretch,))
-    return replace(value, text=out.spots(value, stretch))
+    size, begin = Sym(window.size), Sym(window.start)
+    valid = {0: Interval(op.start, op.stop, begin)}
+    return EmittedValue(out.positions(size, begin), types[0], (size,), valid=valid)

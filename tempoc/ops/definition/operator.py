@@ -8,14 +8,14 @@ a slice in an edge has already added its leading spatial axis.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import ZERO, Expr, add
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -44,16 +44,15 @@ class OperandError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The valid elements of an axis: positions ``start`` to ``stop``.
+class Interval:
+    """The valid positions of an axis: ``start`` to before ``stop``; none if ``stop`` is less.
 
-    Positions are those of the whole array, of which this is the part from ``begin`` on.
+    Positions are those of a whole array, of which this axis is the part from ``begin`` on.
     """
 
-    axis: int
     start: Expr
     stop: Expr
-    begin: Expr
+    begin: Expr = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +60,31 @@ class EmittedValue:
     """An operand or result in emitted code.
 
     ``text`` is the variable's name. ``type.shape`` holds the true extents; ``padded`` the static
-    extents (over bounds only) of the array. An axis is *ragged* where the two differ: positions
-    from the true extent on are padding with undefined values, which ``emit`` must keep out of valid
-    results. ``finite``: the padding has no NaN and no infinity, so that zero times it is zero.
-    ``shared`` names the array that all points of a kernel read, each up to its own end; empty if
-    there is none. ``last`` has the axes whose padding comes first and valid elements last, as in
-    ``x[t:T]`` where ``x`` is read whole. ``amid`` has the stretches of axes with padding on both
-    sides, as in ``x[t:t+5]`` where many points read one array.
+    extents (over bounds only) of the array. An axis is *ragged* where the two differ: the positions
+    outside of its valid ones are padding with undefined values, which ``emit`` must keep out of
+    valid results. ``valid`` has the valid positions of axes; those without come first.
+    ``finite``: the padding has no NaN and no infinity, so that zero times it is zero. The name of
+    an array that all points of a kernel read, each its own part: that holds if all of it is finite.
     """
 
     text: str
     type: TensorType
     padded: tuple[Expr, ...]
-    finite: bool = False
-    shared: str = ""
-    last: tuple[int, ...] = ()
-    amid: tuple[Stretch, ...] = ()
+    finite: bool | str = False
+    valid: Mapping[int, Interval] = field(default_factory=dict)
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions."""
         return self.padded[axis] != self.type.shape[axis]
 
-    @property
-    def displaced(self) -> tuple[int, ...]:
-        """The axes whose valid elements do not come first."""
-        return tuple(sorted((*self.last, *(s.axis for s in self.amid))))
+    def interval(self, axis: int) -> Interval:
+        """The valid positions of an axis."""
+        return self.valid.get(axis) or Interval(ZERO, self.type.shape[axis])
 
-    def stretch(self, axis: int) -> Stretch | None:
-        """The valid elements of an axis with padding on both sides; else ``None``."""
-        return next((s for s in self.amid if s.axis == axis), None)
+    def is_last(self, axis: int) -> bool:
+        """Whether the valid positions are known to be the last ones of the axis."""
+        at = self.interval(axis)
+        return at.stop == add(at.begin, self.padded[axis])
 
 
 class Emitter(Protocol):
@@ -124,19 +119,19 @@ class Emitter(Protocol):
         """The text that ``masked`` would bind, for a single use."""
 
     def finite(self, v: EmittedValue) -> str:
-        """Text of a boolean scalar: whether the array that the points share ``v`` from is finite.
+        """Text of a boolean scalar: whether the array that ``v.finite`` names is finite.
 
-        Computed once for all points; empty if each point must mask its own operand.
+        Computed once for all points; empty if there is none.
         """
 
     def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
         """``v`` with its padding cut, or extended by zeros, to these padded extents."""
 
-    def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
-        """``v`` with valid elements first along these axes."""
+    def moved(self, v: EmittedValue, axis: int, to: Interval) -> EmittedValue:
+        """``v`` with the valid elements of an axis at other positions, ``to``."""
 
-    def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
-        """``v``, whose valid elements come first along an axis, moved to a stretch."""
+    def first(self, v: EmittedValue, but: Container[int] = ()) -> EmittedValue:
+        """``v`` with valid elements first along all axes, but for some."""
 
     def function(
         self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]

@@ -57,7 +57,7 @@ def converted(v: EmittedValue, dtype: DType, out: Emitter) -> EmittedValue:
     if v.type.dtype is dtype:
         return v
     name = out.bind(dtype.value, cast(v.text, v.type.dtype, dtype))
-    return replace(v, text=name, type=TensorType(dtype, v.type.shape), shared="")
+    return replace(v, text=name, type=TensorType(dtype, v.type.shape), finite=v.finite is True)
 
 
 def atom(text: str) -> str:

@@ -6,16 +6,15 @@ are Python integers. Masks and moved operands are emitted once and reused (value
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
-from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Stretch
-from tempoc.ops.definition.padding import along, take_text
+from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Interval
+from tempoc.ops.definition.padding import along, atom, take_text
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -33,7 +32,7 @@ from tempoc.symbolic.expr import (
     Relation,
     Sym,
     Truth,
-    maximum,
+    add,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
@@ -232,19 +231,14 @@ class KernelEmitter:
 
     def valid(self, v: EmittedValue, axis: int) -> str:
         """A boolean mask of the valid positions, shaped to broadcast."""
-        extent = v.type.shape[axis]
-        amid = v.stretch(axis)
-        ends = (amid.start, amid.stop, amid.begin) if amid else (axis in v.last,)
-        key = ("valid", v.padded[axis], extent, v.type.ndim - axis, *ends)
+        at = v.interval(axis)
+        key = ("valid", v.padded[axis], at, v.type.ndim - axis)
         if key not in self._known:
-            steps = self._steps(v, axis)
-            mask = f"{steps} < {self.index(extent)}"
-            if amid is not None:
-                spots = self.spots(v, amid)
-                mask = f"{spots} >= {self.index(amid.start)}"
-                mask = f"({mask}) & ({spots} < {self.index(amid.stop)})"
-            if axis in v.last:
-                mask = f"{steps} >= {self.index(_start(v, axis))}"
+            places = self.positions(v.padded[axis], at.begin)
+            mask = f"{places} >= {self.index(at.start)}"
+            if not v.is_last(axis):
+                below = f"{places} < {self.index(at.stop)}"
+                mask = below if at.start == at.begin else f"({mask}) & ({below})"
             spread = along(f"({mask})", axis, v.type.ndim)
             text = mask if spread == f"({mask})" else spread
             self._known[key] = self.bind("valid", text)
@@ -269,79 +263,77 @@ class KernelEmitter:
 
     def finite(self, v: EmittedValue) -> str:
         """The name of a boolean scalar that is computed ``ahead`` of the function of a point."""
-        if not v.shared:
+        if not isinstance(v.finite, str):
             return ""
-        if v.shared not in self.ahead:
-            self.ahead[v.shared] = self.names.fresh(f"{v.shared}_finite")
-        return self.ahead[v.shared]
+        if v.finite not in self.ahead:
+            self.ahead[v.finite] = self.names.fresh(f"{v.finite}_finite")
+        return self.ahead[v.finite]
 
     def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
         """``v`` with these padded extents: padding is cut, or extended by zeros."""
         if v.padded == padded:
             return v
-        v = self.first(v, tuple(s.axis for s in v.amid if v.padded[s.axis] != padded[s.axis]))
-        key = (v.text, v.padded, padded, v.last)
+        more = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
+        v = self.first(v, [k for k in v.valid if more[k] == ZERO or v.is_last(k)])
+        key = (v.text, v.padded, padded, *v.valid)
         if key not in self._known:
-            self._known[key] = self.bind(v.text, self._fitted(v, padded))
-        return replace(v, text=self._known[key], padded=padded)
+            self._known[key] = self.bind(v.text, self._fitted(v, padded, more))
+        valid = {
+            k: replace(at, start=add(at.start, more[k]), stop=add(at.stop, more[k]))
+            for k, at in v.valid.items()
+        }
+        return replace(v, text=self._known[key], padded=padded, valid=valid)
 
-    def _fitted(self, v: EmittedValue, padded: tuple[Expr, ...]) -> str:
+    def _fitted(self, v: EmittedValue, padded: tuple[Expr, ...], more: list[Expr]) -> str:
         """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""
-        missing = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
-        if not v.last and all(isinstance(m, Const) and m.value <= 0 for m in missing):
-            cuts = [
-                ":" if m == Const(0) else f":{self.static(want)}"
-                for m, want in zip(missing, padded, strict=True)
+        less = [-m.value for m in more if isinstance(m, Const) and m.value <= 0]
+        if len(less) == len(more):
+            ends = [
+                f"{n}:" if k in v.valid else f":{self.static(padded[k])}"
+                for k, n in enumerate(less)
             ]
+            cuts = [end if n else ":" for n, end in zip(less, ends, strict=True)]
             while cuts[-1] == ":":
                 cuts.pop()
             return f"{v.text}[{', '.join(cuts)}]"
-        ends = [
-            (self.static(m), "0") if k in v.last else ("0", self.static(m))
-            for k, m in enumerate(missing)
-        ]
-        config = ", ".join(f"({low}, {high}, 0)" for low, high in ends)
-        comma = "," if len(missing) == 1 else ""
+        ends = [self.static(m) for m in more]
+        config = ", ".join(
+            f"({n}, 0, 0)" if k in v.valid else f"(0, {n}, 0)" for k, n in enumerate(ends)
+        )
+        comma = "," if len(more) == 1 else ""
         return f"lax.pad({v.text}, {scalar(0, v.type.dtype)}, ({config}{comma}))"
 
-    def first(self, v: EmittedValue, axes: tuple[int, ...]) -> EmittedValue:
-        """``v`` with valid elements first along these axes and the padding after them."""
-        for axis in (k for k in v.last if k in axes):
-            key = ("first", v.text, v.type.shape, axis)
-            if key not in self._known:
-                places = f"{self.index(_start(v, axis))} + {self._steps(v, axis)}"
-                self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
-            others = tuple(k for k in v.last if k != axis)
-            v = replace(v, text=self._known[key], shared="", finite=False, last=others)
-        for stretch in (s for s in v.amid if s.axis in axes):
-            first = self.index(sub(stretch.start, stretch.begin))
-            places = f"{first} + {self._steps(v, stretch.axis)}"
-            left = tuple(s for s in v.amid if s != stretch)
-            v = replace(self._at(v, stretch, places, "first"), amid=left)
+    def first(self, v: EmittedValue, but: Container[int] = ()) -> EmittedValue:
+        """``v`` with valid elements first along all axes, but for some."""
+        for axis in sorted(k for k in v.valid if k not in but):
+            v = self.moved(v, axis, Interval(ZERO, v.type.shape[axis]))
         return v
 
-    def moved(self, v: EmittedValue, to: Stretch) -> EmittedValue:
-        """``v``, whose valid elements come first along an axis, moved to a stretch."""
-        places = f"{self.spots(v, to)} - {_bracketed(self.index(to.start))}"
-        return replace(self._at(v, to, places, "moved"), amid=(*v.amid, to))
-
-    def _steps(self, v: EmittedValue, axis: int) -> str:
-        return f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
-
-    def spots(self, v: EmittedValue, stretch: Stretch) -> str:
-        """The positions of a stretch in the whole array."""
-        key = ("spots", v.padded[stretch.axis], stretch.begin)
+    def moved(self, v: EmittedValue, axis: int, to: Interval) -> EmittedValue:
+        """``v`` with the valid elements of an axis at other positions, ``to``."""
+        at = v.interval(axis)
+        key = ("moved", v.text, v.padded, axis, at, to)
         if key not in self._known:
-            text = f"{self.index(stretch.begin)} + {self._steps(v, stretch.axis)}"
-            self._known[key] = self.bind("spots", text)
+            places, first = self.positions(v.padded[axis], to.begin), sub(at.start, at.begin)
+            if to.start == ZERO:
+                places = f"{self.index(first)} + {places}"
+            else:
+                places = f"{places} - {atom(self.index(sub(to.start, first)))}"
+            self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
+        valid = {k: x for k, x in v.valid.items() if k != axis}
+        if to.start != to.begin:
+            valid[axis] = to
+        return replace(v, text=self._known[key], finite=False, valid=valid)
+
+    def positions(self, size: Expr, begin: Expr = ZERO) -> str:
+        """The positions of an axis in a whole array, of which it is the part from ``begin`` on."""
+        steps = f"jnp.arange({self.static(size)}, dtype=jnp.int32)"
+        if begin == ZERO:
+            return steps
+        key = ("spots", size, begin)
+        if key not in self._known:
+            self._known[key] = self.bind("spots", f"{self.index(begin)} + {steps}")
         return self._known[key]
-
-    def _at(self, v: EmittedValue, stretch: Stretch, places: str, how: str) -> EmittedValue:
-        """The elements gathered from other positions of an axis."""
-        key = (how, v.text, v.type.shape, stretch)
-        if key not in self._known:
-            self._known[key] = self.bind(v.text, take_text(v.text, places, stretch.axis))
-        return replace(v, text=self._known[key], shared="", finite=False)
 
     # ------------------------------------------------------------ checks
 
@@ -359,16 +351,3 @@ class KernelEmitter:
     def failure(self) -> str:
         """The text of the first check that failed, with the wrong value; see ``FIRST_WRONG``."""
         return f"first_wrong({', '.join(self._wrong)})"
-
-
-def _bracketed(text: str) -> str:
-    return f"({text})" if re.search(r"[-+]", text) else text
-
-
-def _start(v: EmittedValue, axis: int) -> Expr:
-    """The first valid position of an axis whose valid elements come last; its length if none is."""
-    extent = v.type.shape[axis]
-    if isinstance(extent, IndexMax) and ZERO in extent.args:
-        nonzero = tuple(a for a in extent.args if a != ZERO)
-        extent = maximum(*nonzero)  # no position is left over where the others are negative
-    return sub(v.padded[axis], extent)

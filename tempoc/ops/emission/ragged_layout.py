@@ -1,33 +1,27 @@
-"""The layout of ragged axes: whether the padding is at the end, at the start, or on both sides.
+"""The layout of ragged axes: operands that are combined along an axis are valid at one interval.
 
 ``x[t:T]``, vectorized over ``t``, would be one shifted copy of ``x`` for each ``t``. Instead all
-points share the whole array, ``x[s]`` at the positions ``s`` of ``x`` itself; the elements from
-``t`` on are valid, and the padding comes first (``EmittedValue.last``). Operators that treat all
-positions of an axis alike take this layout; they mask by ``s >= t`` where they reduce:
+points share the whole array, ``x[s]`` at the positions ``s`` of ``x`` itself, of which those from
+``t`` on are valid (``EmittedValue.valid``); of ``x[t:t+5]`` those from ``t`` to ``t+5``. Operators
+that treat all positions of an axis alike take it as it is; they mask by ``s >= t`` where they
+reduce::
 
     valid = jnp.arange(T, dtype=jnp.int32) >= t
     w_masked = jnp.where(valid[:, None], w, 0.0)
     y = jnp.einsum("sh,shd->hd", w_masked, x)
 
-Axes of several operands that are combined must have the same layout. All other operators get their
-operands with valid elements first.
-
-A window, ``x[t:t+5]``, that many points read from one array has padding on both sides
-(``EmittedValue.amid``). An operand with valid elements first is moved to the window's positions; if
-that would move more elements, the window is moved instead.
+An operand with valid elements first is moved to the positions of another one, if that does not move
+more elements than the other one has. All other operators, and operands that do not fit together,
+get valid elements first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeVar
 
-from tempoc.ops.axis_links import Link, Types, links
-from tempoc.ops.definition.operator import EmittedValue, Emitter, Op, Stretch
+from tempoc.ops.axis_links import Types, links
+from tempoc.ops.definition.operator import EmittedValue, Emitter, Interval, Op
 from tempoc.symbolic.expr import ONE, Expr
-
-T = TypeVar("T")
 
 _SAME = (
     "copy where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt rsqrt sin cos tan "
@@ -39,75 +33,58 @@ LAYOUT_AGNOSTIC: frozenset[str] = frozenset(_SAME.split())
 """Operators whose emitted code looks at positions of a followed axis only through masks."""
 
 
-RaggedAxes = tuple[tuple[int, ...], tuple[Stretch, ...]]
-"""Axes of a result with garbage first, and with garbage on both sides."""
-
-
 def resolve_layout(
     op: Op,
     args: tuple[EmittedValue, ...],
     results: Types,
     same: Callable[[Expr, Expr], bool],
     out: Emitter,
-) -> tuple[tuple[EmittedValue, ...], tuple[RaggedAxes, ...]]:
-    """The operands in a layout that the operator supports, and the layout of its results."""
-    if not any(v.displaced for v in args):
-        return args, tuple(((), ()) for _ in results)
-    preserved: list[list[int]] = [[] for _ in args]
-    last: list[list[int]] = [[] for _ in results]
-    amid: list[list[Stretch]] = [[] for _ in results]
+) -> tuple[tuple[EmittedValue, ...], tuple[dict[int, Interval], ...]]:
+    """The operands in a layout that the operator supports, and the valid intervals of results."""
+    preserved: list[set[int]] = [set() for _ in args]
+    valid: list[dict[int, Interval]] = [{} for _ in results]
+    if not any(v.valid for v in args):
+        return args, tuple(valid)
     given = list(args)
-    if op.name in LAYOUT_AGNOSTIC:
-        for link in links(op, tuple(v.type for v in args), results, same):
-            places = [
-                (k, axis)
-                for k, axis in enumerate(link.operands)
-                if axis is not None and args[k].type.shape[axis] != ONE
-            ]
-            if places and all(axis in args[k].last for k, axis in places):
-                _add(link, last, lambda axis: axis)
-            elif stretch := _common_stretch(given, places, out):
-                _add(link, amid, lambda axis: replace(stretch, axis=axis))
-            else:
-                continue
-            for k, axis in places:
-                preserved[k].append(axis)
-    taken = tuple(
-        out.first(v, tuple(a for a in v.displaced if a not in axes))
-        for v, axes in zip(given, preserved, strict=True)
-    )
-    pairs = zip(last, amid, strict=True)
-    return taken, tuple((tuple(sorted(ends)), tuple(stretches)) for ends, stretches in pairs)
+    types = tuple(v.type for v in args)
+    for link in links(op, types, results, same) if op.name in LAYOUT_AGNOSTIC else ():
+        pairs = enumerate(link.operands)
+        places = [(k, a) for k, a in pairs if a is not None and types[k].shape[a] != ONE]
+        ends = [(n, a) for n, a in enumerate(link.results) if a is not None]
+        sizes = {given[k].padded[a] for k, a in places}
+        sizes |= {out.pad(results[n].shape[a]) for n, a in ends}
+        common = _common_interval(given, places, out) if len(sizes) == 1 else None
+        if common is None:
+            continue
+        for k, axis in places:
+            preserved[k].add(axis)
+        for n, axis in ends:
+            valid[n][axis] = common
+    taken = (out.first(v, but) for v, but in zip(given, preserved, strict=True))
+    return tuple(taken), tuple(valid)
 
 
-def _add(link: Link, axes_of: list[list[T]], lies: Callable[[int], T]) -> None:
-    for axes, axis in zip(axes_of, link.results, strict=True):
-        axes += [] if axis is None else [lies(axis)]
-
-
-def _common_stretch(
+def _common_interval(
     given: list[EmittedValue], places: Sequence[tuple[int, int]], out: Emitter
-) -> Stretch | None:
-    """The common stretch of axes that are combined; ``None`` if valid elements are to come first.
+) -> Interval | None:
+    """The valid interval of axes that are combined; ``None`` if valid elements are to come first.
 
-    Operands with valid elements first are moved to the stretch if they are no larger.
+    Replaces operands with valid elements first by those moved to the interval.
     """
-    stretches = [given[k].stretch(axis) for k, axis in places]
-    common = next((s for s in stretches if s is not None), None)
-    if common is None or any(axis in given[k].last for k, axis in places):
+    intervals = [given[k].valid.get(axis) for k, axis in places]
+    common = next((at for at in intervals if at is not None), None)
+    if common is None or not all(_agree(at, common) for at in intervals if at):
         return None
-    ends = {(s.start, s.stop, s.begin) for s in stretches if s is not None}
-    rooms = {given[k].padded[axis] for k, axis in places}
-    pairs = list(zip(places, stretches, strict=True))
-    rank = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
-    away = [(k, axis) for (k, axis), s in pairs if s is None]
-    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > rank for k, _ in away):
+    pairs = list(zip(places, intervals, strict=True))
+    rank = max(given[k].type.ndim for (k, _), at in pairs if at)
+    away = [place for place, at in pairs if at is None]
+    if any(given[k].type.ndim > rank for k, _ in away):
         return None
     for k, axis in away:
-        given[k] = out.moved(given[k], replace(common, axis=axis))
+        given[k] = out.moved(given[k], axis, common)
     return common
 
 
-def valid_first(v: EmittedValue, out: Emitter) -> EmittedValue:
-    """The operand with valid elements first along all axes."""
-    return out.first(v, v.displaced)
+def _agree(a: Interval, b: Interval) -> bool:
+    """Whether intervals of one length are the same: then one end is enough."""
+    return a.begin == b.begin and (a.start == b.start or a.stop == b.stop)

@@ -185,17 +185,11 @@ class SpatialIndex(Op):
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
         x = with_own_padding(args[0], out)
-        room = list(x.padded)
-        for k in x.last:  # taken whole (emission/ragged_layout.py)
-            part = self.entries[k]
-            assert isinstance(part, tuple)
-            room[k] = out.pad(part[1])
-        x = out.align(x, tuple(room))
-        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.displaced), out)
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.valid), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
-            if axis in x.displaced:
+            if axis in x.valid:  # taken whole (emission/ragged_layout.py)
                 continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)

@@ -57,7 +57,7 @@ def clean(
     It may keep finite garbage (integers are finite) when ``other``, masked along the same axes,
     brings the zeros.
     """
-    if other is not None and (v.finite or not v.type.dtype.is_float):
+    if other is not None and (v.finite is True or not v.type.dtype.is_float):
         return v
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
 
@@ -76,7 +76,7 @@ def contracted(
     Where all points read the operand from one array and ``other`` brings the zeros, the array need
     not be masked for each point as long as all of it is finite, and so one product serves all.
     """
-    needed = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and not v.finite
+    needed = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and v.finite is not True
     finite = out.finite(v) if needed and other is not None else ""
     if not finite:
         return spell(clean(v, axes, other, dtype, out).text)
@@ -145,7 +145,7 @@ class MatMul(Op):
         def times(x: str, y: str) -> str:
             return _matrix_vector(x, y, out) if is_vector else f"jnp.matmul({x}, {y})"
 
-        if a.shared and not b.shared:
+        if a.finite and not b.finite:
             y = clean(b, inner_axes[1], None, dtype, out).text
             return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y]),)
         x = clean(a, inner_axes[0], None, dtype, out).text
@@ -275,8 +275,8 @@ class Einsum(Op):
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
         masked: set[str] = set()
         texts = [""] * len(args)
-        # Those that bring the zeros for an array that all points share come before it.
-        order = sorted(range(len(args)), key=lambda k: bool(args[k].shared))
+        # Those that bring the zeros for padding that may be finite come before it.
+        order = sorted(range(len(args)), key=lambda k: bool(args[k].finite))
         columns = _columns(terms, result, args) if dtype.is_float else ()
 
         def spell(last: str) -> str:
