@@ -16,7 +16,7 @@ each distance, mapped over slices of the store that are shifted against each oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -75,9 +75,9 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     return view
 
 
-def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
+def shift(access: Read | Write, dim: str, stages: Stages) -> Expr | None:
     """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
-    at = dict(zip(dims, access.entries, strict=True))
+    at = stages.entries(access)
     entry = at.pop(dim)
     if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
         return None
@@ -100,20 +100,18 @@ def _at_distances(
         return []
     if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all other axes
         return []
-    dims, along = stages.statements.tensors[tensor].domain.dims, [a.dim for a in store.axes]
+    along = [a.dim for a in store.axes]
     accesses: list[Read | Write] = [*reads, *writes]
-    if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
+    if all(len({shift(a, d, stages) for a in accesses}) == 1 for d in along):
         return []
-
-    distinct = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
-    return list(distinct.values()) if along else []
+    near = (r for r in reads if all(shift(r, d, stages) is not None for d in along))
+    return list({r.entries: r for r in near}.values()) if along else []
 
 
 def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
     """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
-    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
-    at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+    store, at = stages.plan.stores[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
     return with_alias(before, read, name, store)

@@ -204,8 +204,7 @@ class Body:
         """The row of a slice that an index selects, read without the slice."""
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
-        tensor = self.stages.statements.tensors[read.tensor]
-        at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+        at = self.stages.entries(read)
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
@@ -284,8 +283,7 @@ class Body:
         return access.tensor, key
 
     def _key(self, access: Read | Write) -> tuple[Expr, ...]:
-        dims = self.stages.statements.tensors[access.tensor].domain.dims
-        at = dict(zip(dims, access.entries, strict=True))
+        at = self.stages.entries(access)
         key: list[Expr] = []
         for k in self._store(access).keys:
             entry = at[k.dim]
@@ -319,8 +317,7 @@ class Body:
         return self._fetched[place]
 
     def _read(self, read: Read) -> EmittedValue:
-        store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
-        at = dict(zip(dims, read.entries, strict=True))
+        store, at = self._store(read), self.stages.entries(read)
         axes = [axis.dim for axis in store.axes]
         hint = access_name(self.stages.local_name(read.tensor), axes, [at[d] for d in axes])
         if axes and hint == self.stages.local_name(read.tensor):
@@ -374,13 +371,11 @@ class Body:
     def _row(self, write: Write) -> str:
         """The value of a write: the member's result with the dtype and extents of the store."""
         value = self.out.first(self._values[write.member, write.out])
-        tensor = self.stages.statements.tensors
-        type_, store = tensor[write.tensor].type, self._store(write)
+        type_, store = self.stages.statements.tensors[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
         if value.type.ndim < type_.ndim:  # a literal, broadcast
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
-        dims = tensor[write.tensor].domain.dims
-        at = dict(zip(dims, write.point, strict=True))
+        at = self.stages.point(write)
         row_type = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
         return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
 
@@ -389,8 +384,7 @@ class Body:
         for w in [w for w in self._pending if w.tensor in tensors]:
             self._pending.remove(w)
             name = self._latest[cell := self._cell(w)]
-            dims = self.stages.statements.tensors[w.tensor].domain.dims
-            at = dict(zip(dims, w.point, strict=True))
+            at = self.stages.point(w)
             where = TRUE if self.frame.proves(w.where) else w.where
             text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
             if any(value.text == name for value in self._fetched.values()):

@@ -115,15 +115,11 @@ def with_window(before: Pointwise, statement: Statement, window: WindowAxis) -> 
     for read in before.single.reads:
         read_window = _window(read, replace(statement, single=before.single), before.stages)
         if read_window == (window.dim, window.entry) and read in view.single.reads:
-            at = dict(zip(_dims(read, before.stages), read.entries, strict=True))
-            along = next(d for d, e in at.items() if e == window.entry)
+            at = before.stages.entries(read).items()
+            along = next(d for d, e in at if e == window.entry)
             store = window.part(before.stages.plan.stores[read.tensor], along)
             view = with_alias(view, read, f"{read.tensor}@near", store)
     return view
-
-
-def _dims(read: Read, stages: Stages) -> tuple[str, ...]:
-    return stages.statements.tensors[read.tensor].domain.dims
 
 
 def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slice] | None:
@@ -134,7 +130,7 @@ def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slic
     written = any(w.tensor == read.tensor for w in single.writes)
     if store is None or written or read.forwarded:
         return None
-    at = dict(zip(_dims(read, stages), read.entries, strict=True))
+    at = stages.entries(read)
     moving = [(d, e) for d, e in at.items() if isinstance(e, Slice) and _named(e, own)]
     if len(moving) != 1:
         return None

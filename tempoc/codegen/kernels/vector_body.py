@@ -33,19 +33,8 @@ from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Read, Statement, Write
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Expr,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    mul,
-    sub,
-)
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -134,10 +123,9 @@ class VectorBody:
     def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The key of a read array, as written by the write of the same array, if there is one."""
         store = self.stages.plan.stores[tensor]
-        dims = self.stages.statements.tensors[tensor].domain.dims
         for write in self.single.writes if store.keys else ():
             if write.tensor == tensor:
-                at = dict(zip(dims, write.entries, strict=True))
+                at = self.stages.entries(write)
                 written = tuple(e for k in store.keys if isinstance(e := at[k.dim], Expr))
                 if same_slots(store, written, key):
                     return written
@@ -147,19 +135,18 @@ class VectorBody:
 
     def _mapped_store(self, tensor: str) -> MappedStore:
         """The store, with the dimensions that all accesses take at one distance from the point."""
-        dims = self.stages.statements.tensors[tensor].domain.dims
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
         accesses += [w for w in self.single.writes if w.tensor == tensor]
         store = self.stages.plan.stores[tensor]
         shifts: dict[str, Expr] = {}
         for dim in (a.dim for a in store.axes if a.dim in self.vector):
-            distances = {shift(a, dims, dim) for a in accesses}
+            distances = {shift(a, dim, self.stages) for a in accesses}
             distance = distances.pop()
             if not distances and distance is not None:
                 shifts[dim] = distance
         element = self.elements.get(tensor)
         if element is not None:
-            shifts[element.dim] = sub(element.at, Sym(element.dim))
+            shifts[element.dim] = ix.sub(element.at, ix.Sym(element.dim))
         return MappedStore(store=store, shifts=shifts, element=element)
 
     def _point_statement(self) -> tuple[Statement, Stages]:
@@ -214,16 +201,16 @@ class VectorBody:
             places += [self.mapped_stores[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
             bytes_ = "" if size is None else self.out.static(size)
-            count = sub(self.vector[dim].upper, self.vector[dim].lower)
+            count = ix.sub(self.vector[dim].upper, self.vector[dim].lower)
             if self.window and dim == self.window.dim:
                 parts: list[int | None] = [None for _ in indices]
                 parts += [self.mapped_stores[a.cell[0]].part(done) for a in moving]
                 mapper = self._in_windows(mapper, bytes_, parts, places, outs)
-                inside, count = 0, mul(Const(2), self.window.width)
+                inside, count = 0, ix.mul(ix.Const(2), self.window.width)
             else:
                 mapper = vmapped(mapper, [*places, *[None] * inside], outs, bytes_)
             if size is not None:
-                size = mul(size, count)
+                size = ix.mul(size, count)
             if k > 0:
                 self.out.lines.append(f"{point} = {mapper}")
                 mapper = point
@@ -252,7 +239,7 @@ class VectorBody:
         """The function mapped over all points in blocks that share a window."""
         assert self.window is not None
         dim, low = self.window.dim, self.vector[self.window.dim].lower
-        first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
+        first = self.out.index(substitute(self.window.entry.lo, {dim: ix.add(ix.Sym(dim), low)}))
         width = self.out.static(self.window.width)
         axes = f"axes={tupled([str(p) for p in parts])}{axes_text(places, outs)}"
         given = f"lambda {variable(dim)}: {first}, {width}, {size or 0}, {axes}"
@@ -285,7 +272,7 @@ class VectorBody:
 
     def _steps(self, dim: str) -> str:
         v = self.vector[dim]
-        low = "" if v.lower == ZERO else f"{self.out.static(v.lower)}, "
+        low = "" if v.lower == ix.ZERO else f"{self.out.static(v.lower)}, "
         return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
 
     def _mapped_slice(self, argument: KernelArgument) -> str:
@@ -307,16 +294,16 @@ class VectorBody:
     def _range(self, axis: BufferAxis, shift: Expr) -> str:
         """The slots of an axis that the points access; ``:`` for all."""
         v = self.vector[axis.dim]
-        low, high = add(v.lower, shift), add(v.upper, shift)
+        low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
         if self._is_whole(axis, shift):
             return ":"
-        return f"{'' if low == ZERO else self.out.static(low)}:{self.out.static(high)}"
+        return f"{'' if low == ix.ZERO else self.out.static(low)}:{self.out.static(high)}"
 
     def _is_whole(self, axis: BufferAxis, shift: Expr) -> bool:
         v = self.vector[axis.dim]
-        low, high = add(v.lower, shift), add(v.upper, shift)
-        ends = compare("==", low, ZERO), compare("==", high, axis.size)
-        return self.stages.proves(self.statement, conjunction(*ends))
+        low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
+        ends = ix.compare("==", low, ix.ZERO), ix.compare("==", high, axis.size)
+        return self.stages.proves(self.statement, ix.conjunction(*ends))
 
     def _out_place(self, inner: KernelResult, dim: str, done: Sequence[str]) -> int:
         """The position of the axis of ``dim`` in a result."""
@@ -339,7 +326,7 @@ class VectorBody:
         if write is not None:
             single = [k for k, p in enumerate(places) if p.single]
             text = from_axis_order(text, [k for k in order if k not in single])
-        if inner.where == TRUE and all(p.whole for p in places):
+        if inner.where == ix.TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return KernelResult(cell=cell, text=text)
         old = self._old_contents(cell)
@@ -354,7 +341,7 @@ class VectorBody:
             "updated" if self._has_unit_axis(home.store, places) else "lax.dynamic_update_slice"
         )
         new = f"{update}({old}, {rows}, ({', '.join(starts)}{comma}))"
-        if inner.where != TRUE:
+        if inner.where != ix.TRUE:
             new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
         self._latest[cell] = self.out.bind(old, new)
         return KernelResult(cell=cell, text=self._latest[cell])
@@ -364,14 +351,15 @@ class VectorBody:
         if all(p.whole for p in places):
             return False
         full_sizes = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
-        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in full_sizes)
+        return any(
+            not self.stages.proves(self.statement, ix.compare(">", s, ix.ONE)) for s in full_sizes
+        )
 
     def _row_start(self, axis: BufferAxis, write: Write | None, home: MappedStore) -> _RowStart:
         """Where the results of the points start along an axis of a store."""
         at = home.shifts.get(axis.dim)
         if write is not None:
-            dims = self.stages.statements.tensors[write.tensor].domain.dims
-            entry = write.point[dims.index(axis.dim)]
+            entry = self.stages.point(write)[axis.dim]
             if axis.dim not in self.vector:
                 moving = any(d in symbols(entry) for d in self.statement.domain.dims)
                 start = self.out.index(entry)
@@ -380,11 +368,11 @@ class VectorBody:
                 return _RowStart(
                     start if moving else self._index_literal(start), whole=False, single=True
                 )
-            at = shift(write, dims, axis.dim)
+            at = shift(write, axis.dim, self.stages)
         elif axis.dim not in self.vector:
             return _RowStart(self._index_literal("0"), whole=True)
         assert at is not None, f"{home.store.tensor} is written at other points than its own"
-        first = self.out.static(add(self.vector[axis.dim].lower, at))
+        first = self.out.static(ix.add(self.vector[axis.dim].lower, at))
         return _RowStart(self._index_literal(first), whole=self._is_whole(axis, at))
 
     def _index_literal(self, text: str) -> str:

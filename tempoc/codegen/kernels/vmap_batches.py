@@ -133,10 +133,8 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     ):
         return False
     own = [v.dim for v in statement.vector]
-    dims, axes = stages.statements.tensors[read.tensor].domain.dims, {}
-    for axis in stages.plan.stores[read.tensor].axes:
-        axes[axis.dim] = axis
-    for dim, entry in zip(dims, read.entries, strict=True):
+    axes = {axis.dim: axis for axis in stages.plan.stores[read.tensor].axes}
+    for dim, entry in stages.entries(read).items():
         if not isinstance(entry, Slice):
             continue
         rising = any(d in symbols(entry.lo) for d in own)

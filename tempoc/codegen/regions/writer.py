@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import assert_never
@@ -197,10 +197,8 @@ class RegionWriter(RegionNames):
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.loop_range(loop)
         places = self.unit_axis_places(loop, carried)
-        loop_function = "looped" if places else "lax.fori_loop"
-        self.assign_carry(
-            depth, carried, f"{loop_function}({', '.join(ends)}, {step}, CARRY{places})"
-        )
+        looped = f"{'looped' if places else 'lax.fori_loop'}({', '.join(ends)}, {step}"
+        self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
 
     def unit_axis_places(self, loop: nodes.Loop, carried: list[str]) -> str:
         """Positions of carried arrays that a loop updates and reads and that may have unit axes.
@@ -294,7 +292,7 @@ class RegionWriter(RegionNames):
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
-        self.assign_carry(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
+        self.assign_carry(depth, carried, lambda carry: f"taken_if({condition}, {branch}, {carry})")
         self.refresh_lengths(guard.body, depth)
 
     def split_static(self, condition: Arith) -> tuple[Arith | None, Arith]:
@@ -305,15 +303,14 @@ class RegionWriter(RegionNames):
         traced = tuple(a for a in condition.args if a not in static)
         return Operation("and", static) if static else None, Operation("and", traced)
 
-    def assign_carry(self, depth: int, carried: list[str], call: str) -> None:
+    def assign_carry(self, depth: int, carried: list[str], call: Callable[[str], str]) -> None:
         """Assign the result of a call on the carry to the carry."""
         given = tupled(carried)
-        content = f"{given} = {call.replace('CARRY', given)}"
-        if len(INDENT * depth + content) <= WIDTH:
-            self.line(depth, content)
-            return
-        self.line(depth, f"carry = {given}")
-        self.line(depth, f"{given} = {call.replace('CARRY', 'carry')}")
+        content = f"{given} = {call(given)}"
+        if len(INDENT * depth + content) > WIDTH:
+            self.line(depth, f"carry = {given}")
+            content = f"{given} = {call('carry')}"
+        self.line(depth, content)
 
     def call(self, call: nodes.Call, depth: int) -> None:
         """The call of a kernel; results with a condition are selected after it."""

@@ -25,20 +25,8 @@ from tempoc.ops.definition.operator import Emitter, Interval
 from tempoc.ops.definition.padding import take_text
 from tempoc.ops.indexing.pick import Pick
 from tempoc.sdg.graph.graph import Node
-from tempoc.symbolic.expr import (
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    mul,
-    sub,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import extent, symbols
 
 NO_ROWS: Mapping[str, str] = {}
@@ -185,7 +173,8 @@ def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
     if not axis.ring and any(
         frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
     ):
-        if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
+        full = ix.compare("==", pad, axis.size)
+        if entry.step == 1 and entry.lo == ix.ZERO and frame.proves(full):
             return _AxisRead(pad)
         if frame.is_static(entry.lo):
             return _AxisRead(pad, _static_slice(entry, pad, out))
@@ -194,13 +183,13 @@ def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
             cut = "lax.dynamic_slice_in_dim"
             return _AxisRead(pad, call=lambda x, k: f"{cut}({x}, {part}, axis={k})")
     if _is_end(entry, pad, axis, frame):
-        before = sub(axis.size, pad)
-        index = ":" if before == ZERO else f"{out.static(before)}:"
-        return _AxisRead(pad, index, valid=Interval(sub(entry.lo, before), pad))
+        before = ix.sub(axis.size, pad)
+        index = ":" if before == ix.ZERO else f"{out.static(before)}:"
+        return _AxisRead(pad, index, valid=Interval(ix.sub(entry.lo, before), pad))
     steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
     if entry.step != 1:
         steps = f"{entry.step} * {steps}"
-    rows = steps if entry.lo == ZERO else f"{out.index(entry.lo)} + {steps}"
+    rows = steps if entry.lo == ix.ZERO else f"{out.index(entry.lo)} + {steps}"
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
     return _AxisRead(pad, call=lambda x, k: take_text(x, rows, k), gathered=True)
@@ -210,8 +199,8 @@ def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bo
     """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
-    ends = compare("==", entry.hi, axis.size), compare("<=", pad, axis.size)
-    return frame.proves(conjunction(*ends))
+    ends = ix.compare("==", entry.hi, axis.size), ix.compare("<=", pad, axis.size)
+    return frame.proves(ix.conjunction(*ends))
 
 
 def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
@@ -219,17 +208,17 @@ def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
 
     An empty slice may read any elements, but the axis must still have ``pad`` of them.
     """
-    last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    inside = compare("<", last, size)
+    last = ix.add(entry.lo, ix.mul(ix.Const(entry.step), ix.sub(pad, ix.Const(1))))
+    inside = ix.compare("<", last, size)
     if frame.is_static(entry.lo):
-        return disjunction(inside, compare("<=", pad, ZERO))
-    empty = compare("<=", entry.hi, entry.lo)
-    return conjunction(disjunction(inside, empty), compare("<=", pad, size))
+        return ix.disjunction(inside, ix.compare("<=", pad, ix.ZERO))
+    empty = ix.compare("<=", entry.hi, entry.lo)
+    return ix.conjunction(ix.disjunction(inside, empty), ix.compare("<=", pad, size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
-    lo = "" if entry.lo == ZERO else out.static(entry.lo)
-    hi = out.static(add(entry.lo, mul(Const(entry.step), pad)))
+    lo = "" if entry.lo == ix.ZERO else out.static(entry.lo)
+    hi = out.static(ix.add(entry.lo, ix.mul(ix.Const(entry.step), pad)))
     return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
 
 
@@ -257,7 +246,7 @@ def write(
         while lead[-1] == ":":
             lead.pop()
         text = f"lax.dynamic_update_slice({array}, {row}[{', '.join(lead)}], ({', '.join(starts)}))"
-    if where == TRUE:
+    if where == ix.TRUE:
         return text
     # XLA turns the selection into one of rows, so that this stays in place.
     return f"jnp.where({frame.out.index(where)}, {text}, {array})"

@@ -14,8 +14,8 @@ from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
-from tempoc.sdg.statements.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, Expr, disjunction
+from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, disjunction
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 KernelCell = tuple[str, tuple[Expr, ...]]
@@ -56,6 +56,15 @@ class Stages:
         """The name of a node's result, or of a tensor, in the kernel."""
         tensor, _, part = name.partition("@")
         return identifier("_".join([self.local.get(tensor, tensor), *part.split()]))
+
+    def entries(self, access: Read | Write) -> dict[str, Entry]:
+        """What an access takes of each dimension of its tensor."""
+        dims = self.statements.tensors[access.tensor].domain.dims
+        return dict(zip(dims, access.entries, strict=True))
+
+    def point(self, write: Write) -> dict[str, Expr]:
+        """The coordinates of the tensor that a statement of one point writes."""
+        return {d: e for d, e in self.entries(write).items() if not isinstance(e, Slice)}
 
     @property
     def starts(self) -> tuple[str, ...]:

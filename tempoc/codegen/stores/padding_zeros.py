@@ -15,9 +15,9 @@ from tempoc.codegen.stores.context import Stages
 from tempoc.memory.plan_types import Buffer
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
-from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
+from tempoc.symbolic.expr import ONE, Const, Entry, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
@@ -30,11 +30,10 @@ def has_zero_padding(
     that there is no padding, or not yet wrapped around, so that it is like a block.
     """
     store = stages.plan.stores[read.tensor]
-    dims = stages.statements.tensors[read.tensor].domain.dims
     if not _starts_empty(store, turned):
         return False
     dim = store.axes[0].dim
-    for d, entry in zip(dims, read.entries, strict=True):
+    for d, entry in stages.entries(read).items():
         if d == dim:
             growing = isinstance(entry, Slice) and entry.hi == add(Sym(dim), ONE)
             if not growing or (isinstance(entry, Slice) and entry.step != 1):
@@ -48,9 +47,9 @@ def has_zero_padding(
     for writer, write in stages.statements.writers(read.tensor):
         mapped = vector if writer == statement else ()
         runs = _runs(stages.tree, writer, dim, mapped)
-        if _is_behind(write, writer, dims.index(dim), dim, statement, stages.space):
+        at = stages.entries(write)
+        if _is_behind(at[dim], writer, dim, statement, stages.space):
             continue
-        at = dict(zip(dims, write.entries, strict=True))
         if runs is None or any(at[d] != Sym(d) for d in (dim, *(k.dim for k in store.keys))):
             return False
         if not all(_is_later(y, x, stages.space) for x in own_runs for y in runs):
@@ -66,11 +65,8 @@ def _starts_empty(store: Buffer, turned: bool) -> bool:
     return turned or not store.axes[0].ring
 
 
-def _is_behind(
-    write: Write, writer: Statement, place: int, dim: str, statement: Statement, space: Space
-) -> bool:
+def _is_behind(at: Entry, writer: Statement, dim: str, statement: Statement, space: Space) -> bool:
     """Whether all rows that are written lie before every point of the statement."""
-    at = write.entries[place]
     last = sub(at.hi, ONE) if isinstance(at, Slice) else at
     first = space.lower_bound(Sym(dim), statement.domain)
     return space.implies(Domain(()), compare("<=", space.upper_bound(last, writer.domain), first))

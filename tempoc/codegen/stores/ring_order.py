@@ -63,8 +63,7 @@ def order_free_operands(statement: Statement, stages: Stages) -> frozenset[tuple
 
 def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
     """The axes of an operand that are windows as long as their rings, or all rows so far."""
-    dims = stages.statements.tensors[read.tensor].domain.dims
-    at = dict(zip(dims, read.entries, strict=True))
+    at = stages.entries(read)
     turns: dict[int, RingRotation] = {}
     place = 0
     for axis in stages.plan.stores[read.tensor].axes:

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from tempoc.footprint.formulas import apply_operator
 from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation
-from tempoc.symbolic.expr import (
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Mod,
-    Negation,
-    Relation,
-    Sym,
-    Truth,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Expr
 
 
 def to_arith(e: Expr) -> Arith:
@@ -28,21 +14,21 @@ def to_arith(e: Expr) -> Arith:
     ``TypeError`` for a kind of expression that is never stored in a program.
     """
     match e:
-        case Const(value=v):
+        case ix.Const(value=v):
             return v
-        case Sym(name=n):
+        case ix.Sym(name=n):
             return n
-        case IndexSum(terms=terms, const=k):
+        case ix.IndexSum(terms=terms, const=k):
             return _sum(terms, k)
-        case IndexProduct(factors=fs):
+        case ix.IndexProduct(factors=fs):
             return Operation("*", tuple(to_arith(f) for f in fs))
-        case FloorDiv(arg=a, divisor=k):
+        case ix.FloorDiv(arg=a, divisor=k):
             return Operation("//", (to_arith(a), k))
-        case Mod(arg=a, divisor=k):
+        case ix.Mod(arg=a, divisor=k):
             return Operation("%", (to_arith(a), k))
-        case IndexMin(args=args):
+        case ix.IndexMin(args=args):
             return Operation("min", tuple(to_arith(a) for a in args))
-        case IndexMax(args=args):
+        case ix.IndexMax(args=args):
             return Operation("max", tuple(to_arith(a) for a in args))
         case _:
             return _condition(e)
@@ -50,15 +36,15 @@ def to_arith(e: Expr) -> Arith:
 
 def _condition(e: Expr) -> Arith:
     match e:
-        case Truth(value=v):
+        case ix.Truth(value=v):
             return TRUE if v else FALSE
-        case Relation(op=op, left=left, right=right):
+        case ix.Relation(op=op, left=left, right=right):
             return Operation(op, (to_arith(left), to_arith(right)))
-        case Conjunction(args=args):
+        case ix.Conjunction(args=args):
             return Operation("and", tuple(to_arith(a) for a in args))
-        case Disjunction(args=args):
+        case ix.Disjunction(args=args):
             return Operation("or", tuple(to_arith(a) for a in args))
-        case Negation(arg=a):
+        case ix.Negation(arg=a):
             return Operation("not", (to_arith(a),))
         case _:
             raise TypeError(f"not an index expression: {e!r}")

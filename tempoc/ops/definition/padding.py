@@ -8,17 +8,8 @@ from dataclasses import replace
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, tupled
 from tempoc.ops.definition.operator import EmittedValue, Emitter
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import (
-    ONE,
-    Const,
-    Expr,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Sym,
-    maximum,
-)
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Expr
 
 
 def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
@@ -48,7 +39,7 @@ def aligned_to(v: EmittedValue, shape: tuple[Expr, ...], out: Emitter) -> Emitte
     target = shape[len(shape) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
     return out.align(
-        v, tuple(ONE if ONE in (extent, have) else want for extent, have, want in extents)
+        v, tuple(ix.ONE if ix.ONE in (extent, have) else want for extent, have, want in extents)
     )
 
 
@@ -84,23 +75,23 @@ def nonempty(v: EmittedValue, axes: Iterable[int], out: Emitter) -> EmittedValue
     roomy = list(v.padded)
     for k in axes:
         if not is_positive(roomy[k]):
-            roomy[k] = maximum(roomy[k], ONE)
+            roomy[k] = ix.maximum(roomy[k], ix.ONE)
     return out.align(v, tuple(roomy))
 
 
 def is_positive(e: Expr) -> bool:
     """Whether an expression over bounds (which are at least 1) is syntactically positive."""
     match e:
-        case Const(value=v):
+        case ix.Const(value=v):
             return v > 0
-        case Sym():
+        case ix.Sym():
             return True
-        case IndexSum(terms=terms, const=k):
+        case ix.IndexSum(terms=terms, const=k):
             grows = all(c > 0 and is_positive(x) for c, x in terms)
             return grows and k + sum(c for c, _ in terms) > 0
-        case IndexProduct(factors=args) | IndexMin(args=args):
+        case ix.IndexProduct(factors=args) | ix.IndexMin(args=args):
             return all(is_positive(a) for a in args)
-        case IndexMax(args=args):
+        case ix.IndexMax(args=args):
             return any(is_positive(a) for a in args)
         case _:
             return False

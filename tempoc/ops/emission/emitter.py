@@ -15,26 +15,8 @@ from tempoc.base.names import Names
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Interval
 from tempoc.ops.definition.padding import along, atom, take_text
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Mod,
-    Negation,
-    Relation,
-    Sym,
-    Truth,
-    add,
-    sub,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -75,7 +57,7 @@ class KernelEmitter:
         names: Names,
         imports: Mapping[ImportedFunction, str] = MappingProxyType({}),
         mapped: tuple[str, ...] = (),
-        points: Expr = ONE,
+        points: Expr = ix.ONE,
         spelled: Callable[[str], str] = str,
     ) -> None:
         self.dims = tuple(dims)
@@ -173,7 +155,7 @@ class KernelEmitter:
 
     def index(self, e: Expr) -> str:
         """An index expression: traced if it names dimensions, else Python's own arithmetic."""
-        return str(e.value) if isinstance(e, Truth) else show(self._traced(e))
+        return str(e.value) if isinstance(e, ix.Truth) else show(self._traced(e))
 
     def static(self, e: Expr) -> str:
         """An expression over bounds only. ``ValueError`` if it names a dimension."""
@@ -196,36 +178,36 @@ class KernelEmitter:
         if not self._varies(e):
             return self._spelled(e)
         match e:
-            case IndexSum(terms=terms, const=k):
-                return IndexSum(tuple((c, self._traced(x)) for c, x in terms), k)
-            case IndexProduct(factors=fs):
-                return IndexProduct(tuple(self._traced(f) for f in fs))
-            case FloorDiv(arg=a, divisor=k):
-                return FloorDiv(self._traced(a), k)
-            case Mod(arg=a, divisor=k):
-                return Mod(self._traced(a), k)
-            case Relation(op=op, left=a, right=b):
-                return Relation(op, self._traced(a), self._traced(b))
-            case IndexMin(args=args) | IndexMax(args=args):
-                return self._extremum("minimum" if isinstance(e, IndexMin) else "maximum", args)
-            case Conjunction(args=args) | Disjunction(args=args):
-                word = " & " if isinstance(e, Conjunction) else " | "
-                return Sym(word.join(f"({self.index(a)})" for a in args))
-            case Negation(arg=a):
-                return Sym(f"~({self.index(a)})")
+            case ix.IndexSum(terms=terms, const=k):
+                return ix.IndexSum(tuple((c, self._traced(x)) for c, x in terms), k)
+            case ix.IndexProduct(factors=fs):
+                return ix.IndexProduct(tuple(self._traced(f) for f in fs))
+            case ix.FloorDiv(arg=a, divisor=k):
+                return ix.FloorDiv(self._traced(a), k)
+            case ix.Mod(arg=a, divisor=k):
+                return ix.Mod(self._traced(a), k)
+            case ix.Relation(op=op, left=a, right=b):
+                return ix.Relation(op, self._traced(a), self._traced(b))
+            case ix.IndexMin(args=args) | ix.IndexMax(args=args):
+                return self._extremum("minimum" if isinstance(e, ix.IndexMin) else "maximum", args)
+            case ix.Conjunction(args=args) | ix.Disjunction(args=args):
+                word = " & " if isinstance(e, ix.Conjunction) else " | "
+                return ix.Sym(word.join(f"({self.index(a)})" for a in args))
+            case ix.Negation(arg=a):
+                return ix.Sym(f"~({self.index(a)})")
             case _:
                 return self._spelled(e)
 
     def _spelled(self, e: Expr) -> Expr:
         """The expression with the variables for its dimensions and bounds."""
-        other = {n: Sym(v) for n in symbols(e) if (v := self._variable(n)) != n}
+        other = {n: ix.Sym(v) for n in symbols(e) if (v := self._variable(n)) != n}
         return substitute(e, other) if other else e
 
     def _extremum(self, name: str, args: tuple[Expr, ...]) -> Expr:
         text = self.index(args[0])
         for a in args[1:]:
             text = f"jnp.{name}({text}, {self.index(a)})"
-        return Sym(text)
+        return ix.Sym(text)
 
     # ------------------------------------------------------------ ragged arrays
 
@@ -273,20 +255,20 @@ class KernelEmitter:
         """``v`` with these padded extents: padding is cut, or extended by zeros."""
         if v.padded == padded:
             return v
-        more = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
-        v = self.first(v, [k for k in v.valid if more[k] == ZERO or v.is_last(k)])
+        more = [ix.sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
+        v = self.first(v, [k for k in v.valid if more[k] == ix.ZERO or v.is_last(k)])
         key = (v.text, v.padded, padded, *v.valid)
         if key not in self._known:
             self._known[key] = self.bind(v.text, self._fitted(v, padded, more))
         valid = {
-            k: replace(at, start=add(at.start, more[k]), stop=add(at.stop, more[k]))
+            k: replace(at, start=ix.add(at.start, more[k]), stop=ix.add(at.stop, more[k]))
             for k, at in v.valid.items()
         }
         return replace(v, text=self._known[key], padded=padded, valid=valid)
 
     def _fitted(self, v: EmittedValue, padded: tuple[Expr, ...], more: list[Expr]) -> str:
         """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""
-        less = [-m.value for m in more if isinstance(m, Const) and m.value <= 0]
+        less = [-m.value for m in more if isinstance(m, ix.Const) and m.value <= 0]
         if len(less) == len(more):
             ends = [
                 f"{n}:" if k in v.valid else f":{self.static(padded[k])}"
@@ -306,7 +288,7 @@ class KernelEmitter:
     def first(self, v: EmittedValue, but: Container[int] = ()) -> EmittedValue:
         """``v`` with valid elements first along all axes, but for some."""
         for axis in sorted(k for k in v.valid if k not in but):
-            v = self.moved(v, axis, Interval(ZERO, v.type.shape[axis]))
+            v = self.moved(v, axis, Interval(ix.ZERO, v.type.shape[axis]))
         return v
 
     def moved(self, v: EmittedValue, axis: int, to: Interval) -> EmittedValue:
@@ -314,21 +296,21 @@ class KernelEmitter:
         at = v.interval(axis)
         key = ("moved", v.text, v.padded, axis, at, to)
         if key not in self._known:
-            places, first = self.positions(v.padded[axis], to.begin), sub(at.start, at.begin)
-            if to.start == ZERO:
+            places, first = self.positions(v.padded[axis], to.begin), ix.sub(at.start, at.begin)
+            if to.start == ix.ZERO:
                 places = f"{self.index(first)} + {places}"
             else:
-                places = f"{places} - {atom(self.index(sub(to.start, first)))}"
+                places = f"{places} - {atom(self.index(ix.sub(to.start, first)))}"
             self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
         valid = {k: x for k, x in v.valid.items() if k != axis}
         if to.start != to.begin:
             valid[axis] = to
         return replace(v, text=self._known[key], finite=False, valid=valid)
 
-    def positions(self, size: Expr, begin: Expr = ZERO) -> str:
+    def positions(self, size: Expr, begin: Expr = ix.ZERO) -> str:
         """The positions of an axis in a whole array, of which it is the part from ``begin`` on."""
         steps = f"jnp.arange({self.static(size)}, dtype=jnp.int32)"
-        if begin == ZERO:
+        if begin == ix.ZERO:
             return steps
         key = ("spots", size, begin)
         if key not in self._known:
