@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.memory.plan_types import Buffer
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import largest
@@ -13,7 +18,7 @@ from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Tensor
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
@@ -78,39 +83,46 @@ def _store(store: Buffer, least: int) -> nodes.Store:
     )
 
 
+ProgramGiven = nodes.ProgramInput | nodes.ProgramParam
+
+
+def given(tensors: Iterable[tuple[str, Op, Domain, TensorType]]) -> Iterator[ProgramGiven]:
+    """The inputs and params among tensors with these names, operators, domains and types."""
+    for name, op, domain, type_ in tensors:
+        if not isinstance(op, Input | Param):
+            continue
+        dims, dtype, shape = domain.dims, type_.dtype.value, tuple(map(to_arith, type_.shape))
+        if isinstance(op, Input):
+            yield nodes.ProgramInput(name=name, store=name, dims=dims, dtype=dtype, shape=shape)
+        else:
+            yield nodes.ProgramParam(
+                name=name,
+                store=name,
+                dims=dims,
+                dtype=dtype,
+                shape=shape,
+                template=op.template or name,
+                has_default=op.has_default,
+            )
+
+
+def _given(stages: Stages) -> Iterator[ProgramGiven]:
+    """The inputs and params, with the shapes of their stores."""
+    plan, graph = stages.plan, stages.graph
+    return given(
+        (t.name, graph.nodes[t.node].op, t.domain, replace(t.type, shape=plan.stores[t.name].shape))
+        for t in stages.statements.tensors.values()
+    )
+
+
 def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
     """The tensors that are passed as data."""
-    return tuple(
-        nodes.ProgramInput(
-            name=t.name,
-            store=t.name,
-            dims=t.domain.dims,
-            dtype=t.type.dtype.value,
-            shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
-        )
-        for t in stages.statements.tensors.values()
-        if isinstance(stages.graph.nodes[t.node].op, Input)
-    )
+    return tuple(g for g in _given(stages) if isinstance(g, nodes.ProgramInput))
 
 
 def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
     """The tensors that are passed as weights."""
-    results = []
-    for t in stages.statements.tensors.values():
-        op = stages.graph.nodes[t.node].op
-        if isinstance(op, Param):
-            results.append(
-                nodes.ProgramParam(
-                    name=t.name,
-                    store=t.name,
-                    dims=t.domain.dims,
-                    dtype=t.type.dtype.value,
-                    shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
-                    template=op.template or t.name,
-                    has_default=op.has_default,
-                )
-            )
-    return tuple(results)
+    return tuple(g for g in _given(stages) if isinstance(g, nodes.ProgramParam))
 
 
 def seed(stages: Stages) -> str:

@@ -10,10 +10,18 @@ of loops only save the steps beyond the end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from tempoc.codegen.text.arithmetic import to_arith
-from tempoc.memory.plan_types import Buffer, BufferKey, CapacityUse, MemoryPlan, MemoryRelease
+from tempoc.memory.plan_types import (
+    Buffer,
+    BufferAxis,
+    BufferKey,
+    CapacityUse,
+    MemoryPlan,
+    MemoryRelease,
+)
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.schedule.clean import bind
@@ -28,44 +36,24 @@ LengthNames = Mapping[str, Expr]
 
 def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
     """The plan with the names of largest lengths in its sizes."""
-    if not largest:
-        return plan
+    renamed: MemoryPlan = _renamed(plan, largest) if largest else plan
+    return renamed
 
-    def size(e: Expr) -> Expr:
-        return substitute(e, largest)
 
-    def store(s: Buffer) -> Buffer:
-        keys = (
-            BufferKey(dim=k.dim, modulo=None if k.modulo is None else size(k.modulo))
-            for k in s.keys
-        )
-        axes = (replace(a, size=size(a.size)) for a in s.axes)
-        return replace(s, keys=tuple(keys), axes=tuple(axes), shape=tuple(map(size, s.shape)))
-
-    return replace(
-        plan,
-        stores={name: store(s) for name, s in plan.stores.items()},
-        releases={
-            name: tuple(
-                MemoryRelease(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
-                for r in items
-            )
-            for name, items in plan.releases.items()
-        },
-        extents={d: size(e) for d, e in plan.extents.items()},
-        needs={
-            name: tuple(
-                CapacityUse(
-                    dim=n.dim,
-                    size=size(n.size),
-                    rows=tuple(map(size, n.rows)),
-                    sure=tuple(map(size, n.sure)),
-                )
-                for n in items
-            )
-            for name, items in plan.needs.items()
-        },
-    )
+def _renamed(part: Any, largest: LengthNames) -> Any:
+    """A part of a plan with other names in its expressions."""
+    match part:
+        case Expr():
+            return substitute(part, largest)
+        case tuple():
+            return tuple(_renamed(item, largest) for item in part)
+        case Mapping():
+            return {name: _renamed(item, largest) for name, item in part.items()}
+        case MemoryPlan() | Buffer() | BufferKey() | BufferAxis() | MemoryRelease() | CapacityUse():
+            names = (f.name for f in fields(part))
+            return replace(part, **{n: _renamed(getattr(part, n), largest) for n in names})
+        case _:
+            return part
 
 
 def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree:
