@@ -16,7 +16,7 @@ each distance, mapped over slices of the store that are shifted against each oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.sdg.statements.statements import Read, Statement, Tensor, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 from tempoc.symbolic.walk import substitute, symbols
@@ -135,18 +135,29 @@ def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Point
             r = replace(r, tensor=name)
         reads.append(r)
     alias = replace(tensor, name=name, node=name, out=0)
+    return _extended(before, reads, nodes, alias, replace(store, tensor=name), read.tensor)
+
+
+def _extended(
+    before: Pointwise,
+    reads: Iterable[Read],
+    nodes: Mapping[str, Node],
+    alias: Tensor,
+    store: Buffer,
+    origin: str,
+) -> Pointwise:
+    """The statement with these reads, and the stages with an alias of a tensor and its store."""
+    name, stages = alias.name, before.stages
+    tensors, stores = stages.statements.tensors, stages.plan.stores
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
-        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: alias}),
-        plan=replace(stages.plan, stores={**stages.plan.stores, name: replace(store, tensor=name)}),
+        statements=replace(stages.statements, tensors={**tensors, name: alias}),
+        plan=replace(stages.plan, stores={**stores, name: store}),
     )
-    return replace(
-        before,
-        single=replace(before.single, reads=tuple(reads)),
-        stages=changed,
-        origins={**before.origins, name: read.tensor},
-    )
+    single = replace(before.single, reads=tuple(reads))
+    origins = {**before.origins, name: origin}
+    return replace(before, single=single, stages=changed, origins=origins)
 
 
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
@@ -208,23 +219,10 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     source = stages.graph.nodes[tensor.node]
     source = replace(source, name=column.name, domain=domain, types=(type_,), inputs=())
     nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
-    changed = replace(
-        stages,
-        graph=replace(stages.graph, nodes=nodes),
-        statements=replace(
-            stages.statements,
-            tensors={**stages.statements.tensors, column.name: column},
-        ),
-        plan=replace(stages.plan, stores={**stages.plan.stores, column.name: rows}),
-    )
     new = replace(read, tensor=column.name, entries=at)
-    reads = tuple(new if r == read else r for r in before.single.reads)
-    return Pointwise(
-        single=replace(before.single, reads=reads),
-        stages=changed,
-        elements={**before.elements, column.name: element},
-        origins={**before.origins, column.name: element.tensor},
-    )
+    reads = (new if r == read else r for r in before.single.reads)
+    view = _extended(before, reads, nodes, column, rows, element.tensor)
+    return replace(view, elements={**before.elements, column.name: element})
 
 
 def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
