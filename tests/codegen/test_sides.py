@@ -33,6 +33,7 @@ WHOLE = {
     "heads": 'y = sum(einsum("shd,d->sh", v[t:T], x), axis = 0)',
     "no batch": "y = sum(exp(v[t:T]), axis = 0) / sum(v[t+1:T] > 0.0)",
     "where": "y = sum(where(x[t = t:T] > q, x[t = t:T], w[t = t:T]), axis = 0)",
+    "two masks of an array": "y = sum(v[t:T], axis = 0) * sum(v[0:T-t], axis = 0)",
     "two columns": "y = sum(x[t = t:T][:, 0] * w[t = t:T][:, 1])",
 }
 MOVED = {
@@ -46,6 +47,7 @@ MOVED = {
     "the variance": "y = var(x[t = t:T], axis = 0) + logsumexp(x[t = t:T], axis = 0)",
     "kept": "e = x[t = t:T] * 2.0\ny = sum(e, axis = 0) + max(e, axis = 0)\nr = e[t = t]\n"
     "z = sum(r * w[t = t:T])",
+    "both ends of an array": "y = max(x[t = t:T] - x[t = 0:T-t]) + max(x[t = 0:T-t])",
     "a window": "y = sum(x[t = t:min(t+2, T)] * w[t = t:min(t+2, T)], axis = 0)",
     "spread": "y = sum(broadcast_to(q, [T - t, 3]) * x[t = t:T], axis = 0)",
 }

@@ -228,13 +228,12 @@ class KernelEmitter:
 
     def masked(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
         """The name of ``v`` with ``neutral`` at invalid positions of these axes."""
-        ragged = [k for k in axes if v.is_ragged(k)]
-        if not ragged:
+        if not any(v.is_ragged(k) for k in axes):
             return v.text
-        key = (v.text, tuple(ragged), v.type.shape, neutral)
+        text = self.masking(v, axes, neutral)
+        key = (v.text, text)
         if key not in self._known:
-            name = self.bind(f"{v.text}_masked", self.masking(v, axes, neutral))
-            self._known[key] = name
+            self._known[key] = self.bind(f"{v.text}_masked", text)
         return self._known[key]
 
     def masking(self, v: EmittedValue, axes: tuple[int, ...], neutral: str) -> str:
