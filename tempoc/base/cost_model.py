@@ -90,6 +90,17 @@ class CostModel:
     reported_steps: int = 64
     """How many steps a function runs where it is compiled for a number of them, for a report."""
 
+    # ---------------------------------------------------------------- device blocks
+
+    block_calls: int = 4096
+    """The most kernel calls in a block that runs as one call, which cannot be interrupted."""
+    block_us: int = 50_000
+    """A block with more calls may run as one if its estimated microseconds are at most this."""
+    copied_bytes: int = 1 << 15
+    """Copying fewer bytes takes no longer than a call."""
+    rare_runs: int = 64
+    """For blocks that run at most so many times, copies of large stores do not matter."""
+
     # ---------------------------------------------------------------- forms of operators
 
     short_window: int = 8

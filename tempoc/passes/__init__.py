@@ -4,5 +4,5 @@ In: a verified graph. Out: a graph with the same outputs, smaller, simpler, or w
 grouped into kernels. A pass is a frozen dataclass whose fields are its options; its docstring shows
 before and after. The order in which they run is the driver's.
 
-May import: base, diagnostics, symbolic, pipeline, poly, ops, sdg
+May import: base, symbolic, pipeline, poly, ops, sdg
 """

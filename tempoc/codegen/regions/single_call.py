@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tempoc.base.cost_model import MODEL
 from tempoc.codegen.text.arithmetic import to_arith, to_expr
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes
@@ -28,14 +29,6 @@ from tempoc.symbolic.expr import (
 )
 from tempoc.symbolic.walk import ceildiv, substitute
 
-LONG = 4096
-"""The most kernel calls in a block that runs as one call, which cannot be interrupted."""
-BRIEF = 50_000
-"""A block with more calls may run as one if its estimated microseconds are at most this."""
-LARGE = 1 << 15
-"""Copying fewer bytes takes no longer than a call."""
-OFTEN = 64
-"""For blocks that run at most so many times, copies of large stores do not matter."""
 BYTES = {"bool": 1, "bf16": 2, "f16": 2, "i64": 8, "f64": 8, "key": 8}
 """Bytes of an element; 4 for all other types."""
 
@@ -68,7 +61,9 @@ def single_call(
     nests = _loop_nests(body, around.first)
     count = add(*(product((trips, Const(nest.calls))) for trips, nest in nests.items()))
     time = add(*(_microseconds(trips, nest, stores) for trips, nest in nests.items()))
-    short = disjunction(compare("<=", count, Const(LONG)), compare("<=", time, Const(BRIEF)))
+    short = disjunction(
+        compare("<=", count, Const(MODEL.block_calls)), compare("<=", time, Const(MODEL.block_us))
+    )
     grown = [
         compare("<=", to_expr(axis.size), Const(axis.least))
         for name in sorted(touched_stores(body))
@@ -76,7 +71,7 @@ def single_call(
         if axis.least and not unknown.isdisjoint(names(axis.size))
     ]
     thin = disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
-    rare = compare("<=", around.times, Const(OFTEN))
+    rare = compare("<=", around.times, Const(MODEL.rare_runs))
     return to_arith(conjunction(short, *grown, disjunction(rare, negation(thin))))
 
 
@@ -171,4 +166,4 @@ def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
 def _is_thin(store: nodes.Store) -> Expr:
     """Whether a store is large and has an axis of length 1."""
     unit = disjunction(*(compare("==", extent, Const(1)) for extent in _extents(store)))
-    return conjunction(unit, compare(">", _nbytes(store), Const(LARGE)))
+    return conjunction(unit, compare(">", _nbytes(store), Const(MODEL.copied_bytes)))

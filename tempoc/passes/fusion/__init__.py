@@ -1,4 +1,4 @@
 """Fusion: groups of nodes that become one kernel.
 
-May import, of its package: analysis, simplify.rules
+May import, of its package: analysis
 """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tempoc.codegen.regions import single_call as limits
+from tempoc.base.cost_model import MODEL
+from tempoc.codegen.regions import single_call
 from tempoc.program.analysis.traversal import blocks
 from tempoc.program.nodes import nodes
 from tempoc.runtime.data.bindings import Given
@@ -102,7 +105,7 @@ def test_a_run_is_one_call_without_stores() -> None:
 def test_long_loops_and_accounts_take_several_calls() -> None:
     steps = "dim t < T\ninput x[t]: f32\na[0] = x[0]\na[t] = sin(a[t-1]) when t >= 1\noutput a\n"
     loaded = compile_text(steps, 2, LOOPS)[1]
-    for bound, account, called in ((9, False, 0), (9, True, 1), (limits.LONG + 2, False, 1)):
+    for bound, account, called in ((9, False, 0), (9, True, 1), (MODEL.block_calls + 2, False, 1)):
         assert len(regions_of(host_code(loaded, {"T": bound}, account=account))) == called
 
 
@@ -111,11 +114,11 @@ def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
     steps += "output a[T-1] as a\n"
     loaded = compile_text(steps, 2, LOOPS)[1]
     given = frozenset(i.store for i in loaded.program.inputs)
-    for bound, called in ((limits.LONG + 2, 0), (limits.BRIEF + 2, 1)):
+    for bound, called in ((MODEL.block_calls + 2, 0), (MODEL.block_us + 2, 1)):
         code = host_code(loaded, {"T": bound})
         assert len(regions_of(code)) == called
         assert code.straight == given
-    agree(steps, {"T": limits.LONG + 2}, passes=LOOPS)
+    agree(steps, {"T": MODEL.block_calls + 2}, passes=LOOPS)
 
 
 def test_what_leaves_a_block_in_a_loop_of_the_host() -> None:
@@ -228,7 +231,7 @@ def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
         (1, 1, 8, True),
         (1, 2, 2000, True),
     ):
-        monkeypatch.setattr(limits, "OFTEN", often)
+        monkeypatch.setattr(single_call, "MODEL", replace(MODEL, rare_runs=often))
         program = compile_text(DECODED, 2)[1].program
         (inner,) = (b for b in blocks(program.tree) if b.point == ("l",))
         bounds = {"B": batch, "T": steps, "L": 3}

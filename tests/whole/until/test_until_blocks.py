@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.codegen.regions import single_call as limits
+from tempoc.base.cost_model import MODEL
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
@@ -67,7 +67,7 @@ def test_a_run_that_finds_its_lengths_is_one_call(
     (block,) = code_of(loaded, **bounds).calls.values()
     assert isinstance(block, Block)
     assert [block.lengths[place] for place in block.endings] == ends
-    long = code_of(loaded, **dict.fromkeys(bounds, limits.BRIEF + 2))
+    long = code_of(loaded, **dict.fromkeys(bounds, MODEL.block_us + 2))
     assert len(regions_of(long)) == len(ends)
 
 
