@@ -87,7 +87,7 @@ class RunResult:
 
     ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, those
     that the host had at most of stores that live there (``away``), and those that were ``loaded``
-    and ``evicted``; there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are
+    and ``evicted``; there is no ``predicted`` peak. Seconds are for the calls alone. ``made`` are
     the calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 

@@ -58,7 +58,7 @@ def _largest(program: Program) -> set[str]:
 
 @dataclass(slots=True)
 class Capacities:
-    """All sizes and the current size by number of the group; the walk reads `now` as well."""
+    """All sizes and the current size by number of the group; frames share `now`."""
 
     sizes: tuple[tuple[int, ...], ...]
     now: list[int]
