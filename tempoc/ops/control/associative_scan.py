@@ -23,6 +23,7 @@ from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -30,7 +31,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import axis_of, same_shape, shape_text, type_text
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import Expr, product
 
 
@@ -115,9 +116,7 @@ class AssociativeScan(Op):
         known = evaluate_steps(self.steps, (*earlier, *later, *outside), at)
         return [known[k] for k in self.results]
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The function of single elements as a function within, mapped over pairs of them."""
         xs = [with_own_padding(v, out) for v in args[: self.leaves]]
         axes = [axis_of(self.axis, v.type.ndim) for v in xs]

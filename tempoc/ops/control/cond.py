@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -15,7 +15,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.shapes import require, same_shape, type_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,7 @@ class Cond(Op):
         """The branch taken."""
         return (args[1] if args[0] else args[2],)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A selection of two computed values; branches are emitted by codegen."""
         shape = padded(results[0].shape, out)
         a, b = (out.align(v, shape).text for v in args[1:])

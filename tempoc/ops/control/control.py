@@ -10,7 +10,7 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import cast, paired
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -19,7 +19,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.source import concrete
 from tempoc.symbolic.expr import Expr, compare, conjunction, product
 
@@ -53,9 +53,7 @@ class Merge(Op):
         """Never called: only one operand exists at a point, and it is the value."""
         raise TypeError("merge has no value of its own")
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Never called: a merge is a tensor with several writers."""
         raise TypeError("merge is not computed by a kernel")
 
@@ -77,9 +75,7 @@ class Copy(Op):
         """The operand."""
         return args
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand, with the padding that its extents now have."""
         aligned = out.align(args[0], padded(results[0].shape, out))
         return (cast(aligned.text, args[0].type.dtype, results[0].dtype),)
@@ -113,9 +109,7 @@ class After(Op):
         """The first operand."""
         return args[:1]
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The first operand, with the padding that its extents now have."""
         return Copy().emit(args[:1], results, out)
 
@@ -148,9 +142,7 @@ class Select(Op):
         a, b = common(tuple(choices))
         return (np.where(condition, a, b),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """As in NumPy."""
         shape = padded(results[0].shape, out)
         c, a, b = (aligned_to(v, shape, out) for v in args)
@@ -184,9 +176,7 @@ class Ensure(Op):
             raise OperandError(f"shape {list(args[0].shape)} is not {list(expected)}")
         return args
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand with other padding, and a check."""
         have = args[0].type.shape
         holds = conjunction(*(compare("==", a, b) for a, b in zip(have, self.shape, strict=True)))

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValues,
+    Emitter,
+    Op,
+    ShapeFacts,
+)
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import Entry
 
 EffectPlace = tuple[tuple[str, Entry], ...]
@@ -42,9 +48,7 @@ class EffectOp(Op):
         """Never called: the evaluator of the graph or the runner executes effects."""
         raise TypeError(f"{self.name} has no value")
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operands: a kernel fetches them, the runner gets them."""
         return tuple(with_own_padding(v, out).text for v in args)
 

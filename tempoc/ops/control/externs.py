@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     ImportedFunction,
     Op,
@@ -20,7 +20,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.text import parse_expr, show
 from tempoc.symbolic.walk import substitute
@@ -110,9 +110,7 @@ class ExternJax(ExternCall):
     name = "extern_jax"
     heavy = True
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
         name = out.imported(self.declared)
         call = f"{name}({', '.join(with_own_padding(a, out).text for a in args)})"
@@ -136,9 +134,7 @@ class ExternHost(ExternCall):
     name = "extern_host"
     differentiable = pure = False
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Never called: kernels before and after the call carry operands and results."""
         raise TypeError(f"{self.extern} is not called by a kernel")
 
@@ -180,9 +176,7 @@ class ExternVjp(ExternJax):
             results = tuple(TensorType(a.dtype, a.shape) for a in float_args)
         return results
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
         texts = [with_own_padding(a, out).text for a in args]
         floats = [a.type.dtype.is_float for a in args]

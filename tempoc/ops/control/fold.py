@@ -23,6 +23,7 @@ from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -30,7 +31,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import atom, axis_positions, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import Expr, product
 
 T = TypeVar("T")
@@ -99,9 +100,7 @@ class Fold(Op):
         values = evaluate_steps(self.steps, [*carry, *single, *constants], at)
         return tuple(np.zeros((0, *values[n].shape), values[n].dtype) for n in self.outputs)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A scan of single elements; garbage at the end of a ragged axis carries nothing on."""
         first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
         ragged = self.reverse and xs[0].is_ragged(0)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.operator import (
+    Array,
+    EmittedValues,
+    Emitter,
+    Op,
+    ShapeFacts,
+)
+from tempoc.ops.definition.types import TensorType, Types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +35,6 @@ class Gradient(Op):
         """Never called: `autodiff` replaces it."""
         raise TypeError("grad is not computed by an operator")
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Never called: `autodiff` replaces it."""
         raise TypeError("grad is not computed by an operator")

@@ -44,6 +44,7 @@ from tempoc.ops.definition.dtype_text import cast, tupled
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -51,7 +52,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import nonempty, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import TensorType, Types
 from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, product, sub
 from tempoc.symbolic.walk import evaluate
 
@@ -128,9 +129,7 @@ class Recurrence(Op):
                 rows[k if self.reverse else k + 1] = a
         return tuple(results)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A loop that writes one row of each tensor in a step.
 
         One tensor is read back where the row before was written. Of several, the rows are carried
@@ -183,9 +182,9 @@ class Recurrence(Op):
 
     def linear(
         self,
-        first: tuple[EmittedValue, ...],
-        xs: tuple[EmittedValue, ...],
-        constants: tuple[EmittedValue, ...],
+        first: EmittedValues,
+        xs: EmittedValues,
+        constants: EmittedValues,
         out: Emitter,
     ) -> tuple[str, ...]:
         """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""

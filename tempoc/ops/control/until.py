@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
     ShapeFacts,
 )
 from tempoc.ops.definition.shapes import require, type_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,6 @@ class Until(Op):
         """No results: the evaluator of the graph reads the operand."""
         return ()
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand: the kernel hands it to the runner."""
         return (args[0].text,)

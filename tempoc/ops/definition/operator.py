@@ -89,6 +89,9 @@ class EmittedValue:
         return at.stop == add(at.begin, self.padded[axis])
 
 
+EmittedValues = tuple[EmittedValue, ...]
+
+
 class Emitter(Protocol):
     """The interface of the kernel emitter for operators (see ``emission/emitter.py``).
 
@@ -280,9 +283,7 @@ class Op(metaclass=_Kind):
         return self
 
     @abstractmethod
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """JAX expressions for the results, padded where a result's extents are ragged.
 
         The padded shape of a result axis is ``out.pad(extent)``. Only ``jnp``, ``lax`` and ``jax``

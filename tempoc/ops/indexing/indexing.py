@@ -17,6 +17,7 @@ from tempoc.ops.definition.dtype_text import cast, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -206,9 +207,7 @@ class SpatialIndex(Op):
         entries = (*self.entries[:axis], (ZERO, part.count, 1), *self.entries[axis + 1 :])
         return replace(self, entries=entries)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
         x = with_own_padding(args[0], out)
         x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.valid), out)
@@ -234,9 +233,7 @@ class SpatialIndex(Op):
         parts = enumerate(zip(self.entries, full_axes, strict=True))
         return [k for k, (e, w) in parts if e != w]
 
-    def gathered(
-        self, text: str, args: tuple[EmittedValue, ...], result: TensorType, out: Emitter
-    ) -> str:
+    def gathered(self, text: str, args: EmittedValues, result: TensorType, out: Emitter) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""
         axis = self.entries.index("tensor")
         idx = with_own_padding(args[1], out)
@@ -316,9 +313,7 @@ class Take(Op):
         for axis in range(positions.ndim):
             yield Link((None, axis), (own + axis,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A checked gather."""
         x, idx = (with_own_padding(v, out) for v in args)
         axis = axis_of(self.axis, x.type.ndim)
@@ -374,9 +369,7 @@ class TakeAlong(Op):
             elif places is not None:
                 yield Link(places, (axis,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A gather, checked unless positions are sure."""
         x, idx = args
         axis = axis_of(self.axis, x.type.ndim)
@@ -421,9 +414,7 @@ class OneHot(Op):
         """All axes of the positions."""
         return untouched_links(args[0].ndim, ())
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A comparison."""
         x = with_own_padding(args[0], out)
         have = f"{x.text}[..., None]" if x.type.ndim else x.text

@@ -15,6 +15,7 @@ from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -81,9 +82,7 @@ class Pick(Op):
             if axis != own:
                 yield Link((axis, None), (axis - (axis > own),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A row of the slice; the kernel's own reads do without the slice."""
         axis = axis_of(self.axis, args[0].type.ndim)
         x = nonempty(with_own_padding(args[0], out), (axis,), out)

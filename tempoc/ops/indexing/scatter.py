@@ -11,7 +11,7 @@ from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -85,9 +85,7 @@ class ScatterAdd(Op):
             else:
                 yield Link((axis, None), (axis if axis < first else axis - positions.ndim + 1,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """What stands in padding is added as 0."""
         (result,) = results
         x, idx = (with_own_padding(v, out) for v in args)

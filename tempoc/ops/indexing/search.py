@@ -17,7 +17,7 @@ from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import greatest, least, scalar
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -80,9 +80,7 @@ class ArgMax(Op):
             if axis not in gone:
                 yield Link((axis,), (axis - before,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """An index into a flattened padded tensor is taken apart and put together again."""
         v = with_own_padding(args[0], out)
         axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
@@ -155,9 +153,7 @@ class Sort(Op):
         """All axes but the one along which elements are ordered."""
         return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
         v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
@@ -193,9 +189,7 @@ class ArgSort(Op):
         """All axes but the one along which elements are ordered."""
         return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
         v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
@@ -240,9 +234,7 @@ class TopK(Op):
         """All axes but the last."""
         return untouched_links(args[0].ndim, (args[0].ndim - 1,), 2)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding holds the least value, behind all that is valid."""
         v = with_own_padding(args[0], out)
         last = v.type.ndim - 1

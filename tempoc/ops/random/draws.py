@@ -17,6 +17,7 @@ from tempoc.ops.definition.dtype_text import cast, jax_dtype, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -24,7 +25,7 @@ from tempoc.ops.definition.operator import (
 )
 from tempoc.ops.definition.padding import along, padded, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import require, type_text
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.random import threefry
 from tempoc.ops.tensor.reduction import require_nonempty
 from tempoc.ops.tensor.source import GivenTensor, concrete
@@ -72,9 +73,7 @@ class RandomKey(Op):
             key = threefry.fold_in(key, evaluate(index, at))
         return (key,)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Folded one by one; from the first index that differs between mapped points, at each."""
         varies = (k for k, e in enumerate(self.at) if {*symbols(e)} & {*out.mapped})
         common = next(varies, len(self.at))
@@ -115,9 +114,7 @@ class Uniform(Draw):
         """Each element from its own position."""
         return (threefry.uniform(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds numbers too."""
         return (_uniform(args[0], self.shape, self.dtype, out),)
 
@@ -141,9 +138,7 @@ class Normal(Draw):
         """Each element from its own position."""
         return (threefry.normal(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds numbers too."""
         operands = f"{args[0].text}, {_positions(self.shape, out)}"
         if self.dtype is DType.F64:
@@ -174,9 +169,7 @@ class Bernoulli(Draw):
         u = threefry.uniform(args[0], args[1].shape, numpy_dtype(self.dtype))
         return (np.asarray(u < args[1].astype(np.promote_types(u.dtype, args[1].dtype))),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding is garbage."""
         p = with_own_padding(args[1], out)
         u = _uniform(args[0], p.type.shape, self.dtype, out)
@@ -208,9 +201,7 @@ class Categorical(Draw):
         scores = wide + threefry.gumbel(args[0], logits.shape)
         return (np.asarray(np.argmax(scores, axis=-1), np.int32),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding along the axis is never chosen."""
         v = with_own_padding(args[1], out)
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
@@ -244,9 +235,7 @@ class Permutation(Draw):
         words = threefry.bits(args[0], concrete((self.n,), at))
         return (np.argsort(words, kind="stable").astype(np.int32),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding comes last: no word is greater, and it stands behind all that are as great."""
         text = out.bind("words", f"random_bits({args[0].text}, {_positions((self.n,), out)})")
         words = EmittedValue(text, TensorType(DType.U32, (self.n,)), padded((self.n,), out))

@@ -14,7 +14,7 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import cast, dtype_of, is_nonzero, numpy_dtype, paired, scalar
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -31,7 +31,7 @@ from tempoc.ops.definition.promotion import (
     widened,
 )
 from tempoc.ops.definition.shapes import broadcast, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import CompareOp, Expr, product
 
 
@@ -85,16 +85,14 @@ class Nary(Op):
             y = np.asarray(self.compute(*map(widened, args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """One expression; garbage meets garbage."""
         texts = self.texts(args, results, out)
         texts = [*paired(*texts)] if len(texts) == 2 else texts
         return (self.jax.format(*texts),)
 
     def texts(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
+        self, args: EmittedValues, results: tuple[TensorType, ...], out: Emitter
     ) -> list[str]:
         """The operands in a common dtype, ready to broadcast."""
         dtype = self.operand(tuple(a.type for a in args))[0]
@@ -166,9 +164,7 @@ class FloorDivide(Arithmetic):
     name, symbol, jax, numpy = "floordiv", "//", "jnp.floor_divide({0}, {1})", np.floor_divide
     differentiable = False
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """XLA has another idea of an integer divided by 0."""
         return (_guarded(self, args, results, out),)
 
@@ -178,15 +174,13 @@ class Remainder(Arithmetic):
 
     name, symbol, jax, numpy = "mod", "%", "jnp.remainder({0}, {1})", np.remainder
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """XLA has another idea of an integer modulo 0."""
         return (_guarded(self, args, results, out),)
 
 
 def _guarded(
-    op: Arithmetic, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
+    op: Arithmetic, args: EmittedValues, results: tuple[TensorType, ...], out: Emitter
 ) -> str:
     a, b = op.texts(args, results, out)
     dtype = results[0].dtype
@@ -212,9 +206,7 @@ class Power(Arithmetic):
         inverses = np.where(np.abs(a) == 1, powers, np.zeros((), a.dtype))
         return np.where(b < 0, inverses, powers)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""
         dtype = results[0].dtype
         base, exponent = self.texts(args, results, out)

@@ -18,6 +18,7 @@ from tempoc.ops.definition.dtype_text import jax_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -144,9 +145,7 @@ class MatMul(Op):
         if same(left[-1], right[inner]) and left[-1] != ONE:
             yield Link((len(left) - 1, inner), (None,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Both operands aligned along the inner axis and the batch, masked, then multiplied.
 
         A matrix times a vector is written as suits the number of points that do that.
@@ -303,9 +302,7 @@ class Einsum(Op):
             if plain and not any(t.count(letter) > 1 for t in terms):
                 yield Link(places, (result.index(letter) if letter in result else None,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Letters get one padded extent each; those that are summed are masked."""
         dtype = results[0].dtype
         terms, result = self.letters(tuple(a.type.ndim for a in args))
@@ -358,7 +355,7 @@ def transposed_matmul(x, y):
 '''
 
 
-def _columns(terms: list[str], result: str, args: tuple[EmittedValue, ...]) -> tuple[int, ...]:
+def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, ...]:
     """The operands whose columns are the rows and the columns of a result that is summed over all
     else, if there are two of that kind."""
     if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):

@@ -14,6 +14,7 @@ from tempoc.ops.definition.dtype_text import scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -139,9 +140,7 @@ class Conv(Op):
         for axis in range(args[0].ndim - args[1].ndim + 1):
             yield Link((axis, None), (axis,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Batch axes become one; ragged spatial axes get their zeros by masking, others by XLA."""
         (result,) = results
         x, w = (converted(with_own_padding(v, out), result.dtype, out) for v in args)

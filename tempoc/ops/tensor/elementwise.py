@@ -17,7 +17,7 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -26,7 +26,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr, product
 
 
@@ -69,9 +69,7 @@ class Unary(Op):
         rounds = half and y.dtype == np.float32
         return (y.astype(x.dtype) if rounds else y,)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """One call; garbage stays where it is."""
         dtype = results[0].dtype
         x = out.align(args[0], padded(results[0].shape, out))
@@ -116,9 +114,7 @@ class Rounding(NumberFunction):
         """Older versions of NumPy turn integers into doubles."""
         return x if x.dtype.kind in "iu" else np.asarray(self.numpy(x))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Nothing to do for integers."""
         if results[0].dtype.is_float:
             return Unary.emit(self, args, results, out)
@@ -386,9 +382,7 @@ class Cast(Unary):
         with np.errstate(all="ignore"):
             return (self.compute(args[0]),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``astype``, which saturates in XLA."""
         x = out.align(args[0], padded(results[0].shape, out))
         return (cast(x.text, x.type.dtype, self.dtype),)

@@ -14,6 +14,7 @@ from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -69,9 +70,7 @@ class Concat(Op):
             if axis != own and all(same(a.shape[axis], extent) for a in args):
                 yield Link((axis,) * len(args), (axis,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Each operand is written over the padding of those before it.
 
         The array written to has room for all padded operands, so that no write can be moved.
@@ -132,9 +131,7 @@ class Stack(Op):
             if all(same(a.shape[axis], extent) for a in args):
                 yield Link((axis,) * len(args), (axis + (axis >= new),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Garbage stays where it is."""
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
@@ -178,9 +175,7 @@ class Split(Op):
         own = axis_of(self.axis, args[0].ndim)
         return untouched_links(args[0].ndim, (own,), self.sections)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Static slices, or gathers where the parts have no static place."""
         v = with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)

@@ -15,7 +15,7 @@ from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_lin
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -82,9 +82,7 @@ class Transpose(Op):
         for axis, source in enumerate(self.order(args[0].ndim)):
             yield Link((source,), (axis,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Garbage moves along."""
         v = with_own_padding(args[0], out)
         return (f"jnp.transpose({v.text}, {self.order(v.type.ndim)})",)
@@ -117,9 +115,7 @@ class ExpandDims(Op):
         for axis in range(args[0].ndim):
             yield Link((axis,), (axis + (axis >= new),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Garbage stays where it is."""
         axis = axis_of(self.axis, args[0].type.ndim + 1)
         return (f"jnp.expand_dims({with_own_padding(args[0], out).text}, {axis})",)
@@ -155,9 +151,7 @@ class Squeeze(Op):
         for place, axis in enumerate(remaining):
             yield Link((axis,), (place,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""
         removed = axes_of(self.axes, args[0].type.ndim)
         shape = padded(args[0].type.shape, out)
@@ -197,9 +191,7 @@ class BroadcastTo(Op):
         """To a smaller shape."""
         return replace(self, shape=part.of_shape(self.shape, link))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """To the padded shape."""
         shape = padded(self.shape, out)
         v = aligned_to(args[0], shape, out)
@@ -246,9 +238,7 @@ class Pad(Op):
         padded_axes = [k for k, pair in enumerate(self.widths) if pair != (ZERO, ZERO)]
         return untouched_links(len(self.widths), padded_axes)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Axes at static places in one call; others are shifted, and all cleared around it."""
         (result,) = results
         v = with_own_padding(args[0], out)
@@ -302,9 +292,7 @@ class Flip(Op):
         """The axes in their old order."""
         return untouched_links(args[0].ndim, axes_of(self.axes, args[0].ndim))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A ragged axis is read from its true end."""
         v = with_own_padding(args[0], out)
         axes = axes_of(self.axes, v.type.ndim)

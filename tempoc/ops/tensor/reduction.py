@@ -23,6 +23,7 @@ from tempoc.ops.definition.dtype_text import (
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -128,9 +129,7 @@ class Reduction(Op):
             before = 0 if self.keepdims else sum(g < axis for g in gone)
             yield Link((axis,), (None if axis in gone else axis - before,))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Mask, then reduce."""
         x, axes = self.prepared(args[0], results[0].dtype, out)
         extra = self.extra(results[0].dtype)
@@ -259,9 +258,7 @@ class Mean(RealReduction):
         count = x.dtype.type(np.prod([x.shape[a] for a in axes]))
         return np.asarray(np.sum(x, axis=axes, keepdims=self.keepdims) / count)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The true extents count, not the padded ones."""
         dtype = results[0].dtype
         wide = dtype.wide
@@ -291,9 +288,7 @@ class Var(RealReduction):
         away = x - np.sum(x, axis=axes, keepdims=True) / count
         return np.asarray(np.sum(away * away, axis=axes, keepdims=self.keepdims) / count)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Mask twice: the distance of a masked 0 from the mean is not 0."""
         dtype = results[0].dtype
         wide = dtype.wide

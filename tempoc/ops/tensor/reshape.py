@@ -15,6 +15,7 @@ from tempoc.ops.definition.axis_links import AxisPart, Link, Same
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -85,9 +86,7 @@ class Reshape(Op):
         """To a smaller shape."""
         return replace(self, shape=part.of_shape(self.shape, link))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""
         (result,) = results
         v = with_own_padding(args[0], out)

@@ -12,7 +12,7 @@ from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Monoid,
     Op,
@@ -73,9 +73,7 @@ class Scan(Op):
         """All axes but the one along which elements are combined."""
         return untouched_links(args[0].ndim, (axis_of(self.axis, args[0].ndim),))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Half precision is accumulated in single precision and rounded at the end."""
         wide = results[0].dtype.wide
         v = converted(with_own_padding(args[0], out), wide, out)

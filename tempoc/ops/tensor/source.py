@@ -11,7 +11,7 @@ from tempoc.ops.definition.axis_links import AxisPart, Link, Same, created_links
 from tempoc.ops.definition.dtype_text import Scalar, cast, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.definition.operator import (
     Array,
-    EmittedValue,
+    EmittedValues,
     Emitter,
     Op,
     OperandError,
@@ -50,9 +50,7 @@ class Literal(Op):
         """The number in its dtype."""
         return (np.array(self.value, numpy_dtype(self.dtype)),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The number in its dtype."""
         return (scalar(self.value, self.dtype),)
 
@@ -81,9 +79,7 @@ class IndexValue(Op):
         """The expression's value at the point."""
         return (np.array(evaluate(self.expr, at), numpy_dtype(self.dtype)),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The expression, as an array."""
         return (f"{jax_dtype(self.dtype)}({out.index(self.expr)})",)
 
@@ -99,9 +95,7 @@ class GivenTensor(Op):
         """Never called: the evaluator of the graph has the data."""
         raise TypeError(f"{self.name} has no value of its own")
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Never called: a store holds the data."""
         raise TypeError(f"{self.name} is not computed by a kernel")
 
@@ -176,9 +170,7 @@ class Full(Op):
         """A smaller tensor."""
         return replace(self, shape=part.of_shape(self.shape, link))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds the number too."""
         shape = static_shape(padded(self.shape, out), out)
         return (f"jnp.full({shape}, {scalar(self.value, self.dtype)})",)
@@ -206,9 +198,7 @@ class Eye(Op):
         n, m = concrete((self.n, self.m), at)
         return (np.eye(n, m, dtype=np.bool_).astype(numpy_dtype(self.dtype)),)
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
         dtype = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
@@ -259,9 +249,7 @@ class Arange(Op):
         first = add(self.start, mul(Const(self.step), part.start))
         return replace(self, start=first, stop=add(first, mul(Const(self.step), part.count)))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding continues the sequence."""
         extent = out.static(out.pad(results[0].shape[0]))
         if self.start == ZERO and self.step == 1:

@@ -17,6 +17,7 @@ from tempoc.ops.definition.dtype_text import cast, dtype_of
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValue,
+    EmittedValues,
     Emitter,
     Monoid,
     Op,
@@ -26,7 +27,7 @@ from tempoc.ops.definition.operator import (
 from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.arithmetic import Nary
 from tempoc.ops.tensor.reduction import All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
@@ -126,9 +127,7 @@ class Window(Op):
             powers: Array = np.power(factor.astype(window.dtype), exponents)
         return powers.reshape(-1, *(1 for _ in window.shape[1:]))
 
-    def emit(
-        self, args: tuple[EmittedValue, ...], results: tuple[TensorType, ...], out: Emitter
-    ) -> tuple[str, ...]:
+    def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
         wide = dtype.wide
