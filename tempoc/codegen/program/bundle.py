@@ -9,13 +9,16 @@ compute the same, each with its own ``kernels.py`` and ``program.json``, are in 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
+from tempoc.base.graphs import reachable
 from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
 from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -26,6 +29,10 @@ from tempoc.program.nodes.variants import FOLDER
 SOURCE, DIGEST = "source.", "digest."
 """Entries of the provenance that name sources, and their hashes by name."""
 SHIPPED = ("diagnostics", "program", "runtime")
+RUNNERS = ("tempoc.runtime.main", "tempoc.runtime.run", "tempoc.runtime.ready")
+"""The modules that a compiled directory offers."""
+_IMPORT = re.compile(r"^\s*from (tempoc[\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 _PACKAGE = Path(__file__).resolve().parents[2]
 _OURS = frozenset(
     {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}
@@ -174,11 +181,29 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _shipped() -> Iterator[tuple[str, str]]:
-    """The files of the packages that are copied into the directory."""
-    for package in SHIPPED:
-        for path in sorted((_PACKAGE / package).rglob("*.py")):
-            yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+@cache
+def _shipped() -> Mapping[str, str]:
+    """The modules that a run imports, by path: they are copied into the directory."""
+    modules = {f"tempoc/{path}".removesuffix(".py").replace("/", "."): path for path in _paths()}
+    texts = {name: (_PACKAGE / path).read_text(encoding="utf-8") for name, path in modules.items()}
+
+    def imported(module: str) -> list[str]:
+        statements = _IMPORT.findall(texts[module])
+        names = [f"{source}.{name}" for source, part in statements for name in _NAME.findall(part)]
+        sources = [source for source, _ in statements]
+        return [name for name in (*sources, *names) if name in modules]
+
+    used = reachable(RUNNERS, imported)
+    packages = {parent for name in used for parent in PurePath(modules[name]).parents}
+    inits = [path for path in modules.values() if path.endswith("__init__.py")]
+    paths = {modules[name] for name in used} | {p for p in inits if PurePath(p).parent in packages}
+    return {path: texts[name] for name, path in modules.items() if path in paths}
+
+
+def _paths() -> list[str]:
+    """The files of the packages of which modules may be copied."""
+    files = (path for package in SHIPPED for path in (_PACKAGE / package).rglob("*.py"))
+    return sorted(path.relative_to(_PACKAGE).as_posix() for path in files)
 
 
 def _reason(error: OSError) -> str:
