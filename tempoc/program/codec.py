@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
+from hashlib import sha256
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -20,6 +21,7 @@ from tempoc.program.nodes import variants as choices
 from tempoc.program.nodes.errors import (
     bad_fields,
     bad_value,
+    broken_seal,
     not_a_program,
     not_json,
     wrong_version,
@@ -27,14 +29,37 @@ from tempoc.program.nodes.errors import (
 from tempoc.program.nodes.nodes import VERSION, Program
 from tempoc.program.nodes.variants import Choices
 
+SEAL = "seal"
+"""The entry of a file that tells whether the file is as it was written."""
 Decoder = Callable[[object, str], Any]
 _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
 _ARITH = frozenset({int, str, arith.Operation})
 
 
 def dump(node: Program | Choices) -> str:
-    """A program, or choices, as JSON text; equal nodes give equal text."""
-    return _text(_encode(node), "\n") + "\n"
+    """A program, or choices, as JSON text, sealed; equal nodes give equal text."""
+    data = _encode(node)
+    assert isinstance(data, dict)
+    return sealed(data)
+
+
+def sealed(data: dict[str, object]) -> str:
+    """The JSON text of an object with a seal: the SHA-256 of the text with an empty seal.
+
+    What was changed by hand or by accident is not executed.
+    """
+    text = _text(data | {SEAL: ""}, "\n") + "\n"
+    return _with_seal(text, "", _sum(text))
+
+
+def _sum(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _with_seal(text: str, seal: str, other: str) -> str:
+    """The text with another seal, which is its last entry."""
+    before, entry, after = text.rpartition(f'"{SEAL}": "{seal}"')
+    return f'{before}"{SEAL}": "{other}"{after}' if entry else text
 
 
 def load(text: str) -> Program:
@@ -62,6 +87,9 @@ def _data(text: str, field: str, version: int) -> dict[str, object]:
         raise not_a_program()
     if data["version"] != version:
         raise wrong_version(data["version"], version)
+    seal = data.pop(SEAL, "")
+    if seal != _sum(_with_seal(text, str(seal), "")):
+        raise broken_seal()
     return data
 
 

@@ -63,7 +63,7 @@ def _damage(name: str) -> None:
             Path(name, name.removeprefix("without_")).unlink()
 
 
-RUNS = ("no_sources", "other_source")
+RUNS = ("other_source",)
 """Damage to what `run` does not need."""
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tempoc.program.analysis.verify import verify
-from tempoc.program.codec import dump, load
+from tempoc.program.codec import dump, load, sealed
 from tempoc.program.nodes.errors import ProgramError
 from tests.runtime.programs import FIBONACCI, RNN, SUMS
 
@@ -30,13 +30,14 @@ def edited(path, value):
         del at[path[-1]]
     else:
         at[path[-1]] = value
-    return json.dumps(data)
+    data.pop("seal")
+    return sealed(data)
 
 
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (["version"], 99, "format version 99, the runner reads version 1"),
+        (["version"], 99, "format version 99, the runner reads version 2"),
         (["version"], ..., "not a compiled program"),
         (["name"], ..., "program lacks name"),
         (["colour"], "red", "program has unknown colour"),
@@ -55,6 +56,17 @@ def test_damage_is_named(path, value, words):
     with pytest.raises(ProgramError) as error:
         load(edited(path, value))
     assert words in str(error.value)
+
+
+def test_what_was_changed_is_refused():
+    text = dump(SUMS)
+    for changed in (
+        text.replace('"sums"', '"summed"'),
+        text.rstrip(),
+        text.replace("seal", "sail"),
+    ):
+        with pytest.raises(ProgramError, match="changed after it was compiled"):
+            load(changed)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}', "[" * 100_000])

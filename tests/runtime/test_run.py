@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.program.nodes.nodes import Key
 from tempoc.runtime.run import run
 from tests.runtime.programs import (
     FIBONACCI,
@@ -59,11 +62,28 @@ def test_failed_check_names_the_equation(tmp_path):
 
 
 def test_reading_what_nobody_wrote_is_reported(tmp_path):
-    out = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS.replace("one(at)", "one(at)"))
-    text = (out / "program.json").read_text().replace('"T",\n     2', '"T",\n     1')
-    (out / "program.json").write_text(text)
+    store = replace(FIBONACCI.stores[0], keys=(Key(dim="t", modulo=1),))
+    out = write(tmp_path, replace(FIBONACCI, stores=(store,)), FIBONACCI_KERNELS)
+    missing = replace(FIBONACCI, tree=FIBONACCI.tree.items[1])
     with pytest.raises(RunError, match="RT552"):
-        run(out, {"T": 4})
+        run(write(tmp_path / "keyed", missing, FIBONACCI_KERNELS), {"T": 4})
+    with pytest.raises(RunError, match="RT552"):
+        single = replace(missing, stores=(store,))
+        run(write(tmp_path / "single", single, FIBONACCI_KERNELS), {"T": 4})
+    assert run(out, {"T": 2}).outputs["last"] == 1
+
+
+def test_what_was_changed_by_hand_does_not_run(tmp_path):
+    out = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS)
+    text = (out / "program.json").read_text()
+    for changed in (
+        text.replace('"T"', '"S"'),
+        text[:-3] + " }\n",
+        text.replace('"seal"', '"sail"'),
+    ):
+        (out / "program.json").write_text(changed)
+        with pytest.raises(RunError, match="RT502"):
+            run(out, {"T": 4})
 
 
 def test_runs_are_held_and_gone_on_with(tmp_path):

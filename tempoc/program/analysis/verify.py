@@ -1,20 +1,18 @@
 """The verifier of programs: names resolve, arities fit, bounds are not cyclic.
 
-Run on every program that codegen makes and on every program that is loaded.
+Run on every program that the compiler makes. A file is sealed instead (`program/codec.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar, assert_never
 
 from tempoc.program.analysis.dropped import verify_dropped
 from tempoc.program.analysis.places import verify_places
 from tempoc.program.nodes.arithmetic import Arith, is_well_formed, names, text
-from tempoc.program.nodes.bounds import lengths_in
+from tempoc.program.nodes.bounds import bound_order, lengths_in
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
     WORDS,
@@ -41,8 +39,8 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )  # fmt: skip
+from tempoc.program.nodes.variants import is_folder
 
-_FOLDER = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9_.-]*")
 EFFECTS = ("print", "save")
 PLACES = ("host", "device", "unrolled")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
@@ -61,20 +59,6 @@ def verify(program: Program) -> None:
         | {program.seed},
         inputs={item.store for item in program.inputs},
     ).run()
-
-
-def is_folder(name: str) -> bool:
-    """Whether a program beside another one may have this name: a folder in a folder."""
-    return _FOLDER.fullmatch(name) is not None
-
-
-def bound_order(program: Program) -> tuple[str, ...]:
-    """Bounds in topological order of their values. Raises ``ProgramError`` for a cycle."""
-    needs = {b.name: () if b.value is None else names(b.value) for b in program.bounds}
-    try:
-        return tuple(TopologicalSorter(needs).static_order())
-    except CycleError as error:
-        raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
 
 
 def _unique(kind: str, declared: Iterable[str]) -> dict[str, None]:
@@ -109,7 +93,7 @@ class _ProgramChecker:
     inputs: set[str]
 
     def run(self) -> None:
-        bound_order(self.program)
+        bound_order(self.program.bounds)
         for b in self.program.bounds:
             self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
         for dim, name in self.program.dims:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
-from tempoc.program.nodes.arithmetic import Arith, Operation
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.errors import inconsistent
 
 BUDGET = "memory_budget"
 """The entry of a program's provenance that bounds the bytes of all stores in a run."""
@@ -48,6 +50,15 @@ class PointRange:
     dim: str
     lower: Arith
     upper: Arith
+
+
+def bound_order(bounds: Sequence[ProgramBound]) -> tuple[str, ...]:
+    """Bounds in topological order of their values. Raises ``ProgramError`` for a cycle."""
+    needs = {b.name: () if b.value is None else names(b.value) for b in bounds}
+    try:
+        return tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
 
 
 def length_at(

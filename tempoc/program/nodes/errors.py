@@ -20,6 +20,11 @@ def wrong_version(version: object, expected: int) -> ProgramError:
     )
 
 
+def broken_seal() -> ProgramError:
+    """The text is not the one that was written."""
+    return ProgramError("it was changed after it was compiled")
+
+
 def not_a_program() -> ProgramError:
     """JSON, but of something else."""
     return ProgramError("this is JSON, but not a compiled program")

@@ -8,12 +8,19 @@ They are optional: without the folder ``tuned`` the program runs as it was compi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 VERSION = 1
 FOLDER = "tuned"
 """The folder beside a program that has all choices."""
 FILE = "choices.json"
+_FOLDER = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def is_folder(name: str) -> bool:
+    """Whether a program beside another one may have this name: a folder in a folder."""
+    return _FOLDER.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
-from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes.bounds import ProgramBound
+from tempoc.program.nodes.bounds import ProgramBound, bound_order
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
 
@@ -99,7 +98,7 @@ def resolve(
             c for c in claims if c.bound == name
         ]
         _merge_claims(name, own, name in given, hints.get(name, ()), result)
-    for name in bound_order(program):
+    for name in bound_order(program.bounds):
         _derive(by_name[name], result)
     for a in program.assumptions:
         if result.value(a.condition) == 0:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.analysis.verify import bound_order
 from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
+from tempoc.program.nodes.bounds import bound_order
 from tempoc.program.nodes.nodes import Program, Region
 from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
@@ -40,7 +40,7 @@ def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     """Recompute the bounds that are derived from lengths; returns their names."""
     derived = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*derived, *(n.largest for n in program.lengths)]
-    for name in bound_order(program):
+    for name in bound_order(program.bounds):
         value = next((b.value for b in program.bounds if b.name == name), None)
         if name not in fixed and value is not None and any(n in derived for n in names(value)):
             derived[name] = None

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.analysis.verify import is_folder, verify
 from tempoc.program.codec import load as decode
 from tempoc.program.codec import load_choices as decode_choices
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import Program
-from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
+from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice, is_folder
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.variants import damaged_choices
 
@@ -34,7 +33,6 @@ def load_program(directory: str | Path) -> Program:
         raise RunError(errors.no_program(str(directory), PROGRAM, directory.is_dir()))
     try:
         program = decode(path.read_text(encoding="utf-8"))
-        verify(program)
     except (OSError, UnicodeDecodeError, ProgramError) as error:
         raise RunError(errors.damaged_program(str(path), str(error))) from None
     for name, digest in program.files:

@@ -14,6 +14,7 @@ import pytest
 from tempoc.base.cost_model import MODEL
 from tempoc.driver.search import tuning
 from tempoc.driver.search.tuning import TimedRun
+from tempoc.program.codec import sealed
 from tempoc.runtime.device import backend
 from tests.cli.session import Session
 from tests.support.golden import Golden
@@ -113,7 +114,9 @@ def test_what_is_damaged_is_refused(sums: Session, fast: Fast) -> None:
         CHOICES.write_text(text)
         assert sums("run out --input x=x6.npy") == 1
         assert "RT506" in sums.err and "remove its folder" in sums.err
-    CHOICES.write_text(good.replace("tuned/", "../"))
+    data = json.loads(good.replace("tuned/", "../"))
+    data.pop("seal")
+    CHOICES.write_text(sealed(data))
     assert sums("run out --input x=x6.npy") == 1 and "no folder's name" in sums.err
     CHOICES.write_text(good)
     text = (folder / "kernels.py").read_text()
