@@ -16,7 +16,6 @@ from typing import Any
 
 from tempoc.base.cost_model import MODEL
 from tempoc.program.analysis.traversal import calls
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -37,6 +36,7 @@ from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk import blocks
+from tempoc.symbolic.walk import evaluate
 
 Called = Region | Block | Call
 """What the runner calls a function for."""

@@ -16,7 +16,6 @@ from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in
 from tempoc.program.analysis.zero_filled import zero_filled_stores
-from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -37,7 +36,8 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.runtime.walk.blocks import used_stores
-from tempoc.symbolic.expr import Expr, sub
+from tempoc.symbolic.expr import ONE, Expr, Sym, sub
+from tempoc.symbolic.text import spelled
 
 Live = Mapping[str, frozenset[str]]
 """Stores with something in them. A store with variables is being freed: it is empty once the loops
@@ -127,7 +127,7 @@ class _Walker:
 
     def is_single(self, name: str) -> bool:
         """Whether a store is one cell."""
-        return all(k.modulo == 1 for k in self.stores[name].keys)
+        return all(k.modulo == ONE for k in self.stores[name].keys)
 
     def with_(self, live: Live, names: Iterable[str]) -> Live:
         """The same with more; the runner drops what it computes of what is given."""
@@ -197,7 +197,7 @@ class _Walker:
         store = self.stores[cell.store]
         if not store.away:
             return store.name
-        key = ", ".join(map(text, slot(store, cell.key)))
+        key = ", ".join(map(spelled, slot(store, cell.key)))
         return f"{store.name} {HERE} {key}".rstrip()
 
     def call(self, call: Call, live: Live) -> Live:
@@ -238,13 +238,13 @@ class _Walker:
         """The loops around that, when they are done, have given back all cells of a store."""
         variables: list[str] = []
         for key, e in zip(self.stores[cell.store].keys, cell.key, strict=True):
-            if key.modulo == 1:
+            if key.modulo == ONE:
                 continue
-            if key.modulo is not None or not isinstance(e, str):
+            if key.modulo is not None or not isinstance(e, Sym):
                 return None
-            if key.dim not in self.whole.get(e, _WHOLE):
+            if key.dim not in self.whole.get(e.name, _WHOLE):
                 return None
-            variables.append(e)
+            variables.append(e.name)
         return frozenset(variables)
 
     def region(self, region: Region, live: Live) -> Live:
@@ -297,7 +297,7 @@ class _Walker:
         upper = self.facts.expr(loop.upper, self.values)
         return None if upper is None or abs(loop.step) != 1 else upper - loop.step
 
-    def decided(self, condition: Arith) -> bool | None:
+    def decided(self, condition: Expr) -> bool | None:
         """Whether a condition holds, as far as that is the same for all bounds."""
         return self.facts.decided(condition, self.values)
 

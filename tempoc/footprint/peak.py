@@ -87,7 +87,9 @@ def cell_size(store: Store, facts: BoundFacts) -> Expr:
 def counts(store: Store, facts: BoundFacts) -> tuple[Expr, ...]:
     """How many arrays there are along each key."""
     bounds = dict(facts.program.dims)
-    return tuple(facts.size(bounds[k.dim] if k.modulo is None else k.modulo) for k in store.keys)
+    return tuple(
+        facts.size(Sym(bounds[k.dim]) if k.modulo is None else k.modulo) for k in store.keys
+    )
 
 
 def grown(store: Store, facts: BoundFacts) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tempoc.memory.instances import (
     AllInstances,
     CellExprs,
     Instance,
-    LengthAt,
+    LengthSymbol,
     Time,
 )
 from tempoc.memory.plan_types import Buffer, MemoryPlan
@@ -49,7 +49,7 @@ class Event:
     formula: Formula
     cells: CellExprs
     time: Time
-    lengths: tuple[LengthAt, ...] = ()
+    lengths: tuple[LengthSymbol, ...] = ()
 
 
 class Events:

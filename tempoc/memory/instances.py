@@ -37,7 +37,7 @@ END: Time = (ONE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LengthAt:
+class LengthSymbol:
     """The length that a bound has at a point of the dimensions over which it varies."""
 
     bound: str
@@ -56,7 +56,7 @@ class Instance:
     formula: Formula
     env: Mapping[str, Expr]
     values: Mapping[str, Expr]
-    lengths: tuple[LengthAt, ...]
+    lengths: tuple[LengthSymbol, ...]
     time: Time
     role: str
 
@@ -110,7 +110,7 @@ class AllInstances:
                     yield compare("==", self.most[b.name], self.at_most(b.value))
         yield from map(self.at, self.universe.assumptions)
 
-    def facts_of(self, lengths: Sequence[LengthAt]) -> Iterator[Expr]:
+    def facts_of(self, lengths: Sequence[LengthSymbol]) -> Iterator[Expr]:
         """The constraints on lengths that vary with the point."""
         if lengths:
             known = self.bound_values({n.bound: n.value for n in lengths})
@@ -173,7 +173,7 @@ class AllInstances:
     ) -> Instance:
         env = dict(zip(s.domain.dims, at, strict=True))
         lengths = tuple(
-            LengthAt(
+            LengthSymbol(
                 bound=b.name,
                 point=tuple(env[d] for d in b.outer),
                 value=Sym(f"{role}{b.name}"),
@@ -220,7 +220,7 @@ def orderings(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, .
         yield equal
 
 
-def same_lengths(a: Sequence[LengthAt], b: Sequence[LengthAt]) -> Iterator[Expr]:
+def same_lengths(a: Sequence[LengthSymbol], b: Sequence[LengthSymbol]) -> Iterator[Expr]:
     """The constraints that a bound has the same length at equal points."""
     for x in a:
         for y in b:

@@ -23,7 +23,7 @@ from tempoc.memory.instances import (
     AllInstances,
     CellExprs,
     Instance,
-    LengthAt,
+    LengthSymbol,
     orderings,
     same_lengths,
 )
@@ -165,7 +165,7 @@ class _TensorProof:
             if not self.formulas.covered(domain, cases):
                 yield f"{read.name} may read it before it is written"
 
-    def relevant_lengths(self, write: Event) -> tuple[LengthAt, ...]:
+    def relevant_lengths(self, write: Event) -> tuple[LengthSymbol, ...]:
         """The lengths that the domain or the cells of a write depend on."""
         if not write.lengths:
             return ()
@@ -174,11 +174,11 @@ class _TensorProof:
         names = [n for e in (*conditions, *write.cells) for n in symbols(e)]
         return tuple(n for n in write.lengths if n.value.name in names)
 
-    def lengths_of(self, read: Event) -> tuple[LengthAt, ...]:
+    def lengths_of(self, read: Event) -> tuple[LengthSymbol, ...]:
         """The lengths at the point of a cell, as far as its indices determine that point."""
         at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
         return tuple(
-            LengthAt(
+            LengthSymbol(
                 bound=b.name,
                 point=tuple(at[d] for d in b.outer),
                 value=Sym(f"cell{b.name}"),
@@ -353,7 +353,7 @@ def _equal(a: CellExprs, b: CellExprs) -> tuple[Expr, ...]:
 
 
 def _length_equalities(
-    own: Sequence[LengthAt], *others: Sequence[LengthAt]
+    own: Sequence[LengthSymbol], *others: Sequence[LengthSymbol]
 ) -> Iterator[tuple[Expr, ...]]:
     """For each of ``others`` that has all bounds of ``own``: equal points and equal lengths."""
     if not own:

@@ -4,5 +4,5 @@ In: the program of codegen, and the stores to offload or a budget by which to ch
 program with `load` and `evict` statements around the uses of their cells. An independent verifier
 checks the placement (`program/analysis/places.py`).
 
-May import: base, program, runtime
+May import: base, program, runtime, symbolic
 """

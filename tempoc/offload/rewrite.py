@@ -29,8 +29,6 @@ from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import bounds_set_by_run
 from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
 from tempoc.program.analysis.verify import verify
-from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation, names
-from tempoc.program.nodes.bounds import replace_parts
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -48,6 +46,8 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )
+from tempoc.symbolic.expr import Expr, Sym, compare, conjunction, disjunction
+from tempoc.symbolic.walk import substitute, symbols
 
 PrefetchReach = Mapping[str, int]
 """The reach of each offloaded store: the distance of its loads from its uses, in loops."""
@@ -88,7 +88,7 @@ def offloadable(program: Program) -> tuple[str, ...]:
             bad |= {*part.local}
         for cell in _cells(part):
             fixed = (*cell.key, *(() if cell.when is None else (cell.when,)))
-            if any(late & {*names(e)} for e in fixed):
+            if any(late & {*symbols(e)} for e in fixed):
                 bad.add(cell.store)
     return tuple(s.name for s in program.stores if s.name not in bad)
 
@@ -117,7 +117,7 @@ class _CellUse:
 
     store: str
     key: CellKey
-    reads: tuple[Arith | None, ...]
+    reads: tuple[Expr | None, ...]
     anew: bool
     left: int
 
@@ -128,9 +128,9 @@ class _CellUse:
 
     def load(self) -> Cell:
         """The cell to load, with the condition under which it is read."""
-        several = tuple(e for e in self.reads if e is not None)
-        when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
-        return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
+        several = [e for e in self.reads if e is not None]
+        when = disjunction(*several) if len(several) == len(self.reads) else None
+        return Cell(store=self.store, key=self.key, when=when)
 
     def evict(self) -> Cell:
         """The cell to evict."""
@@ -189,7 +189,7 @@ class _Rewriter:
             inside += (use for stay in stays for use in stay.uses.values())
         for stay in moving:
             before[stay.first] += [use.load() for use in stay.uses.values() if use.reads]
-            if loop is None or loop.limit is not None or self.late & {*names(loop.upper)}:
+            if loop is None or loop.limit is not None or self.late & {*symbols(loop.upper)}:
                 after[stay.last] += [use.evict() for use in stay.uses.values()]
             else:
                 early[stay.first] += self.prefetches(stay, loop)
@@ -211,7 +211,7 @@ class _Rewriter:
         is_single = len(stays) == 1 and all(u.left > 1 for u in uses)
         return (
             is_single
-            and not any(var in names(e) for e in fixed)
+            and not any(var in symbols(e) for e in fixed)
             and not self.may_alias(uses, inside)
         )
 
@@ -221,19 +221,16 @@ class _Rewriter:
         if any(name in changed for name, _ in stay.uses):
             return
         following = _next_value(loop)
-        has_next = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
+        has_next = compare("<" if loop.step > 0 else ">", following, loop.upper)
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
                 cell = use.load()
-                key = tuple(replace_parts(e, {loop.var: following}) for e in cell.key)
+                key = tuple(substitute(e, {loop.var: following}) for e in cell.key)
                 later = replace(use, key=key)
                 if self.may_alias([later], stay.uses.values()):
                     continue
-                when = (
-                    TRUE if cell.when is None else replace_parts(cell.when, {loop.var: following})
-                )
-                both = has_next if when == TRUE else Operation("and", (has_next, when))
-                yield replace(cell, key=key, when=both)
+                then = [] if cell.when is None else [substitute(cell.when, {loop.var: following})]
+                yield replace(cell, key=key, when=conjunction(has_next, *then))
 
     def evictions(
         self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
@@ -242,7 +239,7 @@ class _Rewriter:
 
         ``ends`` are the first and the last statement of the body that are not frees.
         """
-        last = Operation(">=" if loop.step > 0 else "<=", (_next_value(loop), loop.upper))
+        last = compare(">=" if loop.step > 0 else "<=", _next_value(loop), loop.upper)
         for use in stay.uses.values():
             again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
@@ -257,7 +254,7 @@ class _Rewriter:
             and u.reads
             and are_same(
                 self.away[u.store],
-                tuple(replace_parts(e, {loop.var: following}) for e in u.key),
+                tuple(substitute(e, {loop.var: following}) for e in u.key),
                 use.key,
             )
             for u in stay.uses.values()
@@ -350,9 +347,9 @@ class _Rewriter:
         return uses
 
 
-def _next_value(loop: Loop) -> Arith:
+def _next_value(loop: Loop) -> Expr:
     """The value of a loop's variable in the next step."""
-    return Operation("+", (loop.var, loop.step))
+    return Sym(loop.var) + loop.step
 
 
 def _flattened(s: ProgramStatement) -> Iterator[ProgramStatement]:

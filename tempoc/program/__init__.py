@@ -4,5 +4,5 @@ In: nodes built by codegen, or the JSON of a compiled program. Out: nodes, JSON,
 errors about malformed programs. A compiled program carries a copy of this package, which therefore
 needs the standard library alone.
 
-May import: nothing
+May import: symbolic
 """

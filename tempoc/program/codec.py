@@ -1,7 +1,7 @@
 """The JSON form of programs, strict: a missing or unknown field is an error.
 
 Nodes are objects with a field for each field of the dataclass; members of a union carry their class
-name as ``"node"``. Expressions have the form of ``nodes/arithmetic.py``. The schema is read off the
+name as ``"node"``. Expressions have the form of ``expression_json.py``. The schema is read off the
 dataclasses, so the two cannot differ.
 """
 
@@ -15,7 +15,7 @@ from hashlib import sha256
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tempoc.program.nodes import arithmetic as arith
+from tempoc.program.expression_json import from_json, to_json
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes import variants as choices
 from tempoc.program.nodes.errors import (
@@ -28,12 +28,12 @@ from tempoc.program.nodes.errors import (
 )  # fmt: skip
 from tempoc.program.nodes.nodes import VERSION, Program
 from tempoc.program.nodes.variants import Choices
+from tempoc.symbolic.expr import Expr
 
 SEAL = "seal"
 """The entry of a file that tells whether the file is as it was written."""
 Decoder = Callable[[object, str], Any]
 _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
-_ARITH = frozenset({int, str, arith.Operation})
 
 
 def dump(node: Program | Choices) -> str:
@@ -94,8 +94,8 @@ def _data(text: str, field: str, version: int) -> dict[str, object]:
 
 
 def _encode(value: object) -> object:
-    if isinstance(value, arith.Operation):
-        return arith.to_json(value)
+    if isinstance(value, Expr):
+        return to_json(value)
     if is_dataclass(value):
         cls: Any = type(value)
         tag = {"node": cls.__name__} if cls.__name__ in _TAGGED else {}
@@ -130,6 +130,8 @@ def _decoder(hint: Any) -> Decoder:
     """The decoder of a type hint."""
     if hint in (int, str, bool):
         return _scalar(hint)
+    if hint is Expr:
+        return _union((hint,))
     if is_dataclass(hint):
         return _node(hint)
     if get_origin(hint) is tuple:
@@ -186,8 +188,7 @@ def _sequence(items: tuple[Any, ...]) -> Decoder:
 
 def _union(members: tuple[Any, ...]) -> Decoder:
     tagged = {m.__name__: m for m in members if getattr(m, "__name__", "") in _TAGGED}
-    has_arith = set(members) >= _ARITH
-    alternatives = ["an expression"] * has_arith + [f"a {name}" for name in tagged]
+    alternatives = ["an expression"] * (Expr in members) + [f"a {name}" for name in tagged]
 
     def decode(data: object, path: str) -> object:
         if data is None and NoneType in members:
@@ -196,12 +197,12 @@ def _union(members: tuple[Any, ...]) -> Decoder:
         if isinstance(tag, str) and tag in tagged:
             return _decoder(tagged[tag])(data, path)
         try:
-            return arith.from_json(data) if has_arith else _refuse(data)
+            return from_json(data) if Expr in members else _refuse(data)
         except ValueError:
             raise bad_value(path, " or ".join(alternatives), data) from None
 
     return decode
 
 
-def _refuse(data: object) -> arith.Arith:
+def _refuse(data: object) -> Expr:
     raise ValueError(repr(data))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.nodes import (
     WORDS,
@@ -35,6 +34,8 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )  # fmt: skip
+from tempoc.symbolic.expr import ZERO, Expr
+from tempoc.symbolic.text import spelled
 
 
 def program_text(program: Program) -> str:
@@ -45,7 +46,7 @@ def program_text(program: Program) -> str:
 def _lines(program: Program) -> Iterator[str]:
     yield f"program {program.name}" + (" x64" if program.x64 else "")
     for b in program.bounds:
-        yield f"  bound {b.name}" + ("" if b.value is None else f" = {text(b.value)}")
+        yield f"  bound {b.name}" + ("" if b.value is None else f" = {spelled(b.value)}")
     for length in program.lengths:
         over = f" for each {', '.join(length.outer)}" if length.outer else ""
         yield f"  length {length.bound}{over}"
@@ -69,8 +70,8 @@ def _lines(program: Program) -> Iterator[str]:
         yield "  " + _output(output)
 
 
-def _type(dtype: str, shape: tuple[Arith, ...]) -> str:
-    return dtype + (f"[{', '.join(map(text, shape))}]" if shape else "")
+def _type(dtype: str, shape: tuple[Expr, ...]) -> str:
+    return dtype + (f"[{', '.join(map(spelled, shape))}]" if shape else "")
 
 
 def _given(item: ProgramInput | ProgramParam) -> str:
@@ -82,7 +83,7 @@ def _given(item: ProgramInput | ProgramParam) -> str:
 
 
 def _store(store: Store) -> str:
-    keys = [k.dim if k.modulo is None else f"{k.dim} % {text(k.modulo)}" for k in store.keys]
+    keys = [k.dim if k.modulo is None else f"{k.dim} % {spelled(k.modulo)}" for k in store.keys]
     axes = [_axis(a) for a in store.axes]
     by = f" by {', '.join(keys)}" if keys else ""
     along = f" axes {', '.join(axes)}" if axes else ""
@@ -91,7 +92,7 @@ def _store(store: Store) -> str:
 
 
 def _axis(axis: Axis) -> str:
-    size, behind = text(axis.size), f" behind {axis.behind}" if axis.behind else ""
+    size, behind = spelled(axis.size), f" behind {axis.behind}" if axis.behind else ""
     if axis.least:
         return f"{axis.dim}: {axis.least} up to {size}{behind}"
     return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
@@ -101,7 +102,7 @@ def _needs(needs: tuple[CapacityNeed, ...]) -> str:
     """The capacities that a call needs."""
     if not needs:
         return ""
-    return " with " + ", ".join(f"{n.dim}: {' and '.join(map(text, n.rows))}" for n in needs)
+    return " with " + ", ".join(f"{n.dim}: {' and '.join(map(spelled, n.rows))}" for n in needs)
 
 
 def _extern(extern: Extern) -> str:
@@ -124,15 +125,15 @@ def _output(output: ProgramOutput) -> str:
     return f"output {output.name} = {output.store}" + (f"[{entries}]" if entries else "")
 
 
-def _entry(e: Arith | OutputSpan) -> str:
+def _entry(e: Expr | OutputSpan) -> str:
     if not isinstance(e, OutputSpan):
-        return text(e)
-    return f"{text(e.lower)}:{text(e.upper)}" + (f":{e.step}" if e.step != 1 else "")
+        return spelled(e)
+    return f"{spelled(e.lower)}:{spelled(e.upper)}" + (f":{e.step}" if e.step != 1 else "")
 
 
 def _cell(cell: Cell) -> str:
-    key = f"[{', '.join(map(text, cell.key))}]" if cell.key else ""
-    return cell.store + key + ("" if cell.when is None else f" where {text(cell.when)}")
+    key = f"[{', '.join(map(spelled, cell.key))}]" if cell.key else ""
+    return cell.store + key + ("" if cell.when is None else f" where {spelled(cell.when)}")
 
 
 def _cells(cells: tuple[Cell, ...]) -> str:
@@ -148,27 +149,27 @@ def _statement(s: ProgramStatement, indent: str) -> Iterator[str]:
             for item in items:
                 yield from _statement(item, indent)
         case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
-            start = "" if lower == 0 and step == 1 else f"{text(lower)}, "
+            start = "" if lower == ZERO and step == 1 else f"{spelled(lower)}, "
             stride = "" if step == 1 else f", {step}"
-            limit = "" if s.limit is None else f" while {var} < {text(s.limit)}"
+            limit = "" if s.limit is None else f" while {var} < {spelled(s.limit)}"
             limit += _PLACES[s.place]
-            yield f"{indent}for {var} in range({start}{text(upper)}{stride}){limit}:"
+            yield f"{indent}for {var} in range({start}{spelled(upper)}{stride}){limit}:"
             yield from _statement(body, indent + "  ")
         case Guard(condition=condition, body=body):
-            yield f"{indent}if {text(condition)}:"
+            yield f"{indent}if {spelled(condition)}:"
             yield from _statement(body, indent + "  ")
         case Call(kernel=kernel, point=point, args=args, results=results):
             targets = f"{_cells(results)} = " if results else ""
-            point_text = f"@({', '.join(map(text, point))})" if point else ""
+            point_text = f"@({', '.join(map(spelled, point))})" if point else ""
             yield f"{indent}{targets}{kernel}{point_text}({_cells(args)}){_needs(s.needs)}"
             for ending in s.endings:
-                outer = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
-                yield f"{indent}  may end {ending.bound}{outer} = {text(ending.length)}"
+                outer = f"[{', '.join(map(spelled, ending.outer))}]" if ending.outer else ""
+                yield f"{indent}  may end {ending.bound}{outer} = {spelled(ending.length)}"
         case Host(extern=extern, point=point, args=args, results=results):
-            point_text = f"@({', '.join(map(text, point))})" if point else ""
+            point_text = f"@({', '.join(map(spelled, point))})" if point else ""
             yield f"{indent}{_cells(results)} = host {extern}{point_text}({_cells(args)})"
         case Effect(kind=kind, call=call, places=places, path=path):
-            point_text = f"@({', '.join(map(text, call.point))})" if call.point else ""
+            point_text = f"@({', '.join(map(spelled, call.point))})" if call.point else ""
             shown = ", ".join(p.name for p in places)
             to = f' to "{path}"' if path else ""
             yield f"{indent}{kind} {shown}{to} = {call.kernel}{point_text}({_cells(call.args)})"

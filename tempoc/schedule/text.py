@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
-from tempoc.symbolic.text import parse_expr
+from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.text import show as show_index
 
 INDENT = "  "

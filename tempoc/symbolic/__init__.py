@@ -3,5 +3,5 @@
 In: integers, dimensions and bounds. Out: expressions in canonical form, substituted, evaluated,
 printed and parsed; iteration domains. Properties that need a proof for all points are in `poly`.
 
-May import: base
+May import: nothing
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.base.interned import Interned
 from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Sym
+from tempoc.symbolic.interned import Interned
 from tempoc.symbolic.walk import substitute, symbols
 
 

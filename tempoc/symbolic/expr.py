@@ -2,8 +2,8 @@
 
 Grammar (``e`` integer valued, ``c`` boolean valued)::
 
-    e ::= Const | Sym | IndexSum(e...) | IndexProduct(e...) | FloorDiv(e, k) | Mod(e, k)
-        | IndexMin(e...) | IndexMax(e...)
+    e ::= Const | Sym | LengthAt(bound, e...) | IndexSum(e...) | IndexProduct(e...)
+        | FloorDiv(e, k) | Mod(e, k) | IndexMin(e...) | IndexMax(e...)
     c ::= Truth | Relation(op, e, e) | Conjunction(c...) | Disjunction(c...) | Negation(c)
     Slice(lo, hi, step)              an entry of an access, never an operand
 
@@ -20,7 +20,7 @@ from functools import lru_cache, reduce
 from math import gcd
 from typing import Literal
 
-from tempoc.base.interned import MEMORY, Interned
+from tempoc.symbolic.interned import MEMORY, Interned
 
 CompareOp = Literal["<", "<=", ">", ">=", "==", "!="]
 
@@ -56,6 +56,14 @@ class Sym(Expr):
     """A dimension or a bound, by name (the two share one name space)."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LengthAt(Expr):
+    """The length at a point of a bound that ends during a run; for no point that of ``Sym``."""
+
+    bound: str
+    point: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +226,13 @@ def _cancel(e: IndexSum, *at: int) -> Expr:
     return e
 
 
+def linear(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
+    """``const + sum(coefficient * term)``."""
+    parts = [(k, *_terms(x)) for k, x in terms]
+    merged = ((k * c, x) for k, inner, _ in parts for c, x in inner)
+    return _distribute(_sum(merged, const + sum(k * c for k, _, c in parts)))
+
+
 @lru_cache(MEMORY)
 def sub(a: Expr, b: Expr) -> Expr:
     """``a - b``."""
@@ -335,7 +350,7 @@ def interval(e: Expr) -> tuple[int | None, int | None]:
             ends = [interval(f)[0] for f in fs]
             return (0 if all(a is not None and a >= 0 for a in ends) else None), None
         case _:
-            return (0 if isinstance(e, Sym) else None), None
+            return (0 if isinstance(e, (Sym, LengthAt)) else None), None
 
 
 def _end(pick: Callable[..., int], ends: tuple[int | None, ...], need_all: bool) -> int | None:

@@ -1,14 +1,11 @@
-"""Printer and parser of index expressions."""
+"""The printer of index expressions: as in the source (`show`), or as Python (`spelled`)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    CompareOp,
     Conjunction,
     Const,
     Disjunction,
@@ -19,252 +16,131 @@ from tempoc.symbolic.expr import (
     IndexMin,
     IndexProduct,
     IndexSum,
+    LengthAt,
     Mod,
     Negation,
     Relation,
     Slice,
     Sym,
     Truth,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    negation,
-    sub,
 )
 
 # Binding strength, weakest first; Python's order.
-_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _ATOM = range(7)
+OR, AND, NOT, COMPARE, SUM, PRODUCT, ATOM = range(7)
+Printed = tuple[str, int]
+"""A text and its binding strength."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExprPrinter:
+    """Prints expressions; ``names`` are the texts of some of their parts.
+
+    ``gap`` is what stands around an operator. With spaces the text is Python.
+    """
+
+    names: Mapping[Expr, str] = field(default_factory=dict)
+    gap: str = ""
+
+    def text(self, e: Expr, strength: int = OR) -> str:
+        """The text as an operand of something that binds so strongly."""
+        text, own = self.printed(e)
+        return text if own >= strength else f"({text})"
+
+    def printed(self, e: Expr) -> Printed:
+        """The text and its binding strength."""
+        if e in self.names:
+            return self.names[e], ATOM
+        match e:
+            case Const(value=v):
+                return str(v), ATOM if v >= 0 else SUM
+            case Sym(name=n):
+                return n, ATOM
+            case IndexSum():
+                return self._sum(e)
+            case IndexProduct(factors=fs):
+                return self._times.join(self.text(f, ATOM) for f in fs), PRODUCT
+            case FloorDiv(arg=a, divisor=k):
+                return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{k}", PRODUCT
+            case Mod(arg=a, divisor=k):
+                return f"{self.text(a, ATOM)}{self.gap}%{self.gap}{k}", PRODUCT
+            case IndexMin(args=args) | IndexMax(args=args):
+                ordered = [self.text(a) for a in sorted(args, key=_place)]
+                return self.extremum("min" if isinstance(e, IndexMin) else "max", ordered), ATOM
+            case LengthAt(bound=bound, point=point):
+                return f"{bound}[{', '.join(map(self.text, point))}]" if point else bound, ATOM
+            case _:
+                return self.condition(e)
+
+    def extremum(self, word: str, args: list[str]) -> str:
+        """The least or the greatest of two or more."""
+        return f"{word}({', '.join(args)})"
+
+    def condition(self, e: Expr) -> Printed:
+        """The text of a condition."""
+        match e:
+            case Truth(value=v):
+                return str(v) if self.gap else str(v).lower(), ATOM
+            case Relation(op=op, left=left, right=right):
+                return f"{self._side(left)} {op} {self._side(right)}", COMPARE
+            case Conjunction(args=args):
+                return " and ".join(self.text(a, NOT) for a in args), AND
+            case Disjunction(args=args):
+                return " or ".join(self.text(a, AND) for a in args), OR
+            case Negation(arg=a):
+                return f"not {self.text(a, NOT)}", NOT
+            case _:
+                raise TypeError(f"not an index expression: {e!r}")
+
+    def _side(self, e: Expr) -> str:
+        """An operand of a comparison; a lone remainder gets room: `t % 2 == 0`."""
+        if isinstance(e, Mod) and e not in self.names:
+            return f"{self.text(e.arg, ATOM)} % {e.divisor}"
+        return self.text(e, SUM)
+
+    @property
+    def _times(self) -> str:
+        return f"{self.gap}*{self.gap}"
+
+    def _sum(self, e: IndexSum) -> Printed:
+        """Positive terms, a negative constant, negative terms, a positive constant: `T-1-t`."""
+        plus = [self._term(k, x) for k, x in e.terms if k > 0]
+        minus = [self._term(-k, x) for k, x in e.terms if k < 0]
+        if not plus and not e.const:
+            # A leading minus binds more tightly than `//` and `%`.
+            k, x = e.terms[0]
+            minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, (FloorDiv, Mod)) else minus[0]
+        add, sub = f"{self.gap}+{self.gap}", f"{self.gap}-{self.gap}"
+        if not plus:
+            first = [str(e.const)] if e.const else [f"-{minus.pop(0)}"]
+            return sub.join([*first, *minus]), SUM
+        text = add.join(plus) + (f"{sub}{-e.const}" if e.const < 0 else "")
+        text += "".join(f"{sub}{m}" for m in minus) + (f"{add}{e.const}" if e.const > 0 else "")
+        return text, PRODUCT if len(e.terms) == 1 and not e.const else SUM
+
+    def _term(self, k: int, x: Expr) -> str:
+        if k == 1:
+            return self.text(x, PRODUCT)
+        strength = ATOM if not isinstance(x, IndexProduct) else PRODUCT
+        return f"{k}{self._times}{self.text(x, strength)}"
+
+
+_TIGHT, _SPACED = ExprPrinter(), ExprPrinter(gap=" ")
 
 
 def show(e: Entry) -> str:
     """The text of an expression, a condition or a slice; `parse` gives the same object back."""
     if isinstance(e, Slice):
         step = f":{e.step}" if e.step != 1 else ""
-        return f"{_at(e.lo, _SUM)}:{_at(e.hi, _SUM)}{step}"
-    return _text(e)[0]
+        return f"{_TIGHT.text(e.lo, SUM)}:{_TIGHT.text(e.hi, SUM)}{step}"
+    return _TIGHT.text(e)
 
 
-def show_entries(entries: tuple[Entry, ...]) -> str:
-    """Entries between brackets, nothing for none: `[t+1, 0:T]`."""
-    return f"[{', '.join(show(e) for e in entries)}]" if entries else ""
-
-
-def _at(e: Expr, strength: int) -> str:
-    text, own = _text(e)
-    return text if own >= strength else f"({text})"
-
-
-def _text(e: Expr) -> tuple[str, int]:
-    match e:
-        case Const(value=v):
-            return str(v), _ATOM if v >= 0 else _SUM
-        case Sym(name=n):
-            return n, _ATOM
-        case IndexSum():
-            return _sum_text(e)
-        case IndexProduct(factors=fs):
-            return "*".join(_at(f, _ATOM) for f in fs), _PRODUCT
-        case FloorDiv(arg=a, divisor=k):
-            return f"{_at(a, _ATOM)}//{k}", _PRODUCT
-        case Mod(arg=a, divisor=k):
-            return f"{_at(a, _ATOM)}%{k}", _PRODUCT
-        case IndexMin(args=args) | IndexMax(args=args):
-            word = "min" if isinstance(e, IndexMin) else "max"
-            return f"{word}({', '.join(show(a) for a in sorted(args, key=_place))})", _ATOM
-        case _:
-            return _condition_text(e)
+def spelled(e: Expr) -> str:
+    """The text with spaces around operators, which is also Python: `T - t + 1`."""
+    return _SPACED.text(e)
 
 
 def _place(e: Expr) -> tuple[int, bool]:
     """The place of an argument of `min` or `max`: `max(0, t-3)`, `min(t+n, T)`, `min(t, T)`."""
     kind = 0 if isinstance(e, Const) else 2 if isinstance(e, Sym) else 1
     return kind, isinstance(e, Sym) and e.name[:1].isupper()
-
-
-def _condition_text(e: Expr) -> tuple[str, int]:
-    match e:
-        case Truth(value=v):
-            return "true" if v else "false", _ATOM
-        case Relation(op=op, left=left, right=right):
-            return f"{_side(left)} {op} {_side(right)}", _COMPARE
-        case Conjunction(args=args):
-            return " and ".join(_at(a, _NOT) for a in args), _AND
-        case Disjunction(args=args):
-            return " or ".join(_at(a, _AND) for a in args), _OR
-        case Negation(arg=a):
-            return f"not {_at(a, _NOT)}", _NOT
-        case _:
-            raise TypeError(f"not an index expression: {e!r}")
-
-
-def _side(e: Expr) -> str:
-    """An operand of a comparison; a lone remainder gets room: `t % 2 == 0`."""
-    if isinstance(e, Mod):
-        return f"{_at(e.arg, _ATOM)} % {e.divisor}"
-    return _at(e, _SUM)
-
-
-def _sum_text(e: IndexSum) -> tuple[str, int]:
-    """Positive terms, a negative constant, negative terms, a positive constant: `T-1-t`, `t+1`."""
-    plus = [_term(k, x) for k, x in e.terms if k > 0]
-    minus = [_term(-k, x) for k, x in e.terms if k < 0]
-    if not plus and not e.const:
-        # A leading minus binds more tightly than `//` and `%`.
-        k, x = e.terms[0]
-        minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, (FloorDiv, Mod)) else minus[0]
-    if not plus:
-        return "-".join([str(e.const) if e.const else "", *minus]), _SUM
-    text = "+".join(plus) + (str(e.const) if e.const < 0 else "")
-    text += "".join(f"-{m}" for m in minus) + (f"+{e.const}" if e.const > 0 else "")
-    return text, _PRODUCT if len(e.terms) == 1 and not e.const else _SUM
-
-
-def _term(k: int, x: Expr) -> str:
-    if k == 1:
-        return _at(x, _PRODUCT)
-    return f"{k}*{_at(x, _ATOM if not isinstance(x, IndexProduct) else _PRODUCT)}"
-
-
-def parse(text: str) -> Entry:
-    """The expression or slice of a text. Raises `ValueError` with the unexpected token."""
-    reader = _ExprReader(text)
-    entry = reader.entry()
-    reader.expect("")
-    return entry
-
-
-def parse_expr(text: str) -> Expr:
-    """`parse` for a text that must not be a slice."""
-    entry = parse(text)
-    if isinstance(entry, Slice):
-        raise ValueError(f"a slice where an expression belongs: {text}")
-    return entry
-
-
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.']*)|(//|<=|>=|==|!=|[-+*%<>(),:]))")
-_COMPARISONS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
-
-
-class _ExprReader:
-    """Recursive descent over the tokens, with Python's precedence."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.tokens, at = text, list[str](), 0
-        text = text.rstrip()
-        while at < len(text):
-            token = _TOKEN.match(text, at)
-            if token is None:
-                raise ValueError(f"unexpected {text[at:].lstrip()[:1]!r} in {text!r}")
-            self.tokens.append(token[0].strip())
-            at = token.end()
-        self.tokens.append("")
-        self.at = 0
-
-    @property
-    def next(self) -> str:
-        """The token to be read."""
-        return self.tokens[self.at]
-
-    def take(self) -> str:
-        """Read a token."""
-        self.at += 1
-        return self.tokens[self.at - 1]
-
-    def accept(self, *tokens: str) -> str | None:
-        """Read a token if it is one of these."""
-        return self.take() if self.next in tokens else None
-
-    def expect(self, token: str) -> None:
-        """Read this token or raise."""
-        if self.take() != token:
-            raise ValueError(f"expected {token or 'the end'!r} in {self.text!r}")
-
-    def entry(self) -> Entry:
-        """`or`-expression, or `lo:hi[:step]`."""
-        low = self.either()
-        if not self.accept(":"):
-            return low
-        high = self.either()
-        return Slice(low, high, self.number() if self.accept(":") else 1)
-
-    def number(self) -> int:
-        """A literal positive integer."""
-        token = self.take()
-        if not token.isdigit():
-            raise ValueError(f"expected a number, not {token!r}, in {self.text!r}")
-        return int(token)
-
-    def either(self) -> Expr:
-        """Conditions joined by `or`."""
-        parts = [self.both()]
-        while self.accept("or"):
-            parts.append(self.both())
-        return disjunction(*parts) if len(parts) > 1 else parts[0]
-
-    def both(self) -> Expr:
-        """Conditions joined by `and`."""
-        parts = [self.inverse()]
-        while self.accept("and"):
-            parts.append(self.inverse())
-        return conjunction(*parts) if len(parts) > 1 else parts[0]
-
-    def inverse(self) -> Expr:
-        """A comparison, perhaps behind `not`."""
-        if self.accept("not"):
-            return negation(self.inverse())
-        left = self.sum()
-        for op in _COMPARISONS:
-            if self.accept(op):
-                return compare(op, left, self.sum())
-        return left
-
-    def sum(self) -> Expr:
-        """Terms joined by `+` and `-`."""
-        value = self.product()
-        while op := self.accept("+", "-"):
-            value = (add if op == "+" else sub)(value, self.product())
-        return value
-
-    def product(self) -> Expr:
-        """Factors joined by `*`, `//` and `%`."""
-        value = self.factor()
-        while op := self.accept("*", "//", "%"):
-            if op == "*":
-                value = mul(value, self.factor())
-            else:
-                value = (floordiv if op == "//" else mod)(value, self.number())
-        return value
-
-    def factor(self) -> Expr:
-        """A number, a name, a call of `min` or `max`, or something in parentheses."""
-        if self.accept("-"):
-            return mul(Const(-1), self.factor())
-        if self.accept("("):
-            inner = self.either()
-            self.expect(")")
-            return inner
-        token = self.take()
-        if token.isdigit():
-            return Const(int(token))
-        if token in ("true", "false"):
-            return TRUE if token == "true" else FALSE
-        if token in ("min", "max") and self.next == "(":
-            return self.call(minimum if token == "min" else maximum)
-        if not (token[:1].isalpha() or token[:1] == "_"):
-            raise ValueError(f"unexpected {token or 'end'!r} in {self.text!r}")
-        return Sym(token)
-
-    def call(self, build: Callable[..., Expr]) -> Expr:
-        """The arguments of `min` or `max`."""
-        self.expect("(")
-        args = [self.sum()]
-        while self.accept(","):
-            args.append(self.sum())
-        self.expect(")")
-        return build(*args)

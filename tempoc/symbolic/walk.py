@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
-from tempoc.base.interned import MEMORY
 from tempoc.symbolic.expr import (
-    HOLDS,
     ZERO,
     Conjunction,
     Const,
@@ -20,6 +20,7 @@ from tempoc.symbolic.expr import (
     IndexMin,
     IndexProduct,
     IndexSum,
+    LengthAt,
     Mod,
     Negation,
     Relation,
@@ -31,14 +32,15 @@ from tempoc.symbolic.expr import (
     conjunction,
     disjunction,
     floordiv,
+    linear,
     maximum,
     minimum,
     mod,
-    mul,
     negation,
     product,
     sub,
 )  # fmt: skip
+from tempoc.symbolic.interned import MEMORY
 
 
 def ceildiv(a: Expr, k: int) -> Expr:
@@ -64,6 +66,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return tuple(x for _, x in terms)
         case IndexProduct(factors=fs):
             return fs
+        case LengthAt(point=point):
+            return point
         case FloorDiv(arg=a) | Mod(arg=a) | Negation(arg=a):
             return (a,)
         case (
@@ -87,6 +91,8 @@ def symbols(e: Entry) -> tuple[str, ...]:
     def walk(x: Expr) -> None:
         if isinstance(x, Sym):
             names[x.name] = None
+        elif isinstance(x, LengthAt):
+            names[x.bound] = None
         for child in children(x):
             walk(child)
 
@@ -119,35 +125,57 @@ def is_affine(e: Entry) -> bool:
 
 
 def substitute(e: Expr, env: Mapping[str, Expr]) -> Expr:
-    """``e`` with symbols replaced, renormalized.
+    """``e`` with symbols replaced, renormalized; a bound also stands for its lengths at points.
 
     ``max(0, t)`` is ``t``, so the result is right at points where no replacement is negative.
     """
     match e:
-        case Sym(name=n):
-            return env.get(n, e)
+        case Sym(name=n) | LengthAt(bound=n) if n in env:
+            return env[n]
+        case _:
+            return rebuilt(e, lambda x: substitute(x, env))
+
+
+def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """``e`` with changed direct subexpressions, renormalized."""
+    match e:
         case IndexSum(terms=terms, const=k):
-            return add(Const(k), *(mul(Const(c), substitute(x, env)) for c, x in terms))
+            return linear([(c, change(x)) for c, x in terms], k)
         case IndexProduct(factors=fs):
-            return product(substitute(f, env) for f in fs)
+            return product(map(change, fs))
         case FloorDiv(arg=a, divisor=k):
-            return floordiv(substitute(a, env), k)
+            return floordiv(change(a), k)
         case Mod(arg=a, divisor=k):
-            return mod(substitute(a, env), k)
+            return mod(change(a), k)
         case IndexMin(args=args):
-            return minimum(*(substitute(a, env) for a in args))
+            return minimum(*map(change, args))
         case IndexMax(args=args):
-            return maximum(*(substitute(a, env) for a in args))
+            return maximum(*map(change, args))
+        case LengthAt(bound=bound, point=point):
+            return LengthAt(bound, tuple(map(change, point)))
+        case _:
+            return _rebuilt_condition(e, change)
+
+
+def _rebuilt_condition(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    match e:
         case Relation(op=op, left=left, right=right):
-            return compare(op, substitute(left, env), substitute(right, env))
+            return compare(op, change(left), change(right))
         case Conjunction(args=args):
-            return conjunction(*(substitute(a, env) for a in args))
+            return conjunction(*map(change, args))
         case Disjunction(args=args):
-            return disjunction(*(substitute(a, env) for a in args))
+            return disjunction(*map(change, args))
         case Negation(arg=a):
-            return negation(substitute(a, env))
+            return negation(change(a))
         case _:
             return e
+
+
+def replace_parts(e: Expr, substitution: Mapping[Expr, Expr]) -> Expr:
+    """An expression with some of its parts substituted."""
+    if e in substitution:
+        return substitution[e]
+    return rebuilt(e, lambda part: replace_parts(part, substitution))
 
 
 def substitute_entry(e: Entry, env: Mapping[str, Expr]) -> Entry:
@@ -157,16 +185,31 @@ def substitute_entry(e: Entry, env: Mapping[str, Expr]) -> Entry:
     return substitute(e, env)
 
 
-def evaluate(e: Expr, env: Mapping[str, int]) -> int:
-    """The value at a point; conditions give 0 or 1. ``KeyError`` for a symbol without a value."""
-    return _function(e)(env)
+def evaluate(e: Expr, env: Mapping[str, Any]) -> int:
+    """The value at a point; conditions give 0 or 1. ``KeyError`` for a symbol without a value.
+
+    ``env`` may have tables of lengths (`table`); without one, a length is that of its bound.
+    """
+    return int(compiled(e)(env))
 
 
-CompiledExpr = Callable[[Mapping[str, int]], int]
+def table(bound: str) -> str:
+    """The name in an environment of the table of lengths of a bound, by point.
+
+    A point of one coordinate is a bare number.
+    """
+    return f"{bound}[]"
+
+
+CompiledExpr = Callable[[Mapping[str, Any]], int]
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+    "!=": operator.ne,
+}  # fmt: skip
 
 
 @lru_cache(MEMORY)
-def _function(e: Expr) -> CompiledExpr:
+def compiled(e: Expr) -> CompiledExpr:
     """The expression compiled to a closure, because interpreting the tree per point is slower."""
     match e:
         case Const(value=v) | Truth(value=v):
@@ -174,38 +217,78 @@ def _function(e: Expr) -> CompiledExpr:
             return lambda env: number
         case Sym(name=n):
             return lambda env: env[n]
-        case IndexSum(terms=((1, x),), const=k):
-            part = _function(x)
-            return lambda env: part(env) + k
+        case LengthAt(bound=bound, point=point):
+            return _length(bound, tuple(map(compiled, point)))
+        case IndexSum(terms=((1, Sym(name=n)),), const=k):
+            return lambda env: env[n] + k
+        case IndexSum(terms=((c, Sym(name=n)),), const=k):
+            return lambda env: c * env[n] + k
+        case IndexSum(terms=((c, x),), const=k):
+            part = compiled(x)
+            return lambda env: c * part(env) + k
+        case IndexSum(terms=((c, x), (d, y)), const=k):
+            first, second = compiled(x), compiled(y)
+            return lambda env: c * first(env) + d * second(env) + k
         case IndexSum(terms=terms, const=k):
-            parts = tuple((c, _function(x)) for c, x in terms)
+            parts = tuple((c, compiled(x)) for c, x in terms)
             return lambda env: sum([c * x(env) for c, x in parts], k)
         case IndexProduct(factors=fs):
-            factors = tuple(map(_function, fs))
+            factors = tuple(map(compiled, fs))
             return lambda env: math.prod([f(env) for f in factors])
         case FloorDiv(arg=a, divisor=k):
-            divided = _function(a)
+            divided = compiled(a)
             return lambda env: divided(env) // k
         case Mod(arg=a, divisor=k):
-            reduced = _function(a)
+            reduced = compiled(a)
             return lambda env: reduced(env) % k
-        case IndexMin(args=args):
-            least = tuple(map(_function, args))
-            return lambda env: min([f(env) for f in least])
-        case IndexMax(args=args):
-            most = tuple(map(_function, args))
-            return lambda env: max([f(env) for f in most])
+        case IndexMin(args=args) | IndexMax(args=args):
+            return _compiled_extremum(min if isinstance(e, IndexMin) else max, args)
+        case _:
+            return _compiled_condition(e)
+
+
+def _compiled_extremum(pick: Callable[..., int], args: tuple[Expr, ...]) -> CompiledExpr:
+    first, second, *others = map(compiled, args)
+    if not others:
+        return lambda env: pick(first(env), second(env))
+    return lambda env: pick(first(env), second(env), *[f(env) for f in others])
+
+
+def _compiled_condition(e: Expr) -> CompiledExpr:
+    match e:
+        case Relation(op=op, left=left, right=Const(value=k)):
+            holds, value = _COMPARE[op], compiled(left)
+            return lambda env: holds(value(env), k)
         case Relation(op=op, left=left, right=right):
-            holds, difference = HOLDS[op], (_function(left), _function(right))
-            return lambda env: int(holds(difference[0](env) - difference[1](env)))
+            holds, value, other = _COMPARE[op], compiled(left), compiled(right)
+            return lambda env: holds(value(env), other(env))
+        case Conjunction(args=(a, b)):
+            first, second = compiled(a), compiled(b)
+            return lambda env: first(env) and second(env)
         case Conjunction(args=args):
-            every = tuple(map(_function, args))
-            return lambda env: int(all(f(env) for f in every))
+            every = tuple(map(compiled, args))
+            return lambda env: all(f(env) for f in every)
+        case Disjunction(args=(a, b)):
+            first, second = compiled(a), compiled(b)
+            return lambda env: first(env) or second(env)
         case Disjunction(args=args):
-            some = tuple(map(_function, args))
-            return lambda env: int(any(f(env) for f in some))
+            some = tuple(map(compiled, args))
+            return lambda env: any(f(env) for f in some)
         case Negation(arg=a):
-            negated = _function(a)
-            return lambda env: int(not negated(env))
+            negated = compiled(a)
+            return lambda env: not negated(env)
         case _:
             raise TypeError(f"not an index expression: {e!r}")
+
+
+def _length(bound: str, point: tuple[CompiledExpr, ...]) -> CompiledExpr:
+    name = table(bound)
+
+    def length(env: Mapping[str, Any]) -> int:
+        lengths = env.get(name)
+        if lengths is None:
+            return int(env[bound])
+        at = tuple([f(env) for f in point])
+        return int(lengths[at[0] if len(at) == 1 else at])
+
+    return length

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.symbolic.walk import evaluate
 from tests.bench.compiled import ROOT, Arrays, Ready, ready
 from tests.bench.measure import Row, side_by_side
 from tests.support.examples import EXAMPLES, load

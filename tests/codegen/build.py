@@ -17,7 +17,7 @@ from tempoc.sdg.statements.build import statements
 from tempoc.sdg.text.parse import parse_graph
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 
 
 def at(statement: str, *point: str) -> ScheduleTree:

@@ -13,7 +13,6 @@ import pytest
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bindings import Given, leading_dims, points, tensor_name
 from tempoc.runtime.data.bounds import resolve
@@ -21,6 +20,7 @@ from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings, run_given
+from tempoc.symbolic.walk import evaluate
 from tests.support.examples import ROOT
 
 pytestmark = pytest.mark.slow

@@ -59,7 +59,7 @@ FIXED = {
         "cli/reports/diagnostics.py": {"BUG", "CHECK_FAILED", "INTERRUPTED", "WRONG_COMMAND_LINE"},
     },
     "the process: memo tables, garbage collection": {
-        "base/interned.py": {"MEMORY"},
+        "symbolic/interned.py": {"MEMORY"},
         "cli/main.py": {"_COLLECT"},
     },
     "names of cases": {

@@ -12,7 +12,7 @@ from tempoc.memory.proof import Prover
 from tempoc.memory.verify import small_bounds, verify
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, maximum
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.memory.programs import FIBONACCI, RETURNS, RNN, STACK, planned
 from tests.memory.test_plan import AHEAD, CAUSAL, WHOLE, WINDOWED
 

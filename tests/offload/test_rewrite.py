@@ -9,7 +9,6 @@ import pytest
 
 from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
 from tempoc.program.analysis.verify import verify
-from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import (
@@ -31,13 +30,15 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.program.text import program_text
+from tempoc.symbolic.expr import Const, Sym
+from tests.program.hand_written import lifted, op
 
-BACK = Operation("-", ("t", 1))
-NEXT = Operation("+", ("t", 1))
+BACK = Sym("t") - 1
+NEXT = Sym("t") + 1
 
 
 def cell(store: str, *key: object, when: object = None) -> Cell:
-    return Cell(store=store, key=key, when=when)  # type: ignore[arg-type]
+    return lifted(Cell(store=store, key=key, when=when))  # type: ignore[arg-type]
 
 
 def call(results: Cell, *args: Cell) -> Call:
@@ -52,14 +53,14 @@ def there_and_back(turns: int | None = None) -> Program:
         body=call(cell("h", "t"), cell("w"), cell("h", BACK)),
     )  # fmt: skip
     down = Loop(
-        var="t", lower=Operation("-", ("T", 1)), upper=-1, step=-1,
+        var="t", lower=op("-", "T", 1), upper=-1, step=-1,
         body=Sequence(items=(
             call(cell("g"), cell("w"), cell("g")),
             call(cell("y"), cell("h", "t"), cell("g")),
             Free(cells=(cell("h", "t"),)),
         )),
     )  # fmt: skip
-    return Program(
+    return lifted(Program(
         name="p",
         bounds=(ProgramBound(name="T"),),
         dims=(("t", "T"),),
@@ -74,7 +75,7 @@ def there_and_back(turns: int | None = None) -> Program:
         kernels=(Kernel(name="k"),),
         tree=Sequence(items=(call(cell("w")), first, up, down)),
         outputs=(ProgramOutput(name="y", store="y", dims=(), entries=(), dtype="f32", shape=(8,)),),
-    )
+    ))  # fmt: skip
 
 
 def tree_text(program: Program) -> str:
@@ -150,7 +151,7 @@ def test_cells_that_may_be_the_same_come_and_go_together() -> None:
         call(cell("y"), cell("h", 0)), call(cell("y"), cell("w")), call(cell("y"), cell("h", "t")),
         call(cell("y"), cell("h", 0)),
     ))  # fmt: skip
-    loop = Loop(var="t", lower=0, upper="T", step=1, body=body)
+    loop = lifted(Loop(var="t", lower=0, upper="T", step=1, body=body))
     program = there_and_back()
     program = replace(program, tree=Sequence(items=(*tree_items(program)[:3], loop)))
     found = offloaded(program, {"h": NEAR})
@@ -181,8 +182,8 @@ def test_a_ring_turns_under_a_load() -> None:
 
 def test_where_it_may_not_be_there() -> None:
     """What is read under a condition is loaded under it."""
-    one = call(cell("g"), cell("h", BACK, when=Operation(">", ("t", 0))))
-    loop = Loop(var="t", lower=0, upper="T", step=1, body=one)
+    one = call(cell("g"), cell("h", BACK, when=op(">", "t", 0)))
+    loop = lifted(Loop(var="t", lower=0, upper="T", step=1, body=one))
     program = replace(there_and_back(), tree=loop)
     assert (
         tree_text(offloaded(program, {"h": FAR}))
@@ -219,13 +220,14 @@ def test_what_the_next_step_reads_comes_ahead() -> None:
 
 def test_what_cannot_be_with_the_host() -> None:
     program = there_and_back()
-    grown = Store(name="w", dtype="f32", axes=(Axis(dim="t", size="T", least=4),), shape=(8,))
+    axis = Axis(dim="t", size=Sym("T"), least=4)
+    grown = Store(name="w", dtype="f32", axes=(axis,), shape=(Const(8),))
     stores = tuple(grown if s.name == "w" else s for s in program.stores)
     assert offloadable(replace(program, stores=stores)) == ("x", "h", "g", "y")
-    late = call(cell("y"), cell("h", Operation("-", ("T", 1))))
+    late = call(cell("y"), cell("h", op("-", "T", 1)))
     found_out = replace(
         program,
-        bounds=(ProgramBound(name="T"), ProgramBound(name="M", value="T")),
+        bounds=(ProgramBound(name="T"), ProgramBound(name="M", value=Sym("T"))),
         lengths=(FoundLength(bound="T", largest="M"),),
         tree=Sequence(items=(program.tree, late)),
     )

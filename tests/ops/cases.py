@@ -63,7 +63,7 @@ from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Pro
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Literal
 from tempoc.ops.tensor.window import Window
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, shape
 
 B, Z, U, H, F = DType.BOOL, DType.I32, DType.U32, DType.BF16, DType.F32

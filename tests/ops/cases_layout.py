@@ -14,7 +14,7 @@ from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
 from tempoc.ops.tensor.reshape import Reshape, resolved
 from tempoc.symbolic.expr import Expr
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, Sampled, shape
 
 B, Z, H, F = DType.BOOL, DType.I32, DType.BF16, DType.F32

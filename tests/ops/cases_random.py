@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.ops.definition.types import DType
 from tempoc.ops.random.draws import Bernoulli, Categorical, Normal, Permutation, RandomKey, Uniform
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.ops.harness import Arg, Case, shape
 
 K, F, D, H, Z = DType.KEY, DType.F32, DType.F64, DType.BF16, DType.I32

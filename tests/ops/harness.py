@@ -21,7 +21,7 @@ from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.prelude import helpers_in
 from tempoc.ops.emission.ragged_layout import resolve_layout
 from tempoc.symbolic.expr import Expr, Sym, sub
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 Array = np.ndarray[Any, np.dtype[Any]]

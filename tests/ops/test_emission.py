@@ -16,7 +16,7 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.indexing.indexing import Take
 from tempoc.runtime.device.faults import message
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper
 from tests.ops.test_agreement import CASES

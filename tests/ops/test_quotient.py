@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.ops.tensor.reshape import quotient
 from tempoc.symbolic.expr import mul
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tempoc.symbolic.walk import evaluate
 
 POINTS = [{"i": i, "j": j, "T": T} for T in (1, 2, 5) for i in range(T) for j in range(T)]

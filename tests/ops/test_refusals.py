@@ -21,7 +21,7 @@ from tempoc.ops.tensor.movement import BroadcastTo, Pad, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import Any, Max, Sum
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Arange, Param
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.ops.harness import Sampled, shape
 
 F, Z, B, K = DType.F32, DType.I32, DType.BOOL, DType.KEY

@@ -11,7 +11,7 @@ from tempoc.frontend.expressions.numpy_indexing import IndexEntry, SliceRange, s
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Const
-from tempoc.symbolic.text import parse
+from tempoc.symbolic.parse import parse
 from tests.ops.harness import Sampled, shape
 
 ENDS = [None, -9, -4, -1, 0, 1, 3, 9]

@@ -12,7 +12,7 @@ def test_loops_read_like_loops():
         "  store f: f32 by t % 2\n"
         "  kernel one\n"
         "  kernel add\n"
-        "  for t in range(min(T, 2)):\n"
+        "  for t in range(min(2, T)):\n"
         "    f[t] = one@(t)()\n"
         "  for t in range(2, T):\n"
         "    f[t] = add@(t)(f[t - 2], f[t - 1])\n"
@@ -26,5 +26,5 @@ def test_declarations():
     assert "  input x[b, t]: i32\n" in text
     assert "  store y: i32 by b axes t: T\n" in text
     assert "  kernel sums(T) donates 0\n" in text
-    assert "      if t >= 0:\n        y[b] = sums@(b, t)(y[b], x[b])\n" in text
+    assert "      if b <= B:\n        y[b] = sums@(b, t)(y[b], x[b])\n" in text
     assert "  output y = y[0:B, 0:T:2]\n" in text

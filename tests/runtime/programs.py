@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from tempoc.program.codec import dump
-from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.bounds import Assumption, ProgramBound
 from tempoc.program.nodes.nodes import (
     Axis,
@@ -25,11 +24,7 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )  # fmt: skip
-
-
-def op(name, *args):
-    return Operation(name, args)
-
+from tests.program.hand_written import lifted, op
 
 T_BOUND = (ProgramBound(name="T"),)
 WHOLE = (OutputSpan(lower=0, upper="T"),)
@@ -44,7 +39,7 @@ def add(at, a, b):
     return a + b,
 """
 # f[0] = 1; f[1] = 1; f[t+2] = f[t] + f[t+1]; output f[T-1]: two slots are enough.
-FIBONACCI = Program(
+FIBONACCI = lifted(Program(
     name="fibonacci",
     bounds=T_BOUND,
     dims=(("t", "T"),),
@@ -83,7 +78,7 @@ FIBONACCI = Program(
             name="last", store="f", dims=("t",), entries=(op("-", "T", 1),), dtype="f32", shape=()
         ),
     ),
-)
+))  # fmt: skip
 
 RNN_KERNELS = """
 import jax.numpy as jnp
@@ -98,7 +93,7 @@ def step(at, h, y, x, w):
     return h, lax.dynamic_update_slice(y, h[None], (t, 0))
 """
 # h[-1] = 0; h[t] = tanh(W @ h[t-1] + x[t]); output h: a register and a block.
-RNN = Program(
+RNN = lifted(Program(
     name="rnn",
     bounds=T_BOUND,
     dims=(("t", "T"),),
@@ -139,7 +134,7 @@ RNN = Program(
             name="end", store="h.now", dims=(), entries=(), dtype="f32", shape=(2,)
         ),
     ),
-)  # fmt: skip
+))  # fmt: skip
 
 SCAN_KERNELS = """
 import jax.numpy as jnp
@@ -173,7 +168,7 @@ def sums(at, y, x, *, T):
     return lax.dynamic_update_slice(y, row[None], (t,)), jnp.int32(row > 50)
 """
 # y[b, t] = sum(x[b, 0:t+1]), one array for each b; a check that the sum is at most 50.
-SUMS = Program(
+SUMS = lifted(Program(
     name="sums",
     bounds=(*T_BOUND, ProgramBound(name="B"), ProgramBound(name="N", value=op("*", 2, "T"))),
     dims=(("b", "B"), ("t", "T")),
@@ -203,7 +198,7 @@ SUMS = Program(
             upper="T",
             step=1,
             body=Guard(
-                condition=op(">=", "t", 0),
+                condition=op("<=", "b", "B"),
                 body=Call(
                     kernel="sums",
                     point=("b", "t"),
@@ -224,7 +219,7 @@ SUMS = Program(
             entries=(op("-", "B", 1), OutputSpan(lower=1, upper="T")), dtype="i32", shape=(),
         ),
     ),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def write(directory: Path, program: Program, kernels: str) -> Path:

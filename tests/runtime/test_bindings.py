@@ -5,19 +5,14 @@ import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.arithmetic import Operation
 from tempoc.program.nodes.bounds import Assumption, ProgramBound
 from tempoc.program.nodes.nodes import Axis, Key, Program, ProgramInput, ProgramParam, Store
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.stores import layout, place_given
+from tests.program.hand_written import lifted, op
 
-
-def op(name, *args):
-    return Operation(name, args)
-
-
-PROGRAM = Program(
+PROGRAM = lifted(Program(
     name="p",
     bounds=(
         ProgramBound(name="B"), ProgramBound(name="T"), ProgramBound(name="L", value=2),
@@ -49,7 +44,7 @@ PROGRAM = Program(
         Store(name="u", dtype="f32", axes=(Axis(dim="l", size="L"),)),
         Store(name="v", dtype="f32", keys=(Key(dim="b"),), axes=(Axis(dim="l", size="L"),)),
     ),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def good():

@@ -29,6 +29,7 @@ from tempoc.runtime.load.load import load
 from tempoc.runtime.report.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
 from tempoc.runtime.walk.assemble import RunHooks
+from tests.program.hand_written import lifted, op
 from tests.runtime.programs import (
     FIBONACCI,
     FIBONACCI_KERNELS,
@@ -36,7 +37,6 @@ from tests.runtime.programs import (
     RNN_KERNELS,
     SUMS,
     SUMS_KERNELS,
-    op,
     write,
 )
 
@@ -86,7 +86,7 @@ def weights(at):
     return jnp.full((4,), 2, jnp.float32),
 """
 # h is carried; the old h is kept as y, but only at even steps; w is a param with a default.
-CONDITIONS = Program(
+CONDITIONS = lifted(Program(
     name="conditions",
     bounds=(ProgramBound(name="T"),),
     dims=(("t", "T"),),
@@ -143,7 +143,7 @@ CONDITIONS = Program(
             entries=(OutputSpan(lower=op("-", "T", 1), upper="T"),), dtype="f32", shape=(3,),
         ),
     ),
-)  # fmt: skip
+))  # fmt: skip
 
 
 def test_cells_under_conditions(tmp_path):
@@ -175,7 +175,7 @@ from jax import lax
 def put(at, y, x):
     return lax.dynamic_update_slice(y, x[at[0]][None], (at[0] % 3,)),
 """
-    program = Program(
+    program = lifted(Program(
         name="ring",
         bounds=(ProgramBound(name="T"),),
         dims=(("t", "T"),),
@@ -198,13 +198,15 @@ def put(at, y, x):
                 entries=(OutputSpan(lower=op("-", "T", 3), upper="T"),), dtype="f32", shape=(),
             ),
         ),
-    )  # fmt: skip
+    ))  # fmt: skip
     out = write(tmp_path, program, kernels)
     assert run(out, inputs={"x": np.arange(8, dtype="f4")}).outputs["y"].tolist() == [5, 6, 7]
 
 
 def test_progress():
     assert count_calls(SUMS.tree, {"B": 3, "T": 4, "N": 8}) == 12
-    triangle = Loop(var="b", lower=0, upper="B", step=1, body=replace(SUMS.tree.body, upper="b"))
+    triangle = lifted(
+        Loop(var="b", lower=0, upper="B", step=1, body=replace(SUMS.tree.body, upper="b"))
+    )
     assert count_calls(triangle, {"B": 4}) == 6
     assert bar(5, 10, 3.0).startswith("[###############...............]  50%  3 s  3 s left")

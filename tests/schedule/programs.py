@@ -9,7 +9,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Expr, Sym
-from tempoc.symbolic.text import parse, parse_expr
+from tempoc.symbolic.parse import parse, parse_expr
 
 ACCESS = re.compile(r"([^\[]+)(?:\[(.*)\])?$")
 

@@ -8,7 +8,7 @@ from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.tree import Execute, TreeLoop, loops, walk
 from tempoc.symbolic.expr import FALSE, TRUE, Const, Sym
-from tempoc.symbolic.text import parse_expr
+from tempoc.symbolic.parse import parse_expr
 
 TEXT = """\
 h.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.build import statements
 from tempoc.sdg.statements.statements import Read, Statements, Write
-from tempoc.symbolic.text import show, show_entries
+from tempoc.symbolic.text import show
 from tests.support.generators.graphs import graph
+from tests.symbolic.entries import show_entries
 
 
 def build(text: str) -> Statements:

@@ -17,8 +17,9 @@ from tempoc.sdg.graph.rewrite import (
     rewrite_reads,
 )
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.text import parse, show_entries
+from tempoc.symbolic.parse import parse
 from tests.support.generators.graphs import graph
+from tests.symbolic.entries import show_entries
 
 
 def entries(text: str) -> tuple:

@@ -6,7 +6,8 @@ import pytest
 
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Bound, Dim, Universe
-from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.text import show
 
 
 def world(**bounds: str) -> Universe:

@@ -14,6 +14,7 @@ from tempoc.symbolic.expr import (
     Const,
     Expr,
     FloorDiv,
+    LengthAt,
     Sym,
     compare,
     floordiv,
@@ -24,7 +25,7 @@ from tempoc.symbolic.expr import (
     negation,
     sub,
 )
-from tempoc.symbolic.text import parse_expr as p
+from tempoc.symbolic.parse import parse_expr as p
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 NAMES = ("t", "l", "T")
@@ -166,3 +167,12 @@ def test_symbols_come_once_in_order() -> None:
     assert sorted(symbols(p("T + 2*min(t, n) + t"))) == ["T", "n", "t"]
     assert symbols(p("t//2 + t")) == ("t",)
     assert isinstance(p("t//2"), FloorDiv)
+
+
+def test_a_length_at_a_point() -> None:
+    e = LengthAt("T", (Sym("i"),)) + Sym("i")
+    assert symbols(e) == ("i", "T")
+    assert evaluate(e, {"T": 9, "i": 2}) == 11  # no table: as long as the bound
+    assert evaluate(e, {"T": 9, "T[]": {2: 4}, "i": 2}) == 6
+    assert substitute(e, {"i": Const(1)}) == LengthAt("T", (Const(1),)) + 1
+    assert substitute(e, {"T": Sym("T_max")}) == Sym("T_max") + Sym("i")

@@ -7,8 +7,8 @@ from math import floor
 
 import pytest
 
+from tempoc.symbolic.parse import parse
 from tempoc.symbolic.simplify import UNITS, in_units, inverse
-from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate
 
 

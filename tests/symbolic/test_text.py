@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tempoc.symbolic.expr import Slice, Sym
-from tempoc.symbolic.text import parse, parse_expr, show, show_entries
+from tempoc.symbolic.expr import LengthAt, Slice, Sym
+from tempoc.symbolic.parse import parse, parse_expr
+from tempoc.symbolic.text import ExprPrinter, show, spelled
+from tempoc.symbolic.walk import evaluate
+from tests.symbolic.entries import show_entries
 from tests.symbolic.test_expr import EXPRESSIONS
 
 
@@ -58,6 +61,33 @@ def test_nonsense_is_refused(text: str) -> None:
 
 def test_not_is_pushed_down() -> None:
     assert show(parse("not (t == 0 or t < n)")) == "t != 0 and t >= n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("T-1-t", "T - 1 - t"),
+        ("2*t-3", "2 * t - 3"),
+        ("-t", "-t"),
+        ("3-2*t*T", "3 - 2 * T * t"),
+        ("(T+3)//4", "(T + 3) // 4"),
+        ("(2*t)//3", "(2 * t) // 3"),
+        ("max(0, t-4)%3", "max(0, t - 4) % 3"),
+        ("t%2 == 0 and not t >= n", "t % 2 == 0 and t < n"),
+        ("false", "False"),
+    ],
+)
+def test_spelled_is_python(text: str, expected: str) -> None:
+    e = parse_expr(text)
+    assert spelled(e) == expected
+    for point in ({"t": 0, "n": 2, "T": 5}, {"t": 4, "n": 3, "T": 6}, {"t": 3, "n": 9, "T": 4}):
+        assert eval(spelled(e), dict(point)) == evaluate(e, point)
+
+
+def test_lengths_at_points() -> None:
+    e = LengthAt("T", (Sym("i") + 1,)) - 1
+    assert (show(e), spelled(e)) == ("T[i+1]-1", "T[i + 1] - 1")
+    assert ExprPrinter({LengthAt("T", (Sym("i") + 1,)): "T_end"}).text(e) == "T_end-1"
 
 
 def test_entries_and_slices() -> None:

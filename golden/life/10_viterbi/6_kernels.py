@@ -132,5 +132,5 @@ def block(at, emit, seen, start, move, *, T):
             path, found = path_1((t,), back2, path)
             fault = first_fault(fault, 3, found, (t,))
         return (path, fault)
-    (path, fault) = lax.fori_loop(0, T - 2 + 1, step_t, (path, fault))
+    (path, fault) = lax.fori_loop(0, T - 1, step_t, (path, fault))
     return (path, likelihood2, fault)

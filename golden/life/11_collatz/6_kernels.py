@@ -85,9 +85,9 @@ def loop_t(at, c, odd_now2, odd_past, *, steps=None):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = taken_if(t < (T - 1), taken, (c,))
+        (c,) = taken_if(t < T - 1, taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
-        odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
+        odd_past = jnp.where(t + 1 < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)
     carry = at[0], (c, odd_now2, odd_past, T_end)
     _, (c, odd_now2, odd_past, T_end) = lax.while_loop(more_t, step_t, carry)
@@ -115,9 +115,9 @@ def block(at, start, *, T_max):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = taken_if(t < (T - 1), taken, (c,))
+        (c,) = taken_if(t < T - 1, taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
-        odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
+        odd_past = jnp.where(t + 1 < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)
     carry = jnp.int32(0), (c, odd_now2, odd_past, T_end)
     _, (c, odd_now2, odd_past, T_end) = lax.while_loop(more_t, step_t, carry)

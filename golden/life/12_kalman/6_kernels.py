@@ -510,7 +510,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
     carry = (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
     (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = lax.fori_loop(
-        0, T - 2 + 1, step_t, carry,
+        0, T - 1, step_t, carry,
     )
     by_error, by_force2 = by_force(
         (), likelihood_d_R_now, R_exp, likelihood_d_guess_cov2, Q_matmul, Q_exp, T=T,

@@ -239,7 +239,7 @@ def loop_i(
             if I >= 2:
                 past_s, past_y = past_0((i, j), moved_s, moved_y, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
-        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
+        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(i, J), step_j, (past_s, past_y))
         def step_j2(j, carry):
             (past_s, past_y) = carry
             past_s, past_y = past_s_1((i, j), past_s, past_y)
@@ -263,7 +263,7 @@ def loop_i(
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = taken_if(i < (I - 1), taken2, (w,))
+        (w,) = taken_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
@@ -278,8 +278,8 @@ def block(at, label, x, *, N, I, J, K):
     w = jnp.zeros((2, 5), jnp.float32)
     loss = jnp.zeros((I,), jnp.float32)
     slope2 = jnp.zeros((2, 5), jnp.float32)
-    moved_s = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
-    moved_y = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
+    moved_s = jnp.zeros((max(1, min(I - 1, J)), 5), jnp.float32)
+    moved_y = jnp.zeros((max(1, min(I - 1, J)), 5), jnp.float32)
     past_s = jnp.zeros((J, 5), jnp.float32)
     past_y = jnp.zeros((J, 5), jnp.float32)
     alpha2 = jnp.zeros((J,), jnp.float32)
@@ -301,7 +301,7 @@ def block(at, label, x, *, N, I, J, K):
             if I >= 2:
                 past_s, past_y = past_0((i, j), moved_s, moved_y, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
-        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
+        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(i, J), step_j, (past_s, past_y))
         def step_j2(j, carry):
             (past_s, past_y) = carry
             past_s, past_y = past_s_1((i, j), past_s, past_y)
@@ -325,7 +325,7 @@ def block(at, label, x, *, N, I, J, K):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = taken_if(i < (I - 1), taken2, (w,))
+        (w,) = taken_if(i < I - 1, taken2, (w,))
         return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
     (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(

@@ -533,10 +533,10 @@ def loop_i(
                 test_d_train_predict_transpose2_new2,
             ) = test_d_train_predict_2((i, k), test_d_train_getitem, net_1_w, train_predict_tanh)
             test_d_train_predict_tanh = jnp.where(
-                k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+                k == K - 1, test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
             )
             test_d_train_predict_transpose2 = jnp.where(
-                k == (K - 1), test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2,
+                k == K - 1, test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2,
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
@@ -574,7 +574,7 @@ def loop_i(
             test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
             test_d_net_descend_mul_sum, test_d_train_predict_tanh, test_d_train_predict_transpose2,
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
+        ) = lax.fori_loop(0, K - 1, step_k, carry)
         if I >= 2 and K >= 2:
             test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
                 (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
@@ -641,10 +641,10 @@ def loop_k(
             (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         test_d_train_predict_tanh = jnp.where(
-            k == (K - 1), test_d_train_predict_tanh_new, test_d_train_predict_tanh,
+            k == K - 1, test_d_train_predict_tanh_new, test_d_train_predict_tanh,
         )
         test_d_train_predict_transpose2 = jnp.where(
-            k == (K - 1), test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
+            k == K - 1, test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
         )
         (
             test_d_train_predict_tanh, test_d_train_predict_transpose2,
@@ -889,10 +889,10 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     (i, k), test_d_train_getitem, net_1_w, train_predict_tanh,
                 )
                 test_d_train_predict_tanh = jnp.where(
-                    k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+                    k == K - 1, test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
                 )
                 test_d_train_predict_transpose2 = jnp.where(
-                    k == (K - 1), test_d_train_predict_transpose2_new2,
+                    k == K - 1, test_d_train_predict_transpose2_new2,
                     test_d_train_predict_transpose2,
                 )
                 (
@@ -933,7 +933,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 test_d_net_0_w,
-            ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
+            ) = lax.fori_loop(0, K - 1, step_k, carry)
             if I >= 2 and K >= 2:
                 test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
                     (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
@@ -1046,10 +1046,10 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             test_d_train_predict_tanh = jnp.where(
-                k == (K - 1), test_d_train_predict_tanh_new4, test_d_train_predict_tanh,
+                k == K - 1, test_d_train_predict_tanh_new4, test_d_train_predict_tanh,
             )
             test_d_train_predict_transpose2 = jnp.where(
-                k == (K - 1), test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2,
+                k == K - 1, test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2,
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
@@ -1084,7 +1084,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         (
             test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
             test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = lax.fori_loop(0, K - 2 + 1, step_k2, carry)
+        ) = lax.fori_loop(0, K - 1, step_k2, carry)
     if K <= 1:
         def step_i2(i, carry):
             (

@@ -123,8 +123,8 @@ def loop_tile(
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_head_past = jnp.where((tile + 1) < tiles, loss_d_head_past_new, loss_d_head_past)
+        loss_past = jnp.where(tile + 1 < tiles, loss_past_new, loss_past)
+        loss_d_head_past = jnp.where(tile + 1 < tiles, loss_d_head_past_new, loss_d_head_past)
         return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (
@@ -149,8 +149,8 @@ def block(at, place, mix, head, word, *, T, tiles):
             (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
-        loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_head_past = jnp.where((tile + 1) < tiles, loss_d_head_past_new, loss_d_head_past)
+        loss_past = jnp.where(tile + 1 < tiles, loss_past_new, loss_past)
+        loss_d_head_past = jnp.where(tile + 1 < tiles, loss_d_head_past_new, loss_d_head_past)
         return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (

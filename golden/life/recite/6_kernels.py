@@ -663,10 +663,10 @@ def block(
     """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_angle_power, letter_0, drawn_temperature_categorical, ..."""
     fault = jnp.zeros(4, jnp.int32)
     letter = jnp.zeros((T, 3), jnp.int32)
-    drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, 16, min(T, 32)), jnp.float32)
-    drawn_logits_x_attention_v_reshape = jnp.zeros((12, min(T, 32), 16), jnp.float32)
-    drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, 16, min(T, 32)), jnp.float32)
-    drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(T, 32), 16), jnp.float32)
+    drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
+    drawn_logits_x_attention_v_reshape = jnp.zeros((12, min(32, T), 16), jnp.float32)
+    drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, 16, min(32, T)), jnp.float32)
+    drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(32, T), 16), jnp.float32)
     drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
     (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(
         ()

@@ -44,7 +44,6 @@ from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
@@ -55,15 +54,13 @@ from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import TRUE as ALWAYS
-from tempoc.program.nodes.arithmetic import Arith, Operation
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, Const, Expr, Slice, Sym
+from tempoc.symbolic.expr import TRUE, Const, Expr, Slice, Sym, compare
 from tempoc.symbolic.walk import substitute
 
 
@@ -258,10 +255,7 @@ def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Ke
         donated=donated(statement, f, stages),
         equations=f.equations,
         checks=f.checks,
-        vector=tuple(
-            PointRange(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
-            for v in f.vector
-        ),
+        vector=tuple(PointRange(dim=v.dim, lower=v.lower, upper=v.upper) for v in f.vector),
         lengths=f.lengths,
         derives=_derived(statement, stages),
     )
@@ -284,7 +278,7 @@ class _Tree:
     stages: Stages
     functions: Mapping[str, KernelFunction]
     hosts: Mapping[str, HostCall]
-    guarded: tuple[Arith, ...] = ()
+    guarded: tuple[Expr, ...] = ()
 
     def convert(self, tree: ScheduleTree) -> nodes.ProgramStatement:
         match tree:
@@ -293,7 +287,7 @@ class _Tree:
             case TreeLoop():
                 return self._loop(tree)
             case TreeGuard(condition=condition, body=body):
-                return self._guard(to_arith(condition), self.convert(body))
+                return self._guard(condition, self.convert(body))
             case Execute():
                 return self._execute(tree)
             case _:
@@ -305,39 +299,33 @@ class _Tree:
             end = loop_limit(tree, self.stages.statements, universe)
         inner = self
         if end is not None and runs_to_end(tree, self.stages.statements, universe):
-            inner = replace(self, guarded=(*self.guarded, Operation("<", (tree.var, end))))
+            inner = replace(self, guarded=(*self.guarded, compare("<", Sym(tree.var), end)))
         return nodes.Loop(
             var=tree.var,
-            lower=to_arith(tree.lower),
-            upper=to_arith(tree.upper),
+            lower=tree.lower,
+            upper=tree.upper,
             step=tree.step,
             body=inner.convert(tree.body),
             limit=end,
             place=tree.place,
         )
 
-    def _guard(self, condition: Arith, body: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def _guard(self, condition: Expr, body: nodes.ProgramStatement) -> nodes.ProgramStatement:
         """The body under a condition, unless that is implied by an enclosing loop or the body."""
-        if condition == ALWAYS or condition in self.guarded:
+        if condition == TRUE or condition in self.guarded:
             return body
         if isinstance(body, nodes.Guard) and self._largest(body.condition) == condition:
             return body
         return nodes.Guard(condition=condition, body=body)
 
-    def _largest(self, e: Arith) -> Arith:
+    def _largest(self, e: Expr) -> Expr:
         """An expression with largest lengths in place of lengths."""
-        if isinstance(e, str):
-            return str(to_arith(self.stages.largest.get(e, Sym(e))))
-        if isinstance(e, Operation):
-            args = e.args[:1] if e.op == "at" else e.args
-            moved = tuple(map(self._largest, args))
-            return moved[0] if e.op == "at" else Operation(e.op, moved)
-        return e
+        return substitute(e, self.stages.largest)
 
     def _execute(self, tree: Execute) -> nodes.ProgramStatement:
         statement = self._statement(tree.statement)
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
-        point = tuple(to_arith(e) for e in tree.point)
+        point = tree.point
         h = self.hosts.get(tree.statement)
         calls: list[nodes.ProgramStatement]
         if h is None:
@@ -347,32 +335,31 @@ class _Tree:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
-        present = self._arith(presence_condition(statement, self.stages.graph.universe), env)
+        present = self._at_point(presence_condition(statement, self.stages.graph.universe), env)
         return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
-    def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:
+    def _at_point(self, e: Expr, env: Mapping[str, Expr]) -> Expr:
         """An expression of a statement at a point; its lengths are those there."""
-        point = {d: to_arith(p) for d, p in env.items()}
-        return at_point(to_arith(substitute(e, env)), self.stages.graph.universe, point)
+        return at_point(substitute(e, env), self.stages.graph.universe, env)
 
     def _call(self, f: KernelFunction, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
         endings = []
         for name in f.endings:
             outer = self.stages.graph.universe.outer(name)
             step = next(d for d in statement.domain.dims if d not in outer)
-            point = tuple(to_arith(env[d]) for d in outer)
-            endings.append(nodes.Ending(bound=name, outer=point, length=to_arith(env[step] + 1)))
+            point = tuple(env[d] for d in outer)
+            endings.append(nodes.Ending(bound=name, outer=point, length=env[step] + 1))
         return nodes.Call(
             kernel=f.name,
-            point=tuple(to_arith(e) for e in env.values()),
+            point=tuple(env.values()),
             args=tuple(self._cell(a.cell, env, a.when) for a in f.arguments),
             results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
             endings=tuple(endings),
             needs=tuple(
                 nodes.CapacityNeed(
                     dim=n.dim,
-                    size=to_arith(n.size),
-                    rows=tuple(dict.fromkeys(self._arith(e, env) for e in n.rows)),
+                    size=n.size,
+                    rows=tuple(dict.fromkeys(self._at_point(e, env) for e in n.rows)),
                 )
                 for n in self.stages.plan.needs.get(statement.name, ())
             ),
@@ -382,8 +369,8 @@ class _Tree:
         tensor, key = cell
         return nodes.Cell(
             store=tensor,
-            key=tuple(self._arith(e, env) for e in key),
-            when=None if when == TRUE else self._arith(when, env),
+            key=tuple(self._at_point(e, env) for e in key),
+            when=None if when == TRUE else self._at_point(when, env),
         )
 
     def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
@@ -398,13 +385,13 @@ class _Tree:
 
     def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.ProgramStatement]:
         """Frees of the cells that are dead after the call, one statement for each condition."""
-        groups: dict[Arith, list[nodes.Cell]] = {}
+        groups: dict[Expr, list[nodes.Cell]] = {}
         for release in self.stages.plan.releases.get(statement.name, ()):
             always = self.stages.space.implies(statement.domain, release.where)
-            condition = ALWAYS if always else to_arith(substitute(release.where, env))
+            condition = TRUE if always else substitute(release.where, env)
             groups.setdefault(condition, []).append(self._cell((release.tensor, release.key), env))
         return [
-            free if condition == ALWAYS else nodes.Guard(condition=condition, body=free)
+            free if condition == TRUE else nodes.Guard(condition=condition, body=free)
             for condition, cells in groups.items()
             for free in [nodes.Free(cells=tuple(cells))]
         ]

@@ -1,9 +1,9 @@
 """Writes the directory of a compiled program, all of it or nothing.
 
-``kernels.py`` and ``program.json`` are the program; ``diagnostics/``, ``program/`` and
-``runtime/`` are verbatim copies of the packages that run it, so that ``python DIR`` needs numpy and
-jax but not the compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that
-compute the same, each with its own ``kernels.py`` and ``program.json``, are in ``variants/``.
+``kernels.py`` and ``program.json`` are the program; ``diagnostics/``, ``program/``, ``runtime/``
+and ``symbolic/`` are verbatim copies of what runs it, so that ``python DIR`` needs numpy and jax
+but not the compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that compute
+the same, each with its own ``kernels.py`` and ``program.json``, are in ``variants/``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tempoc.program.nodes.variants import FOLDER
 
 SOURCE, DIGEST = "source.", "digest."
 """Entries of the provenance that name sources, and their hashes by name."""
-SHIPPED = ("diagnostics", "program", "runtime")
+SHIPPED = ("diagnostics", "program", "runtime", "symbolic")
 RUNNERS = ("tempoc.runtime.main", "tempoc.runtime.run", "tempoc.runtime.ready")
 """The modules that a compiled directory offers."""
 _IMPORT = re.compile(r"^\s*from (tempoc[\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tempoc.codegen.program.interface import to_entry
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.ops.control.effects import EffectOp, Print, Save
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
@@ -26,7 +25,7 @@ def to_effect(
             nodes.EffectTensor(
                 name=name,
                 entries=tuple((dim, to_entry(e)) for dim, e in entries),
-                shape=tuple(to_arith(e) for e in type_.shape),
+                shape=type_.shape,
                 part=part,
             )
             for name, entries, type_, part in zip(op.names, places, types, parts, strict=True)

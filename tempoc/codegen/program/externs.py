@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.base.names import Names
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, signature_type
 from tempoc.ops.definition.operator import ImportedFunction
@@ -64,6 +63,5 @@ def _types(names: tuple[str, ...], texts: tuple[str, ...]) -> tuple[functions.Ar
     named = names or tuple(str(k + 1) for k in range(len(texts)))
     types = ((name, signature_type(text)) for name, text in zip(named, texts, strict=True))
     return tuple(
-        functions.ArrayType(name=name, dtype=t.dtype.value, shape=tuple(map(to_arith, t.shape)))
-        for name, t in types
+        functions.ArrayType(name=name, dtype=t.dtype.value, shape=t.shape) for name, t in types
     )

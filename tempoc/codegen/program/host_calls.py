@@ -13,18 +13,16 @@ from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.program.lengths import at_point
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, param_leaves
 from tempoc.sdg.statements.statements import Statement
-from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.expr import Expr, Sym
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,7 @@ class HostCall:
     after: KernelFunction | None
     operands: tuple[nodes.Store, ...]
     results: tuple[nodes.Store, ...]
-    shapes: tuple[tuple[Arith, ...], ...]
+    shapes: tuple[tuple[Expr, ...], ...]
     unless: tuple[str, ...]
 
     @property
@@ -49,7 +47,7 @@ class HostCall:
         """The stores of operands and results."""
         return (*self.operands, *self.results)
 
-    def call(self, dims: tuple[str, ...], point: tuple[Arith, ...]) -> nodes.Host:
+    def call(self, dims: tuple[str, ...], point: tuple[Expr, ...]) -> nodes.Host:
         """The call at a point."""
         return nodes.Host(
             extern=self.extern,
@@ -78,14 +76,10 @@ def host(
 
     def store(name: str, type_: TensorType) -> nodes.Store:
         room = (stages.pad(statement, e) for e in type_.shape)
-        return nodes.Store(
-            name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
-        )
+        return nodes.Store(name=name, dtype=type_.dtype.value, shape=tuple(room))
 
-    point: dict[str, Arith] = {d: d for d in statement.domain.dims}
-
-    def extent(e: Expr) -> Arith:
-        return at_point(to_arith(e), stages.graph.universe, point)
+    universe = stages.graph.universe
+    point: dict[str, Expr] = {d: Sym(d) for d in statement.domain.dims}
 
     return HostCall(
         extern=externs[node.op.declared],
@@ -93,7 +87,7 @@ def host(
         after=after,
         operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
         results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
-        shapes=tuple(tuple(extent(e) for e in t.shape) for t in types),
+        shapes=tuple(tuple(at_point(e, universe, point) for e in t.shape) for t in types),
         unless=param_leaves(stages.graph, node.op.default),
     )
 

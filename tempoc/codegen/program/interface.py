@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.memory.plan_types import Buffer
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
@@ -14,7 +13,6 @@ from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Tensor
@@ -26,17 +24,14 @@ from tempoc.symbolic.walk import substitute
 
 def bounds(universe: Universe) -> tuple[ProgramBound, ...]:
     """All bounds, constant and derived ones with their values, then those of largest lengths."""
-    declared = tuple(
-        ProgramBound(name=b.name, value=None if b.value is None else to_arith(b.value))
-        for b in universe.bounds
-    )
+    declared = tuple(ProgramBound(name=b.name, value=b.value) for b in universe.bounds)
     names = largest(universe)
     at_most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
     values = universe.at_lengths(at_most)
     return (
         *declared,
         *(
-            ProgramBound(name=name, value=bound if bound in at_most else to_arith(values[bound]))
+            ProgramBound(name=name, value=Sym(bound) if bound in at_most else values[bound])
             for bound, name in names.items()
         ),
     )
@@ -52,7 +47,7 @@ def lengths(universe: Universe) -> tuple[FoundLength, ...]:
 
 def assumptions(universe: Universe) -> tuple[Assumption, ...]:
     """The assumptions about bounds that the runner checks, with their source text."""
-    return tuple(Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions)
+    return tuple(Assumption(text=show(a), condition=a) for a in universe.assumptions)
 
 
 def stores(stages: Stages) -> tuple[nodes.Store, ...]:
@@ -65,21 +60,18 @@ def _store(store: Buffer, least: int) -> nodes.Store:
     return nodes.Store(
         name=store.tensor,
         dtype=store.dtype.value,
-        keys=tuple(
-            nodes.Key(dim=k.dim, modulo=None if k.modulo is None else to_arith(k.modulo))
-            for k in store.keys
-        ),
+        keys=tuple(nodes.Key(dim=k.dim, modulo=k.modulo) for k in store.keys),
         axes=tuple(
             nodes.Axis(
                 dim=a.dim,
-                size=to_arith(a.size),
+                size=a.size,
                 ring=a.ring,
                 least=least if a.grows else 0,
                 behind=a.behind,
             )
             for a in store.axes
         ),
-        shape=tuple(to_arith(e) for e in store.shape),
+        shape=store.shape,
     )
 
 
@@ -91,7 +83,7 @@ def given(tensors: Iterable[tuple[str, Op, Domain, TensorType]]) -> Iterator[Pro
     for name, op, domain, type_ in tensors:
         if not isinstance(op, Input | Param):
             continue
-        dims, dtype, shape = domain.dims, type_.dtype.value, tuple(map(to_arith, type_.shape))
+        dims, dtype, shape = domain.dims, type_.dtype.value, type_.shape
         if isinstance(op, Input):
             yield nodes.ProgramInput(name=name, store=name, dims=dims, dtype=dtype, shape=shape)
         else:
@@ -148,12 +140,12 @@ def _output(output: Output, stages: Stages) -> nodes.ProgramOutput:
         dims=tensor.domain.dims,
         entries=tuple(to_entry(e) for _, e in pairs),
         dtype=tensor.type.dtype.value,
-        shape=tuple(to_arith(substitute(e, points)) for e in tensor.type.shape),
+        shape=tuple(substitute(e, points) for e in tensor.type.shape),
     )
 
 
-def to_entry(entry: Entry) -> Arith | nodes.OutputSpan:
+def to_entry(entry: Entry) -> Expr | nodes.OutputSpan:
     """A point or slice for the runner."""
     if isinstance(entry, Slice):
-        return nodes.OutputSpan(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
-    return to_arith(entry)
+        return nodes.OutputSpan(lower=entry.lo, upper=entry.hi, step=entry.step)
+    return entry

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.memory.plan_types import (
     Buffer,
     BufferAxis,
@@ -23,12 +22,22 @@ from tempoc.memory.plan_types import (
     MemoryRelease,
 )
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.bounds import length
 from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, Conjunction, Const, Expr, Sym, compare, conjunction, sub
+from tempoc.symbolic.expr import (
+    TRUE,
+    Conjunction,
+    Const,
+    Expr,
+    Sym,
+    compare,
+    conjunction,
+    maximum,
+    sub,
+)
 from tempoc.symbolic.walk import substitute, symbols
 
 LengthNames = Mapping[str, Expr]
@@ -81,30 +90,23 @@ def presence_condition(statement: Statement, universe: Universe) -> Expr:
     return conjunction(*tests)
 
 
-def at_point(e: Arith, universe: Universe, point: Mapping[str, Arith]) -> Arith:
+def at_point(e: Expr, universe: Universe, point: Mapping[str, Expr]) -> Expr:
     """An expression whose lengths are those at a point: ``T`` becomes ``T[i]``."""
-    if not any(n in universe.lengths for n in names(e)):
-        return e
     values = {b.name: None if b.until else b.value for b in universe.bounds}
-    match e:
-        case str() if values.get(e) is not None and e in universe.lengths:
-            value = values[e]
-            assert value is not None
-            return at_point(to_arith(value), universe, point)
-        case str():
-            outer = tuple(point[d] for d in universe.outer(e))
-            return Operation("at", (e, *outer)) if outer else e
-        case Operation(op=op, args=args):
-            return Operation(op, tuple(at_point(a, universe, point) for a in args))
-        case _:
-            return e
+    at: dict[str, Expr] = {}
+    for name in symbols(e):
+        if name in universe.lengths:
+            value = values.get(name)
+            outer = () if value is not None else tuple(point[d] for d in universe.outer(name))
+            at[name] = length(name, outer) if value is None else at_point(value, universe, point)
+    return substitute(e, at) if at else e
 
 
 def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...]) -> nodes.Effect:
     """An effect whose lengths are those at the coordinates of its point."""
-    point: dict[str, Arith] = {d: d for d in dims}
+    point: dict[str, Expr] = {d: Sym(d) for d in dims}
 
-    def moved(e: Arith | nodes.OutputSpan) -> Arith | nodes.OutputSpan:
+    def moved(e: Expr | nodes.OutputSpan) -> Expr | nodes.OutputSpan:
         if isinstance(e, nodes.OutputSpan):
             ends = (at_point(x, universe, point) for x in (e.lower, e.upper))
             return nodes.OutputSpan(lower=next(ends), upper=next(ends), step=e.step)
@@ -124,13 +126,13 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 # ---------------------------------------------------------------- leaving loops
 
 
-def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Arith | None:
+def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Expr | None:
     """The value of the loop variable from which on no statement in the loop has points."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
     inner = [x.var for x in loops(loop)]
     domains = {s.name: s.domain for s in statements.statements}
-    limits: dict[Arith, None] = {}
+    limits: dict[Expr, None] = {}
     for execute in executed(loop.body):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
@@ -145,7 +147,7 @@ def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Ar
         limits[loop_ends[0]] = None
     if not limits:
         return None
-    return next(iter(limits)) if len(limits) == 1 else Operation("max", tuple(limits))
+    return maximum(*limits)
 
 
 def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
@@ -168,11 +170,11 @@ def _end(
     universe: Universe,
     outer: Mapping[str, Expr | None],
     inner: list[str],
-) -> Arith | None:
+) -> Expr | None:
     """The limit of a loop for a statement that runs at ``var + c``: the length, less ``c``."""
     gap = sub(point, Sym(var))
     moving = any(e is None or any(n in inner for n in symbols(e)) for e in outer.values())
     if not isinstance(gap, Const) or moving:
         return None
-    end = to_arith(sub(Sym(universe.dim(dim).bound), gap))
-    return at_point(end, universe, {n: to_arith(e) for n, e in outer.items() if e is not None})
+    end = sub(Sym(universe.dim(dim).bound), gap)
+    return at_point(end, universe, {n: e for n, e in outer.items() if e is not None})

@@ -39,8 +39,8 @@ from tempoc.program.analysis.traversal import (
     written_stores,
 )
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith
-from tempoc.program.nodes.arithmetic import names as names_in
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class _Parts:
     returned: list[str]
     local: list[str]
     read: list[str]
-    lengths: tuple[Arith, ...]
+    lengths: tuple[Expr, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class Blocks:
             case nodes.Guard(body=nodes.Free()):
                 return True
             case nodes.Guard(condition=condition, body=body):
-                return {*names_in(condition)} <= {*self.context.bounds} and self.is_free(body)
+                return {*symbols(condition)} <= {*self.context.bounds} and self.is_free(body)
             case nodes.Sequence(items=items):
                 return all(map(self.is_free, items))
             case nodes.Region():

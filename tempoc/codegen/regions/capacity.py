@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tempoc.program.analysis.traversal import calls, variables
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.walk import symbols
 
 
 def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
@@ -13,13 +14,13 @@ def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Capa
     A need that is neither constant in the loop nor grows by one row a step is taken to be the full
     size.
     """
-    needs: dict[tuple[str, Arith], dict[Arith, None]] = {}
+    needs: dict[tuple[str, Expr], dict[Expr, None]] = {}
     inner = {*variables(loop.body)}
     for call in calls(loop):
         for need in call.needs:
             rows = needs.setdefault((need.dim, need.size), {})
             for e in need.rows:
-                plain = inner.isdisjoint(names(e)) and _is_plain(e, loop)
+                plain = inner.isdisjoint(symbols(e)) and _is_plain(e, loop)
                 rows[e if plain else need.size] = None
     return tuple(
         nodes.CapacityNeed(dim=dim, size=size, rows=tuple(rows))
@@ -27,10 +28,7 @@ def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Capa
     )
 
 
-def _is_plain(e: Arith, loop: nodes.Loop) -> bool:
+def _is_plain(e: Expr, loop: nodes.Loop) -> bool:
     """Whether an expression is constant in the loop, or grows by one with each step."""
-    if loop.var not in names(e):
-        return True
-    parts = e.args if isinstance(e, Operation) and e.op == "+" else (e,)
-    moving = [a for a in parts if isinstance(a, Operation) or a == loop.var]
-    return loop.step == 1 and moving == [loop.var]
+    var = loop.var
+    return var not in symbols(e) or (loop.step == 1 and var not in symbols(e - Sym(var)))

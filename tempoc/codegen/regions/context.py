@@ -9,8 +9,8 @@ from functools import cached_property
 from tempoc.program.analysis.live import single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
+from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,6 @@ class ProgramContext:
         """The bounds that are constants."""
         return {name: value for name, value in self.bounds.items() if value is not None}
 
-    def lengths_of(self, call: nodes.Call) -> Iterator[Arith]:
+    def lengths_of(self, call: nodes.Call) -> Iterator[Expr]:
         """The lengths that a kernel takes as arguments, at the point of a call."""
         return lengths_of(call, self.kernels[call.kernel], self.declared, self.lengths)

@@ -16,25 +16,26 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown
 from tempoc.program.analysis.traversal import calls, statements_in
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation, text
-from tempoc.program.nodes.arithmetic import names as names_in
-from tempoc.program.nodes.bounds import lengths_in
+from tempoc.program.nodes.bounds import length, lengths_in
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
 
 
-def ended_length(ending: nodes.Ending) -> Arith:
+def ended_length(ending: nodes.Ending) -> Expr:
     """The length that a call may end, as an expression."""
-    return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
+    return length(ending.bound, ending.outer)
 
 
 def length_parameters(
     s: nodes.ProgramStatement, context: ProgramContext, names: Collection[str]
-) -> tuple[Arith, ...]:
+) -> tuple[Expr, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
     Raises ``SharedArraysUnknown`` if one differs from step to step.
     """
     lengths = context.lengths
-    parameters: dict[Arith, None] = {}
+    parameters: dict[Expr, None] = {}
     for e in _expressions(s):
         parameters |= dict.fromkeys(lengths_in(e, lengths))
     for call in calls(s):
@@ -42,17 +43,17 @@ def length_parameters(
             parameters |= dict.fromkeys(lengths_in(e, lengths))
         parameters |= dict.fromkeys(map(ended_length, call.endings))
     for e in parameters:
-        if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
-            raise SharedArraysUnknown(text(e))
+        if not {*symbols(e)} <= {*names, *(ended.bound for ended in lengths)}:
+            raise SharedArraysUnknown(show(e))
     return tuple(parameters)
 
 
-def ended_lengths(s: nodes.ProgramStatement) -> tuple[Arith, ...]:
+def ended_lengths(s: nodes.ProgramStatement) -> tuple[Expr, ...]:
     """The lengths that a statement may end, each once."""
     return tuple(dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings))
 
 
-def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
+def loop_endings(loop: nodes.Loop) -> tuple[Expr, ...]:
     """The lengths that a loop ends.
 
     Raises ``SharedArraysUnknown`` if an inner loop ends some, or if the step is not 1.
@@ -64,7 +65,7 @@ def loop_endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     return lengths
 
 
-def _expressions(s: nodes.ProgramStatement) -> Iterator[Arith]:
+def _expressions(s: nodes.ProgramStatement) -> Iterator[Expr]:
     """All expressions outside of kernels that may name lengths."""
     for part in statements_in(s):
         match part:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names
+from tempoc.symbolic.expr import FALSE, ONE, ZERO, Const, Expr
+from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 VariableValues = Mapping[str, int]
 
@@ -39,20 +40,20 @@ def arrays(
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
     statement. Raises ``SharedArraysUnknown``.
     """
-    keys_of: dict[str, dict[tuple[Arith, ...], None]] = {}
+    keys_of: dict[str, dict[tuple[Expr, ...], None]] = {}
     for use in cell_uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
-        key = tuple(0 if k.modulo == 1 else substituted(e, use.values) for k, e in parts)
+        key = tuple(ZERO if k.modulo == ONE else substituted(e, use.values) for k, e in parts)
         keys_of.setdefault(use.cell.store, {})[key] = None
     return {name: _cells(name, list(keys), known) for name, keys in keys_of.items()}
 
 
-def _cells(store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]) -> nodes.Cells:
+def _cells(store: str, keys: Sequence[tuple[Expr, ...]], known: Collection[str]) -> nodes.Cells:
     """The arrays of a store under some keys; ``places`` are the positions at which these differ."""
     places = []
     for k, column in enumerate(zip(*keys, strict=True)):
         alone = len(set(column)) == 1
-        if not all(isinstance(e, int) or (alone and {*names(e)} <= {*known}) for e in column):
+        if not all(isinstance(e, Const) or (alone and {*symbols(e)} <= {*known}) for e in column):
             raise SharedArraysUnknown(store)
         if alone:
             continue
@@ -83,16 +84,11 @@ def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[Loo
             pass
 
 
-def may_hold(condition: Arith, values: VariableValues) -> bool:
+def may_hold(condition: Expr, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
-    value = substituted(condition, values)
-    return not isinstance(value, int) or bool(value)
+    return substituted(condition, values) != FALSE
 
 
-def substituted(e: Arith, values: VariableValues) -> Arith:
-    """The expression with values substituted; a number if that makes it constant."""
-    if all(name in values for name in names(e)):
-        return evaluate(e, values)
-    if isinstance(e, Operation):
-        return Operation(e.op, tuple(substituted(a, values) for a in e.args))
-    return e
+def substituted(e: Expr, values: VariableValues) -> Expr:
+    """The expression with values substituted."""
+    return substitute(e, {name: Const(value) for name, value in values.items()})

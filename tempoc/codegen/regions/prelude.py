@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tempoc.program.nodes.arithmetic import Arith, Operation, text
+from functools import reduce
 
-_EXTREMES = {"min": "jnp.minimum", "max": "jnp.maximum"}
-_LOGIC = {"and": "&", "or": "|"}
+from tempoc.symbolic.expr import Conjunction, Disjunction, Expr, Negation
+from tempoc.symbolic.text import AND, ATOM, OR, SUM, ExprPrinter, Printed
+
 DTYPES = {
     "bool": "jnp.bool_", "i32": "jnp.int32", "i64": "jnp.int64", "u32": "jnp.uint32",
     "bf16": "jnp.bfloat16", "f16": "jnp.float16", "f32": "jnp.float32", "f64": "jnp.float64",
@@ -13,30 +14,24 @@ DTYPES = {
 }  # fmt: skip
 
 
-def traced(e: Arith) -> str:
-    """The text of an expression with traced operands."""
-    if not isinstance(e, Operation):
-        return str(e)
-    parts = [traced(a) if not isinstance(a, Operation) else f"({traced(a)})" for a in e.args]
-    if e.op in _EXTREMES:
-        result = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
-        for part in parts[1:]:
-            result = f"{_EXTREMES[e.op]}({result}, {part})"
-        return result
-    if e.op == "not":
-        return f"jnp.logical_not({parts[0]})"
-    if not parts:
-        return text(e)
-    if e.op in _LOGIC and len(parts) == 1:
-        return traced(e.args[0])
-    if e.op == "+":
-        return parts[0] + "".join(_added(part) for part in parts[1:])
-    return f" {_LOGIC.get(e.op, e.op)} ".join(parts)
+class TracedPrinter(ExprPrinter):
+    """Prints expressions with traced operands."""
 
+    def extremum(self, word: str, args: list[str]) -> str:
+        """Functions of JAX, which take two arguments."""
+        return reduce(lambda left, right: f"jnp.{word}imum({left}, {right})", args)
 
-def _added(part: str) -> str:
-    """A term of a sum that is not the first; a negative number is subtracted."""
-    return f" - {part[1:]}" if part.removeprefix("-").isdigit() and part[0] == "-" else f" + {part}"
+    def condition(self, e: Expr) -> Printed:
+        """Bitwise operators, which bind more tightly than comparisons."""
+        match e:
+            case Conjunction(args=args):
+                return " & ".join(self.text(a, SUM) for a in args), AND
+            case Disjunction(args=args):
+                return " | ".join(self.text(a, SUM) for a in args), OR
+            case Negation(arg=a):
+                return f"jnp.logical_not({self.text(a)})", ATOM
+            case _:
+                return super().condition(e)
 
 
 UPDATED = '''\

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
-from tempoc.codegen.text.arithmetic import to_arith, to_expr
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, names
 from tempoc.symbolic.expr import (
     Const,
     Expr,
@@ -27,7 +25,7 @@ from tempoc.symbolic.expr import (
     product,
     sub,
 )
-from tempoc.symbolic.walk import ceildiv, substitute
+from tempoc.symbolic.walk import ceildiv, substitute, symbols
 
 BYTES = {"bool": 1, "bf16": 2, "f16": 2, "i64": 8, "f64": 8, "key": 8}
 """Bytes of an element; 4 for all other types."""
@@ -52,7 +50,7 @@ def single_call(
     stores: Mapping[str, nodes.Store],
     unknown: frozenset[str],
     around: EnclosingLoops,
-) -> Arith:
+) -> Expr:
     """The condition, over bounds, under which a block is one call.
 
     It is judged at the first step of the loops ``around``. ``unknown`` are names of the largest
@@ -65,14 +63,14 @@ def single_call(
         compare("<=", count, Const(MODEL.block_calls)), compare("<=", time, Const(MODEL.block_us))
     )
     grown = [
-        compare("<=", to_expr(axis.size), Const(axis.least))
+        compare("<=", axis.size, Const(axis.least))
         for name in sorted(touched_stores(body))
         for axis in stores[name].axes
-        if axis.least and not unknown.isdisjoint(names(axis.size))
+        if axis.least and not unknown.isdisjoint(symbols(axis.size))
     ]
     thin = disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
     rare = compare("<=", around.times, Const(MODEL.rare_runs))
-    return to_arith(conjunction(short, *grown, disjunction(rare, negation(thin))))
+    return conjunction(short, *grown, disjunction(rare, negation(thin)))
 
 
 @dataclass(slots=True)
@@ -121,7 +119,7 @@ def _counted(
 
 
 def _range(loop: nodes.Loop, first: Mapping[str, Expr]) -> tuple[Expr, Expr]:
-    lower, upper = (substitute(to_expr(e), first) for e in (loop.lower, loop.upper))
+    lower, upper = (substitute(e, first) for e in (loop.lower, loop.upper))
     return lower, upper
 
 
@@ -143,7 +141,7 @@ def _nbytes(store: nodes.Store) -> Expr:
 
 
 def _extents(store: nodes.Store) -> list[Expr]:
-    return [to_expr(e) for e in (*(axis.size for axis in store.axes), *store.shape)]
+    return [*(axis.size for axis in store.axes), *store.shape]
 
 
 def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.codegen.regions.context import ProgramContext
-from tempoc.codegen.regions.prelude import DTYPES, traced
+from tempoc.codegen.regions.prelude import DTYPES, TracedPrinter
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation, names, text
-from tempoc.program.nodes.bounds import replace_parts
 from tempoc.program.nodes.spelling import variable
+from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.text import ATOM, OR, ExprPrinter
+from tempoc.symbolic.walk import replace_parts, symbols
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,11 +28,11 @@ class RegionNames:
     context: ProgramContext
     cells: Mapping[str, nodes.Cells]
     outer: tuple[str, ...]
-    length_params: tuple[Arith, ...] = ()
+    length_params: tuple[Expr, ...] = ()
     array_names: dict[str, str] = field(default_factory=dict)
     static: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)
-    lengths: dict[Arith, str] = field(default_factory=dict)
+    lengths: dict[Expr, str] = field(default_factory=dict)
     ahead: int = 0
 
     def cell(self, cell: nodes.Cell) -> str:
@@ -46,9 +47,10 @@ class RegionNames:
         for k in cells.places:
             modulo = store.keys[k].modulo
             part = cell.key[k]
-            if modulo is not None:
-                part = Operation("%", (part, modulo))
-            parts.append(self.text(part))
+            if modulo is None:
+                parts.append(self.text(part))
+            else:
+                parts.append(f"{self.text(part, ATOM)} % {self.text(modulo, ATOM)}")
         return ", ".join(parts)
 
     def argument(self, cell: nodes.Cell) -> str:
@@ -66,25 +68,31 @@ class RegionNames:
         shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
-    def length_argument(self, e: Arith) -> str:
+    def length_argument(self, e: Expr) -> str:
         """A length as the caller passes it in ``at``."""
         return f"at[{self.ahead + len(self.outer) + self.length_params.index(e)}]"
 
-    def is_static(self, e: Arith) -> bool:
-        """Whether the value is known when JAX traces the function."""
-        return all(name in self.static for name in names(replace_parts(e, self.lengths)))
+    def names_in(self, e: Expr) -> tuple[str, ...]:
+        """The bounds, variables and lengths that an expression names."""
+        return symbols(replace_parts(e, {part: Sym(name) for part, name in self.lengths.items()}))
 
-    def text(self, e: Arith, *, tight: bool = False) -> str:
-        """The text of an expression; of JAX operations if its value is traced."""
-        for name in names(replace_parts(e, self.lengths)):
+    def is_static(self, e: Expr) -> bool:
+        """Whether the value is known when JAX traces the function."""
+        return self.static.issuperset(self.names_in(e))
+
+    def text(self, e: Expr, strength: int = OR) -> str:
+        """The text as an operand of something that binds so strongly.
+
+        It has JAX operations if its value is traced.
+        """
+        for name in self.names_in(e):
             if name in self.context.bounds:
                 self.used[name] = None
-        own: dict[Arith, Arith] = {name: variable(name) for name in names(e)}
-        spelled = replace_parts(e, own | self.lengths)
-        shown = text(spelled) if self.is_static(e) else traced(spelled)
-        return f"({shown})" if tight and not shown.isidentifier() else shown
+        own: dict[Expr, str] = {Sym(name): variable(name) for name in symbols(e)}
+        printer = ExprPrinter if self.is_static(e) else TracedPrinter
+        return printer(own | self.lengths, " ").text(e, strength)
 
-    def coordinate(self, e: Arith) -> str:
+    def coordinate(self, e: Expr) -> str:
         """A coordinate, as an i32 of JAX."""
         shown = self.text(e)
         return f"jnp.int32({shown})" if self.is_static(e) else shown

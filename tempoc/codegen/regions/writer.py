@@ -19,8 +19,10 @@ from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.analysis.live import live_after_each, live_in_loop
 from tempoc.program.analysis.traversal import calls, variables, written_stores
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import TRUE, Arith, Operation
 from tempoc.program.nodes.spelling import variable
+from tempoc.symbolic.expr import ZERO, Conjunction, Expr, conjunction, minimum, sub
+from tempoc.symbolic.text import ATOM
+from tempoc.symbolic.walk import ceildiv, symbols
 
 FAULT = "fault"
 
@@ -36,12 +38,12 @@ class RegionWriter(RegionNames):
 
     fixed: Mapping[str, int]
     live_out: frozenset[str]
-    ends: tuple[Arith, ...] = ()
+    ends: tuple[Expr, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
     index: str = "i"
-    end_names: dict[Arith, str] = field(default_factory=dict)
+    end_names: dict[Expr, str] = field(default_factory=dict)
 
     def begin(self, s: nodes.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
@@ -55,7 +57,7 @@ class RegionWriter(RegionNames):
             self.array_names[store] = self.locals.fresh(identifier(store))
         self.static, self.values = {*self.context.bounds}, dict(self.fixed)
         for e in self.length_params:
-            name = str(e.args[0] if isinstance(e, Operation) else e)
+            name = symbols(e)[0]
             self.lengths[e] = self.locals.fresh(variable(name))
             if e in self.ends:
                 self.end_names[e] = self.locals.fresh(f"{name}_end")
@@ -189,7 +191,7 @@ class RegionWriter(RegionNames):
         if plain and narrow:
             self.line(depth + 1, f"{var} = {var}{narrow}")
         if not plain:
-            start = "at[0]" if root else self.text(loop.lower, tight=True)
+            start = "at[0]" if root else self.text(loop.lower, ATOM)
             sign = "-" if loop.step < 0 else "+"
             by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
@@ -223,9 +225,9 @@ class RegionWriter(RegionNames):
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
         start = "at[0]" if root else self.coordinate(loop.lower)
-        going = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
+        going = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, ATOM)}"
         if loop.limit is not None:
-            going = f"({going}) & ({var} < {self.text(loop.limit, tight=True)})"
+            going = f"({going}) & ({var} < {self.text(loop.limit, ATOM)})"
         self.line(depth, f"def {more}(carry):")
         self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
         self.refresh_lengths(loop, depth + 1)
@@ -249,15 +251,9 @@ class RegionWriter(RegionNames):
         """The range of a ``lax.fori_loop``: the loop's own for step 1, else from 0 to the count."""
         if loop.step == 1:
             return self.text(loop.lower), self.text(loop.upper)
-        gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
-        by = abs(loop.step)
-        more, less = gap
-        count: Arith = Operation("-", gap)
-        if isinstance(less, int):
-            count = Operation("+", (more, -less))
-        if by != 1:
-            count = Operation("//", (Operation("+", (count, by - 1)), by))
-        return "0", self.text(count)
+        gap = sub(loop.upper, loop.lower)
+        gap = gap if loop.step > 0 else sub(ZERO, gap)
+        return "0", self.text(ceildiv(gap, abs(loop.step)))
 
     def guard(self, guard: nodes.Guard, depth: int) -> None:
         """A guarded body: Python's ``if`` for a static condition, else a branch of JAX."""
@@ -277,7 +273,7 @@ class RegionWriter(RegionNames):
             isinstance(guard.body, nodes.Guard)
             and self.split_static(guard.body.condition)[0] is None
         ):
-            both = Operation("and", (guard.condition, guard.body.condition))
+            both = conjunction(guard.condition, guard.body.condition)
             self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
             return
         carried = self.carried_names(
@@ -295,13 +291,12 @@ class RegionWriter(RegionNames):
         self.assign_carry(depth, carried, lambda carry: f"taken_if({condition}, {branch}, {carry})")
         self.refresh_lengths(guard.body, depth)
 
-    def split_static(self, condition: Arith) -> tuple[Arith | None, Arith]:
+    def split_static(self, condition: Expr) -> tuple[Expr | None, Expr]:
         """The static conjuncts of a condition, ``None`` if there are none, and the traced ones."""
-        if not (isinstance(condition, Operation) and condition.op == "and"):
-            return (condition, TRUE) if self.is_static(condition) else (None, condition)
-        static = tuple(a for a in condition.args if self.is_static(a))
-        traced = tuple(a for a in condition.args if a not in static)
-        return Operation("and", static) if static else None, Operation("and", traced)
+        parts = condition.args if isinstance(condition, Conjunction) else (condition,)
+        static = [a for a in parts if self.is_static(a)]
+        traced = conjunction(*(a for a in parts if a not in static))
+        return conjunction(*static) if static else None, traced
 
     def assign_carry(self, depth: int, carried: list[str], call: Callable[[str], str]) -> None:
         """Assign the result of a call on the carry to the carry."""
@@ -383,9 +378,8 @@ def _clamped(loop: nodes.Loop) -> nodes.Loop:
     if loop.limit is None or abs(loop.step) != 1:
         return loop
     if loop.step == 1:
-        return replace(loop, upper=Operation("min", (loop.upper, loop.limit)))
-    last = Operation("-", (loop.limit, 1))
-    return replace(loop, lower=Operation("min", (loop.lower, last)))
+        return replace(loop, upper=minimum(loop.upper, loop.limit))
+    return replace(loop, lower=minimum(loop.lower, loop.limit - 1))
 
 
 def kernel_list(s: nodes.ProgramStatement) -> str:

@@ -13,7 +13,7 @@ from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.expr import ONE, Expr, Sym
 from tempoc.symbolic.text import show
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -131,7 +131,7 @@ def _kind(program: Program, store: Store, part: str) -> str:
 
 def storage(store: Store) -> str:
     """How a store keeps what it has: the words of `--dump-memory`."""
-    in_turn = any(k.modulo not in (None, 1) for k in store.keys)
+    in_turn = any(k.modulo not in (None, ONE) for k in store.keys)
     if in_turn or any(a.ring for a in store.axes):
         return "ring"
     if store.axes:
@@ -145,8 +145,8 @@ def _slots(program: Program, store: Store, facts: BoundFacts) -> str:
     parts = []
     for k in store.keys:
         if k.modulo is None:
-            parts.append(f"{k.dim}: {show(facts.size(bounds[k.dim]))}")
-        elif k.modulo != 1:
+            parts.append(f"{k.dim}: {show(facts.size(Sym(bounds[k.dim])))}")
+        elif k.modulo != ONE:
             parts.append(f"{k.dim}: {show(facts.size(k.modulo))} in turn")
     for a in store.axes:
         word = "ring " if a.ring else "up to " if a.least else ""

@@ -26,11 +26,11 @@ from tempoc.driver.search.variants import tiles_word
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.traversal import regions, statements_in
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.gpu_commands import COMMON, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
+from tempoc.symbolic.walk import evaluate
 
 
 def device_row() -> CostModel:

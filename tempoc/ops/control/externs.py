@@ -22,7 +22,8 @@ from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr, Sym
-from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
 

@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tempoc.base.interned import MEMORY
 from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.variance import is_external
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.branches import BranchCondition, branch_conditions
 from tempoc.symbolic.expr import Entry, Expr
+from tempoc.symbolic.interned import MEMORY
 
 ValueKey = tuple[object, ...]
 

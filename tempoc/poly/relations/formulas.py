@@ -15,7 +15,6 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
-from tempoc.base.interned import MEMORY
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.symbolic.expr import (
     FALSE,
@@ -29,6 +28,7 @@ from tempoc.symbolic.expr import (
     conjunction,
     sub,
 )
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import is_affine, symbols
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tempoc.program.nodes.arithmetic import Arith, evaluate, names
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -19,6 +18,8 @@ from tempoc.program.nodes.nodes import (
     Region,
     Sequence,
 )  # fmt: skip
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import evaluate, symbols
 
 
 def count_calls(
@@ -60,7 +61,7 @@ def _sum_counters(parts: list[int | _Counter]) -> int | _Counter:
     return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
 
 
-def _guard_counter(condition: Arith, body: int | _Counter) -> int | _Counter:
+def _guard_counter(condition: Expr, body: int | _Counter) -> int | _Counter:
     if isinstance(body, int):
         return (lambda env: body if evaluate(condition, env) else 0) if body else 0
     return lambda env: body(env) if evaluate(condition, env) else 0
@@ -92,9 +93,9 @@ def _trip_count_names(s: ProgramStatement) -> frozenset[str]:
         case Sequence(items=items):
             return frozenset().union(*(_trip_count_names(item) for item in items))
         case Loop(lower=lower, upper=upper, body=body):
-            return _trip_count_names(body).union(names(lower), names(upper))
+            return _trip_count_names(body).union(symbols(lower), symbols(upper))
         case Guard(condition=condition, body=body):
-            return _trip_count_names(body).union(names(condition))
+            return _trip_count_names(body).union(symbols(condition))
         case Region(loop=body) | Block(body=body):
             return _trip_count_names(body)
         case _:

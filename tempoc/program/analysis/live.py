@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from tempoc.program.nodes import nodes
+from tempoc.symbolic.expr import ONE
 
 StoreNames = frozenset[str]
 
@@ -19,7 +20,7 @@ def single_array_stores(stores: Mapping[str, nodes.Store]) -> StoreNames:
     return frozenset(
         name
         for name, s in stores.items()
-        if all(key.modulo == 1 for key in s.keys) and not any(a.least for a in s.axes)
+        if all(key.modulo == ONE for key in s.keys) and not any(a.least for a in s.axes)
     )
 
 

@@ -13,7 +13,6 @@ from typing import assert_never
 
 from tempoc.program.analysis.aliases import CellKey, are_apart, slot
 from tempoc.program.analysis.traversal import cells_of, statements_in
-from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
     Block,
@@ -33,8 +32,10 @@ from tempoc.program.nodes.nodes import (
     Sequence,
     Store,
 )  # fmt: skip
+from tempoc.symbolic.expr import ONE, ZERO, Disjunction, Expr
+from tempoc.symbolic.walk import symbols
 
-ResidentCells = Mapping[tuple[str, CellKey], frozenset[Arith | None]]
+ResidentCells = Mapping[tuple[str, CellKey], frozenset[Expr | None]]
 """The cells on the device, each with conditions any of which suffices (``None``: always)."""
 
 
@@ -59,7 +60,7 @@ def bounds_set_by_run(program: Program) -> frozenset[str]:
     while size < len(bounds):
         size = len(bounds)
         values = ((b.name, b.value) for b in program.bounds if b.value is not None)
-        bounds |= {name for name, value in values if bounds & {*names(value)}}
+        bounds |= {name for name, value in values if bounds & {*symbols(value)}}
     return frozenset(bounds)
 
 
@@ -132,7 +133,7 @@ class _ResidenceChecker:
     def place(self, cell: Cell) -> tuple[str, CellKey]:
         """The identity of a cell: its store and the parts of its key that matter."""
         fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
-        if any(self.found_out & {*names(e)} for e in fixed):
+        if any(self.found_out & {*symbols(e)} for e in fixed):
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
@@ -160,7 +161,7 @@ class _ResidenceChecker:
     def may_alias(self, store: Store, key: CellKey, other: CellKey) -> bool:
         """Whether a key may name a slot."""
         slots = iter(other)
-        full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)
+        full = tuple(ZERO if k.modulo == ONE else next(slots) for k in store.keys)
         return not are_apart(store, key, full)
 
 
@@ -170,9 +171,8 @@ def _is_unchanged(before: ResidentCells, after: ResidentCells) -> bool:
     return same and all(None in after[p] or before[p] <= after[p] for p in before)
 
 
-def _covers(condition: Arith | None, other: Arith | None) -> bool:
+def _covers(condition: Expr | None, other: Expr | None) -> bool:
     """Whether a condition is implied by another one, decided syntactically."""
     if condition is None or condition == other:
         return True
-    several = isinstance(condition, Operation) and condition.op == "or"
-    return several and isinstance(condition, Operation) and other in condition.args
+    return isinstance(condition, Disjunction) and other in condition.args

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from tempoc.program.nodes.arithmetic import Arith
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound, length_at
 from tempoc.program.nodes.nodes import (
     Block,
@@ -24,6 +23,7 @@ from tempoc.program.nodes.nodes import (
     Region,
     Sequence,
 )  # fmt: skip
+from tempoc.symbolic.expr import Expr
 
 
 def statements_in(s: ProgramStatement) -> Iterator[ProgramStatement]:
@@ -70,7 +70,7 @@ def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
 
 def lengths_of(
     call: Call, kernel: Kernel, bounds: tuple[ProgramBound, ...], lengths: tuple[FoundLength, ...]
-) -> Iterator[Arith]:
+) -> Iterator[Expr]:
     """The lengths that a call passes to its kernel, at the point of the call."""
     point = dict(zip(kernel.dims, call.point, strict=False))
     return (length_at(bounds, lengths, name, point) for name in kernel.lengths)

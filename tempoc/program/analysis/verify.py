@@ -11,7 +11,6 @@ from typing import TypeVar, assert_never
 
 from tempoc.program.analysis.dropped import verify_dropped
 from tempoc.program.analysis.places import verify_places
-from tempoc.program.nodes.arithmetic import Arith, is_well_formed, names, text
 from tempoc.program.nodes.bounds import bound_order, lengths_in
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
@@ -40,6 +39,9 @@ from tempoc.program.nodes.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.program.nodes.variants import is_folder
+from tempoc.symbolic.expr import ONE, ZERO, Expr
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
 
 EFFECTS = ("print", "save")
 PLACES = ("host", "device", "unrolled")
@@ -95,7 +97,7 @@ class _ProgramChecker:
     def run(self) -> None:
         bound_order(self.program.bounds)
         for b in self.program.bounds:
-            self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
+            self.expression(f"bound {b.name}", b.value if b.value is not None else ONE)
         for dim, name in self.program.dims:
             self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
         self.variants()
@@ -144,9 +146,8 @@ class _ProgramChecker:
         if not holds:
             raise inconsistent(where, fault)
 
-    def expression(self, where: str, e: Arith, scope: tuple[str, ...] = ()) -> None:
-        self.require(is_well_formed(e), where, f"{e!r} is no expression")
-        unknown = [n for n in names(e) if n not in self.bounds and n not in scope]
+    def expression(self, where: str, e: Expr, scope: tuple[str, ...] = ()) -> None:
+        unknown = [n for n in symbols(e) if n not in self.bounds and n not in scope]
         self.require(not unknown, where, f"there is no {', '.join(unknown)}")
 
     def store(self, store: Store) -> None:
@@ -195,7 +196,7 @@ class _ProgramChecker:
                 self.require(s.place in PLACES, where, f"{s.place} is no place")
                 self.expression(where, lower, scope)
                 self.expression(where, upper, scope)
-                self.expression(where, s.limit if s.limit is not None else 0, (*scope, var))
+                self.expression(where, s.limit if s.limit is not None else ZERO, (*scope, var))
                 self.statement(body, (*scope, var))
             case Guard(condition=condition, body=body):
                 self.expression("guard", condition, scope)
@@ -289,7 +290,7 @@ class _ProgramChecker:
         for e in region.lengths:
             self.expression(where, e, scope)
             plain = [*lengths_in(e, self.program.lengths)] == [e]
-            self.require(plain, where, f"{text(e)} is no length")
+            self.require(plain, where, f"{show(e)} is no length")
         fits = all(0 <= k < len(region.lengths) for k in region.endings)
         self.require(fits, where, "ends a length that it is not told")
 

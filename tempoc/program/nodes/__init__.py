@@ -1,4 +1,4 @@
-"""The nodes of the program IR: statements, arithmetic, bounds, functions, variants, errors.
+"""The nodes of the program IR: statements, bounds, functions, variants, errors.
 
 May import, of its package: nothing
 """

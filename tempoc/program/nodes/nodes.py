@@ -1,4 +1,4 @@
-"""The nodes of the program IR, which the runner executes. Needs only the standard library.
+"""The nodes of the program IR, which the runner executes.
 
 Grammar::
 
@@ -16,7 +16,7 @@ array of a store: the store's name and a key. Kernels are functions of ``kernels
 ``kernel(at, *arrays, T=..., B=...)`` with the point's coordinates in an int32 vector ``at`` and the
 static bounds that it names; lengths, which may differ from call to call, follow in ``at``. It
 returns arrays for the cells in ``results``; arguments in ``Kernel.donated`` are given up.
-Expressions are nodes of ``arithmetic.py``.
+Expressions are those of ``symbolic``, over bounds and loop variables.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.arithmetic import TRUE, Arith
 from tempoc.program.nodes.axis_order import axes_in_order
 from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, ProgramBound
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import Variant
+from tempoc.symbolic.expr import TRUE, Expr
 
 VERSION = 2
 
@@ -41,7 +41,7 @@ class ProgramInput:
     store: str
     dims: tuple[str, ...]
     dtype: str
-    shape: tuple[Arith, ...]
+    shape: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class ProgramParam:
     store: str
     dims: tuple[str, ...]
     dtype: str
-    shape: tuple[Arith, ...]
+    shape: tuple[Expr, ...]
     template: str
     has_default: bool = False
 
@@ -71,7 +71,7 @@ class Axis:
     """
 
     dim: str
-    size: Arith
+    size: Expr
     ring: bool = False
     least: int = 0
     behind: int = 0
@@ -82,7 +82,7 @@ class Key:
     """A dimension as part of a cell's key; reduced modulo ``modulo`` unless that is ``None``."""
 
     dim: str
-    modulo: Arith | None = None
+    modulo: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class Store:
     dtype: str
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
-    shape: tuple[Arith, ...] = ()
+    shape: tuple[Expr, ...] = ()
     away: bool = False
 
     @property
@@ -112,8 +112,8 @@ class CapacityNeed:
     """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
 
     dim: str
-    size: Arith
-    rows: tuple[Arith, ...]
+    size: Expr
+    rows: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +149,8 @@ class Cell:
     """
 
     store: str
-    key: tuple[Arith, ...] = ()
-    when: Arith | None = None
+    key: tuple[Expr, ...] = ()
+    when: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +158,8 @@ class Ending:
     """If the kernel says so, ``bound`` has this ``length`` from now on, at the point ``outer``."""
 
     bound: str
-    outer: tuple[Arith, ...]
-    length: Arith
+    outer: tuple[Expr, ...]
+    length: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ class Call:
     """
 
     kernel: str
-    point: tuple[Arith, ...]
+    point: tuple[Expr, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
@@ -182,8 +182,8 @@ class Call:
 class OutputSpan:
     """``lower:upper:step`` of an output entry."""
 
-    lower: Arith
-    upper: Arith
+    lower: Expr
+    upper: Expr
     step: int = 1
 
 
@@ -196,8 +196,8 @@ class EffectTensor:
     """
 
     name: str
-    entries: tuple[tuple[str, Arith | OutputSpan], ...]
-    shape: tuple[Arith, ...]
+    entries: tuple[tuple[str, Expr | OutputSpan], ...]
+    shape: tuple[Expr, ...]
     part: str = ""
 
 
@@ -256,11 +256,11 @@ class Loop:
     """
 
     var: str
-    lower: Arith
-    upper: Arith
+    lower: Expr
+    upper: Expr
     step: int
     body: ProgramStatement
-    limit: Arith | None = None
+    limit: Expr | None = None
     place: str = "host"
 
 
@@ -268,7 +268,7 @@ class Loop:
 class Guard:
     """Run the body if the condition holds."""
 
-    condition: Arith
+    condition: Expr
     body: ProgramStatement
 
 
@@ -290,10 +290,10 @@ class Host:
 
     extern: str
     dims: tuple[str, ...]
-    point: tuple[Arith, ...]
+    point: tuple[Expr, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
-    shapes: tuple[tuple[Arith, ...], ...]
+    shapes: tuple[tuple[Expr, ...], ...]
     equations: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
 
@@ -306,7 +306,7 @@ class Cells:
     """
 
     store: str
-    keys: tuple[tuple[Arith, ...], ...]
+    keys: tuple[tuple[Expr, ...], ...]
     places: tuple[int, ...] = ()
 
 
@@ -330,7 +330,7 @@ class Region:
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
     needs: tuple[CapacityNeed, ...] = ()
-    lengths: tuple[Arith, ...] = ()
+    lengths: tuple[Expr, ...] = ()
     endings: tuple[int, ...] = ()
     local: tuple[str, ...] = ()
 
@@ -351,9 +351,9 @@ class Block:
     made: tuple[Cells, ...]
     read: tuple[Cells, ...]
     local: tuple[str, ...]
-    lengths: tuple[Arith, ...] = ()
+    lengths: tuple[Expr, ...] = ()
     endings: tuple[int, ...] = ()
-    single: Arith = TRUE
+    single: Expr = TRUE
 
 
 ProgramStatement = (
@@ -371,9 +371,9 @@ class ProgramOutput:
     name: str
     store: str
     dims: tuple[str, ...]
-    entries: tuple[Arith | OutputSpan, ...]
+    entries: tuple[Expr | OutputSpan, ...]
     dtype: str
-    shape: tuple[Arith, ...]
+    shape: tuple[Expr, ...]
 
 
 WORDS: Mapping[type, str] = {ProgramInput: "input", ProgramParam: "param", ProgramOutput: "output"}

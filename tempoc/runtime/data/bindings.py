@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.arithmetic import Arith, text
 from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
 from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
+from tempoc.symbolic.expr import Const, Expr, Sym
+from tempoc.symbolic.text import spelled
 
 PointIndex = tuple[int, ...]
 SEEDS = range(2**63)
@@ -113,11 +114,11 @@ class _Binder:
 
     # -------------------------------------------------------------- sizes
 
-    def sizes(self, dims: tuple[str, ...], shape: tuple[Arith, ...]) -> tuple[Arith, ...]:
+    def sizes(self, dims: tuple[str, ...], shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The extents of a given array: one for each dimension, then the spatial ones."""
-        return (*(self.dims[d] for d in dims), *shape)
+        return (*(Sym(self.dims[d]) for d in dims), *shape)
 
-    def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], TensorSource]]:
+    def sized(self) -> Iterator[tuple[str, tuple[Expr, ...], TensorSource]]:
         """The given arrays with their extents, from which bounds can be inferred."""
         for i in self.program.inputs:
             if i.name in self.given.inputs:
@@ -127,7 +128,7 @@ class _Binder:
             if name in self.given.params:
                 yield name, self.sizes(leading_dims(p), p.shape), self.given.params[name]
 
-    def claims(self, name: str, sizes: tuple[Arith, ...], source: TensorSource) -> Iterator[Claim]:
+    def claims(self, name: str, sizes: tuple[Expr, ...], source: TensorSource) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
                 line = affine_bound(e, self.derived)
@@ -157,7 +158,7 @@ class _Binder:
             self.inferable |= {line.name: None for line in lines if line is not None}
         if source is None:
             dims = f"[{', '.join(i.dims)}]" if i.dims else ""
-            shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
+            shape = f"[{', '.join(map(spelled, i.shape))}]" if i.shape else ""
             offered = [n for n in self.given.inputs if n in self.given.extra]
             title = f"{i.name}{dims}"
             problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
@@ -207,7 +208,7 @@ class _Binder:
             self.resolved.errors.add(problem)
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
-    def shape(self, subject: str, sizes: tuple[Arith, ...], source: TensorSource) -> None:
+    def shape(self, subject: str, sizes: tuple[Expr, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
@@ -222,7 +223,7 @@ class _Binder:
                 )
                 self.resolved.errors.add(problem)
 
-    def extent(self, e: Arith) -> str:
+    def extent(self, e: Expr) -> str:
         """``23``, ``T = 4`` or ``T``."""
         value = self.resolved.value(e)
-        return text(e) if value is None or isinstance(e, int) else f"{text(e)} = {value}"
+        return spelled(e) if value is None or isinstance(e, Const) else f"{spelled(e)} = {value}"

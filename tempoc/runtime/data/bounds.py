@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
-from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
 from tempoc.program.nodes.bounds import ProgramBound, bound_order
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
+from tempoc.symbolic.expr import Const, Expr, IndexSum, Sym
+from tempoc.symbolic.text import spelled
+from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 # Indices are 32-bit integers on the device.
 LIMIT = 2**31
@@ -34,31 +36,17 @@ class AffineBound:
     start: int
 
 
-def affine_bound(e: Arith, settled: Mapping[str, Arith]) -> AffineBound | None:
+def affine_bound(e: Expr, settled: Mapping[str, Expr]) -> AffineBound | None:
     """An extent as a linear function of one free bound; ``settled`` are the derived bounds."""
-    full = _expanded(e, settled)
-    free = names(full)
-    if len(free) != 1 or not _is_linear(full):
-        return None
-    start, next, last = (evaluate(full, {free[0]: k}) for k in range(3))
-    slope = next - start
-    return AffineBound(free[0], slope, start) if slope > 0 and last - next == slope else None
-
-
-def _expanded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
-    """The expression with derived bounds substituted, so that it names free bounds only."""
-    if isinstance(e, str) and e in settled:
-        return _expanded(settled[e], settled)
-    if isinstance(e, Operation):
-        return Operation(e.op, tuple(_expanded(a, settled) for a in e.args))
-    return e
-
-
-def _is_linear(e: Arith) -> bool:
-    """Whether only sums, differences and products occur; the degree is checked by evaluation."""
-    return not isinstance(e, Operation) or (
-        e.op in ("+", "-", "*") and all(_is_linear(a) for a in e.args)
-    )
+    while not settled.keys().isdisjoint(symbols(e)):
+        e = substitute(e, settled)
+    match e:
+        case Sym(name=name):
+            return AffineBound(name, 1, 0)
+        case IndexSum(terms=((slope, Sym(name=name)),), const=start) if slope > 0:
+            return AffineBound(name, slope, start)
+        case _:
+            return None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,9 +61,9 @@ class BoundValues:
         """What is wrong with the bounds."""
         return self.errors.diagnostics
 
-    def value(self, e: Arith) -> int | None:
+    def value(self, e: Expr) -> int | None:
         """The value of an expression of bounds, if all of them are known."""
-        return evaluate(e, self.values) if set(names(e)) <= set(self.values) else None
+        return evaluate(e, self.values) if set(symbols(e)) <= set(self.values) else None
 
 
 def resolve(
@@ -102,7 +90,7 @@ def resolve(
         _derive(by_name[name], result)
     for a in program.assumptions:
         if result.value(a.condition) == 0:
-            values = ", ".join(f"{n} = {result.values[n]}" for n in names(a.condition))
+            values = ", ".join(f"{n} = {result.values[n]}" for n in symbols(a.condition))
             result.errors.add(errors.violated(a.text, values, a.where))
     return result
 
@@ -120,8 +108,8 @@ def _user_claims(
         if bound is None:
             result.errors.add(errors.unknown_bound(name, free))
         elif bound.value is not None:
-            fixed = isinstance(bound.value, int)
-            result.errors.add(errors.settled_bound(name, text(bound.value), fixed))
+            fixed = isinstance(bound.value, Const)
+            result.errors.add(errors.settled_bound(name, spelled(bound.value), fixed))
         else:
             number = _integer(value)
             if number is None or not 1 <= number < LIMIT:
@@ -168,6 +156,6 @@ def _derive(bound: ProgramBound, result: BoundValues) -> None:
     if value is None:
         return
     if value < 1:
-        result.errors.add(errors.small_bound(bound.name, text(bound.value), value))
+        result.errors.add(errors.small_bound(bound.name, spelled(bound.value), value))
     else:
         result.values[bound.name] = value

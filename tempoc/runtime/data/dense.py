@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Program, ProgramParam
 from tempoc.runtime.data.bindings import Bindings, template_dims
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
+from tempoc.symbolic.walk import evaluate
 
 
 def dense_inputs(bindings: Bindings) -> dict[str, HostArray]:

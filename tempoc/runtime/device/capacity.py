@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.arithmetic import Arith, evaluate, names
 from tempoc.program.nodes.nodes import CapacityNeed, Program
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import evaluate, symbols
 
 BUCKETS = 5
 """The most sizes of a store, where the run is certain to reach the final one.
@@ -21,7 +22,7 @@ each size is another compilation of the loop.
 """
 _GRAIN = 64
 
-CapacityGroup = tuple[str, Arith]
+CapacityGroup = tuple[str, Expr]
 """The dimension and the final size of growing stores."""
 MANY = 1 << 62
 """No limit: more steps than any loop has."""
@@ -72,7 +73,7 @@ class Capacities:
             buckets(
                 max(1, evaluate(size, bounds)),
                 least[dim, size],
-                sure=largest.isdisjoint(names(size)),
+                sure=largest.isdisjoint(symbols(size)),
             )
             for dim, size in groups(program)
         )

@@ -12,7 +12,6 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import blocks, regions, statements_in
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam, Store
 from tempoc.runtime.data.bindings import Bindings, PointIndex, leading_dims, template_dims
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
@@ -21,6 +20,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.messages import run as errors
+from tempoc.symbolic.walk import evaluate
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 CellArrays = dict[PointIndex, DeviceArray]

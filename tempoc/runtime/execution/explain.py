@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import Diagnostic, RunError
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
@@ -15,6 +14,7 @@ from tempoc.runtime.host.externs import ExternFailure, failure, place, underivab
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.walk.code import KernelCall
 from tempoc.runtime.walk.frame import RunFrame
+from tempoc.symbolic.walk import evaluate
 
 Fault = tuple[int, object, DeviceArray]
 """The number of a kernel, the coordinates of its call, and what it returned of its checks."""

@@ -6,6 +6,7 @@ host, and evaluates the faults of checks every few hundred calls and at the end.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
 from tempoc.program.nodes.bounds import bound_order
 from tempoc.program.nodes.nodes import Program, Region
 from tempoc.runtime.checkpoint.suspend import Suspender
@@ -31,6 +31,8 @@ from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.walk.code import HostCode, execute
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.region_calls import Pace
+from tempoc.symbolic.text import spelled
+from tempoc.symbolic.walk import evaluate, symbols
 
 PENDING = 500
 """The most faults that are not evaluated yet."""
@@ -42,7 +44,7 @@ def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     fixed = [*derived, *(n.largest for n in program.lengths)]
     for name in bound_order(program.bounds):
         value = next((b.value for b in program.bounds if b.name == name), None)
-        if name not in fixed and value is not None and any(n in derived for n in names(value)):
+        if name not in fixed and value is not None and any(n in derived for n in symbols(value)):
             derived[name] = None
             bounds[name] = evaluate(value, bounds)
     return tuple(name for name in derived if name not in fixed)
@@ -75,7 +77,7 @@ class Machine(RunFrame):
             HostCaller(
                 hosts[host.extern],
                 host,
-                self.bounds,
+                ChainMap[str, Any](self.bounds, self.tables),
                 [prepared.layouts[cell.store].shape for cell in host.results],
                 trace,
                 record,
@@ -165,8 +167,8 @@ class Machine(RunFrame):
         """
         self.check()
         self.set_length(bound, outer, length)
-        self.bounds[at_point(bound, outer)] = length
         if not outer:
+            self.bounds[bound] = length
             derive_bounds(self.program, self.bounds)
         values_now = self.known_values() | {bound: length}
         following = derive_bounds(self.program, values_now)
@@ -175,15 +177,17 @@ class Machine(RunFrame):
         end = f"{bound} ended at {length}" + (f" where {point}" if point else "")
         for b in self.program.bounds:
             if b.name in following and b.value is not None and values_now[b.name] < 1:
-                raise RunError(errors.small_bound(b.name, text(b.value), values_now[b.name], end))
+                raise RunError(
+                    errors.small_bound(b.name, spelled(b.value), values_now[b.name], end)
+                )
         for a in self.program.assumptions:
             if not evaluate(a.condition, values_now):
-                values = ", ".join(f"{n} = {values_now[n]}" for n in names(a.condition))
+                values = ", ".join(f"{n} = {values_now[n]}" for n in symbols(a.condition))
                 raise RunError(errors.violated_at_end(a.text, values, end))
 
-    def known_values(self) -> dict[str, int]:
-        """The current values of all bounds, and of lengths at points."""
-        return self.bounds | self.known_lengths()
+    def known_values(self) -> dict[str, Any]:
+        """The current values of all bounds, and the tables of lengths at points."""
+        return self.bounds | self.tables
 
     def known_lengths(self) -> dict[str, int]:
         """The lengths by bound, or by bound and point for those that have ended."""
@@ -191,7 +195,9 @@ class Machine(RunFrame):
         for length in self.program.lengths:
             if length.outer:
                 ends = self.ends[length.bound]
-                lengths |= {at_point(length.bound, point): n for point, n in ends.items()}
+                lengths |= {
+                    f"{length.bound}[{', '.join(map(str, point))}]": n for point, n in ends.items()
+                }
             else:
                 lengths[length.bound] = self.bounds[length.bound]
         return lengths

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import OutputSpan, ProgramOutput
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import DeviceArray
 from tempoc.runtime.device.stores import KeyedCells, Layout
+from tempoc.symbolic.walk import evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

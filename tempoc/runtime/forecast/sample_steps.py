@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program.analysis.traversal import statements_in, variables
-from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.nodes import (
     Call,
     CapacityNeed,
@@ -32,12 +31,28 @@ from tempoc.program.nodes.nodes import (
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.values import Function, Values, Variables, function
+from tempoc.symbolic.expr import (
+    Conjunction,
+    Disjunction,
+    Expr,
+    IndexMax,
+    IndexMin,
+    IndexProduct,
+    IndexSum,
+    Mod,
+    Negation,
+    Relation,
+    Sym,
+    compare,
+    linear,
+    sub,
+)
+from tempoc.symbolic.walk import children, symbols
 
 _CASES = 64
 """Conditions with more cases of ``min`` and ``max`` are not analyzed."""
 _AROUND = 3
 """Steps to take before and after one at which something changes."""
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +101,8 @@ def sample_of(
 ) -> LoopSample | None:
     """The steps of a loop to sample; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
-    marks: dict[Arith, None] = {}
-    rows: dict[tuple[int, Arith], None] = {}
+    marks: dict[Expr, None] = {}
+    rows: dict[tuple[int, Expr], None] = {}
     inner = variables(loop.body)
     try:
         for part in statements_in(loop.body):
@@ -123,19 +138,19 @@ def _rotation(cell: Cell, store: Layout, var: str) -> int:
     """The number of cells of a store through which a loop rotates."""
     count = 1
     for e, modulo in zip(cell.key, store.moduli, strict=True):
-        if var in names(e):
+        if var in symbols(e):
             if not modulo:
                 raise _Unpredictable
             count *= modulo
     return count
 
 
-def _conditions(s: ProgramStatement) -> Iterator[Arith]:
+def _conditions(s: ProgramStatement) -> Iterator[Expr]:
     match s:
         case Guard(condition=condition):
             yield condition
         case Loop(lower=lower, upper=upper):
-            yield Operation("<", (lower, upper))
+            yield compare("<", lower, upper)
         case _:
             yield from (cell.when for cell in _cells(s) if cell.when is not None)
 
@@ -148,65 +163,71 @@ def _needs(s: ProgramStatement) -> tuple[CapacityNeed, ...]:
             return ()
 
 
-def _period(e: Arith, var: str) -> int | None:
+def _period(e: Expr, var: str) -> int | None:
     """The period of a condition (50 for ``t % 50 == 0``); ``None`` if it has none."""
-    if var not in names(e):
+    if var not in symbols(e):
         return 1
-    if not isinstance(e, Operation):
+    if isinstance(e, Sym):
         return None
-    if e.op == "%" and isinstance(e.args[1], int) and _degree(e.args[0], var) < 2:
-        return e.args[1]
-    parts = [_period(a, var) for a in e.args]
+    if isinstance(e, Mod) and _degree(e.arg, var) < 2:
+        return e.divisor
+    parts = [_period(a, var) for a in children(e)]
     return None if None in parts else math.lcm(*(p for p in parts if p is not None))
 
 
-def _marks(e: Arith, var: str, inner: Sequence[str]) -> Iterator[Arith]:
+def _marks(e: Expr, var: str, inner: Sequence[str]) -> Iterator[Expr]:
     """Affine expressions that are 0 where a condition changes along a loop."""
-    if var not in names(e):
+    if var not in symbols(e):
         return
-    if not isinstance(e, Operation):
-        raise _Unpredictable
-    if e.op in COMPARISONS:
-        for gap in _cases(Operation("-", e.args)):
-            if _is_affine(gap, var, inner):
-                yield gap
-    elif e.op in ("and", "or", "not"):
-        for arg in e.args:
-            yield from _marks(arg, var, inner)
-    else:
-        raise _Unpredictable
+    match e:
+        case Relation(left=left, right=right):
+            for gap in _cases(sub(left, right)):
+                if _is_affine(gap, var, inner):
+                    yield gap
+        case Conjunction() | Disjunction() | Negation():
+            for part in children(e):
+                yield from _marks(part, var, inner)
+        case _:
+            raise _Unpredictable
 
 
-def _cases(e: Arith) -> tuple[Arith, ...]:
+def _cases(e: Expr) -> tuple[Expr, ...]:
     """The cases of an expression, without ``min`` and ``max``; its roots are among theirs."""
-    if not isinstance(e, Operation):
-        return (e,)
-    parts = [_cases(a) for a in e.args]
-    if e.op in ("min", "max"):
-        return tuple(case for part in parts for case in part)
-    if math.prod(map(len, parts)) > _CASES:
-        raise _Unpredictable
-    return tuple(Operation(e.op, args) for args in itertools.product(*parts))
+    match e:
+        case IndexMin(args=args) | IndexMax(args=args):
+            return tuple(case for a in args for case in _cases(a))
+        case IndexSum(terms=terms, const=k):
+            parts = [_cases(x) for _, x in terms]
+            if math.prod(map(len, parts)) > _CASES:
+                raise _Unpredictable
+            factors = [c for c, _ in terms]
+            return tuple(
+                linear(zip(factors, case, strict=True), k) for case in itertools.product(*parts)
+            )
+        case _:
+            return (e,)
 
 
-def _is_affine(e: Arith, var: str, inner: Sequence[str]) -> bool:
+def _is_affine(e: Expr, var: str, inner: Sequence[str]) -> bool:
     """Whether an expression depends on the variable, and is affine in it.
 
     Raises `_Unpredictable` if it is not affine, or depends on an inner loop as well.
     """
-    if var not in names(e):
+    if var not in symbols(e):
         return False
-    if _degree(e, var) > 1 or any(v in names(e) for v in inner):
+    if _degree(e, var) > 1 or any(v in symbols(e) for v in inner):
         raise _Unpredictable
     return True
 
 
-def _degree(e: Arith, var: str) -> int:
-    if not isinstance(e, Operation):
-        return int(e == var)
-    degrees = [_degree(a, var) for a in e.args]
-    if e.op in ("+", "-"):
-        return max(degrees, default=0)
-    if e.op == "*":
-        return sum(degrees)
-    return 2 if any(degrees) else 0
+def _degree(e: Expr, var: str) -> int:
+    """The degree of a polynomial in a variable; 2 for anything else that depends on it."""
+    match e:
+        case Sym(name=name):
+            return int(name == var)
+        case IndexSum(terms=terms):
+            return max(_degree(x, var) for _, x in terms)
+        case IndexProduct(factors=factors):
+            return sum(_degree(f, var) for f in factors)
+        case _:
+            return 2 * (var in symbols(e))

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.arithmetic import Arith, evaluate
 from tempoc.program.nodes.nodes import (
     Effect,
     EffectTensor,
@@ -27,6 +26,8 @@ from tempoc.program.nodes.nodes import (
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import write_below
 from tempoc.runtime.messages import run as errors
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import evaluate
 
 _HOLE = re.compile(r"\{(\w+)\}")
 
@@ -90,7 +91,7 @@ def _tensors(
         yield filled(place.name, point), value[cut]
 
 
-def _indices(entry: Arith | OutputSpan, values: Mapping[str, int]) -> Many[int]:
+def _indices(entry: Expr | OutputSpan, values: Mapping[str, int]) -> Many[int]:
     if isinstance(entry, OutputSpan):
         return range(evaluate(entry.lower, values), evaluate(entry.upper, values), entry.step)
     return (evaluate(entry, values),)
@@ -101,7 +102,7 @@ def filled(path: str, values: Mapping[str, int]) -> str:
     return _HOLE.sub(lambda hole: str(values[hole[1]]), path)
 
 
-def _entry(entry: Arith | OutputSpan, values: Mapping[str, int]) -> str:
+def _entry(entry: Expr | OutputSpan, values: Mapping[str, int]) -> str:
     if not isinstance(entry, OutputSpan):
         return str(evaluate(entry, values))
     step = f":{entry.step}" if entry.step != 1 else ""

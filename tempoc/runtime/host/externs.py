@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
+from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.walk import evaluate
 
 FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
@@ -175,8 +176,8 @@ def expected(
     values = dict(names)
     for type_, shape in zip(extern.arguments, shapes, strict=True):
         for e, extent in zip(type_.shape, shape, strict=True):
-            if isinstance(e, str) and e in extern.free:
-                values[e] = extent
+            if isinstance(e, Sym) and e.name in extern.free:
+                values[e.name] = extent
     return [(t.dtype, tuple(evaluate(e, values) for e in t.shape)) for t in extern.results]
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.functions import ArrayType, Extern
 from tempoc.program.nodes.nodes import Host
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
@@ -30,6 +29,7 @@ from tempoc.runtime.host.externs import (
 )
 from tempoc.runtime.host.imports import HostFunction
 from tempoc.runtime.report.profile import Trace
+from tempoc.symbolic.walk import evaluate
 
 _NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
 """Python's own numbers, and the kinds of dtypes that each can be besides floats."""

@@ -15,7 +15,6 @@ from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Arith, Operation
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
@@ -33,6 +32,8 @@ from tempoc.runtime.walk.growth import (
 from tempoc.runtime.walk.operands import Action, Operands, Writer, gather
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import Values, Variables, function
+from tempoc.symbolic.expr import ZERO, Expr, LengthAt, Sym, minimum
+from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +259,7 @@ class _Assembler:
             case _:
                 assert_never(s)
 
-    def guard(self, condition: Arith, body: nodes.ProgramStatement) -> None:
+    def guard(self, condition: Expr, body: nodes.ProgramStatement) -> None:
         holds, following, end = function(self.values.of(condition)), self.following, _Label()
         self.emit(lambda: code.branch(holds, self.to(following), self.to(end.number)))
         with self.growth.scoped():
@@ -284,9 +285,9 @@ class _Assembler:
         """The range of a loop, limited by what is known of lengths when it begins."""
         lower, upper, step = loop.lower, loop.upper, loop.step
         if loop.limit is not None and step == -1:
-            lower = Operation("min", (lower, Operation("-", (loop.limit, 1))))
+            lower = minimum(lower, loop.limit - 1)
         elif loop.limit is not None and step == 1:
-            upper = Operation("min", (upper, loop.limit))
+            upper = minimum(upper, loop.limit)
         first, end = self.values.of(lower), self.values.of(upper)
         if not callable(first) and not callable(end):
             fixed = range(first, end, step)
@@ -395,9 +396,9 @@ class _Assembler:
             region=region,
             steps=self.steps(loop),
             device_call=self.device_call(region, region.carried),
-            outer=self.tuple(region.point),
+            outer=self.tuple([*map(Sym, region.point)]),
             lengths=self.tuple(region.lengths),
-            limit=function(self.values.of(loop.limit or 0)) if limited else None,
+            limit=function(self.values.of(loop.limit or ZERO)) if limited else None,
             room=self.room(region),
             needs=tuple(needs),
             counted=self.hooks.count,
@@ -443,7 +444,8 @@ class _Assembler:
         for cells in (*block.carried, *block.read):
             self.ensure_zeros(cells.store)
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
-        point, following = self.point((*block.point, *block.lengths)), self.following
+        point = self.point((*map(Sym, block.point), *block.lengths))
+        following = self.following
         device_call = self.device_call(block, (*block.carried, *block.made))
         self.emit(lambda: code.call_block(device_call, point, self.to(following)), block)
         if self.hooks.count:
@@ -468,10 +470,10 @@ class _Assembler:
             local=tuple(self.numbers[name] for name in part.local if self.hooks.account),
         )
 
-    def ended(self, length: Arith) -> code.Ended:
+    def ended(self, length: Expr) -> code.Ended:
         """A length that a region or block may end."""
-        bound, *outer = length.args if isinstance(length, Operation) else [length]
-        return code.Ended(str(bound), self.tuple(outer))
+        outer = length.point if isinstance(length, LengthAt) else ()
+        return code.Ended(symbols(length)[0], self.tuple(outer))
 
     def count(self, calls: int) -> None:
         """Count kernel calls as done."""
@@ -504,12 +506,12 @@ class _Assembler:
             return (*(self.numbers[cell.store] for cell in cells),)
         return None
 
-    def tuple(self, some: Sequence[Arith]) -> Callable[[Variables], tuple[int, ...]]:
+    def tuple(self, some: Sequence[Expr]) -> Callable[[Variables], tuple[int, ...]]:
         """Expressions as a function that gives a tuple."""
         point = self.values.point(some)
         return point if callable(point) else lambda variables: point
 
-    def point(self, some: Sequence[Arith]) -> code.PointReader:
+    def point(self, some: Sequence[Expr]) -> code.PointReader:
         """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
         if not some:
             return lambda variables: ()

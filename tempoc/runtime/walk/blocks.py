@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import assert_never
 
 from tempoc.program.analysis.traversal import blocks, calls
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -22,6 +21,7 @@ from tempoc.program.nodes.nodes import (
     Region,
     Sequence,
 )  # fmt: skip
+from tempoc.symbolic.walk import evaluate
 
 
 def single_call_blocks(

@@ -20,7 +20,8 @@ from tempoc.runtime.device.capacity import Capacities
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import KeyedCells, Layout, bare_key
 from tempoc.runtime.device.transfers import Transfers
-from tempoc.runtime.walk.values import Variables, table
+from tempoc.runtime.walk.values import Variables
+from tempoc.symbolic.walk import table
 
 ZEROS = "zeros"
 """The key in the ledger of the zeros that stand for absent arguments."""
@@ -105,7 +106,8 @@ class RunFrame(ABC):
         self.transfers = Transfers(layouts, self.filled, self.ledger, on)
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
         self.ends: dict[str, dict[PointIndex, int]] = {name: {} for name in self.lengths}
-        self.variables: Variables = {table(name): known for name, known in self.lengths.items()}
+        self.tables: dict[str, Any] = {table(name): known for name, known in self.lengths.items()}
+        self.variables: Variables = {**self.tables}
         self.cells: list[Any] = [
             None if store.is_single else self._keyed(number) for number, store in enumerate(layouts)
         ]

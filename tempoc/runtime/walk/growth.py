@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tempoc.program.analysis.traversal import calls, variables
-from tempoc.program.nodes.arithmetic import Arith, Operation, names
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -24,8 +23,10 @@ from tempoc.program.nodes.nodes import (
 )
 from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import symbols
 
-GroupRows = tuple[int, Arith]
+GroupRows = tuple[int, Expr]
 """A group of stores, by number, and the slots that it must have."""
 
 
@@ -58,7 +59,7 @@ class GrowthChecks:
             (self.groups.index(group_of(need)), rows)
             for need in region.needs
             for rows in need.rows
-            if region.loop.var in names(rows)
+            if region.loop.var in symbols(rows)
         ]
 
 
@@ -76,7 +77,7 @@ def _invariant_needs(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[Ca
             yield from _invariant_needs(body, (*inner, var))
         case Effect(call=Call(needs=needs)) | Call(needs=needs):
             for n in needs:
-                rows = tuple(e for e in n.rows if not any(v in names(e) for v in inner))
+                rows = tuple(e for e in n.rows if not any(v in symbols(e) for v in inner))
                 if rows:
                     yield CapacityNeed(dim=n.dim, size=n.size, rows=rows)
         case _:
@@ -89,11 +90,11 @@ def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[Capac
     Stores that the block makes have their final size, so the others of their groups need it, too.
     """
     inner = {*variables(block.body)}
-    rows_of: dict[CapacityGroup, dict[Arith, None]] = {}
+    rows_of: dict[CapacityGroup, dict[Expr, None]] = {}
     for call in calls(block.body):
         for need in call.needs:
             for e in need.rows:
-                rows = e if inner.isdisjoint(names(e)) else need.size
+                rows = e if inner.isdisjoint(symbols(e)) else need.size
                 rows_of.setdefault(group_of(need), {})[rows] = None
     for name in (*(cells.store for cells in block.made), *block.local):
         if name in grows:
@@ -112,6 +113,6 @@ def output_needs(
         if o.store in grows:
             dim, size = grows[o.store]
             entry = dict(zip(o.dims, o.entries, strict=True))[dim]
-            rows = entry.upper if isinstance(entry, OutputSpan) else Operation("+", (entry, 1))
+            rows = entry.upper if isinstance(entry, OutputSpan) else entry + 1
             needs.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
     return tuple(needs)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from tempoc.program.analysis.traversal import statements_in
-from tempoc.program.nodes.arithmetic import evaluate
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -27,6 +26,8 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.blocks import used_stores
+from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.walk import evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def straight_call(
         return None
     if not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
-    expressions = node.point if isinstance(node, Call) else (*node.point, *node.lengths)
+    expressions = node.point if isinstance(node, Call) else (*map(Sym, node.point), *node.lengths)
     point = tuple(evaluate(e, bounds) for e in expressions)
     return StraightCall(
         kernel=kernels[number],

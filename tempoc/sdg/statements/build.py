@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tempoc.base.interned import MEMORY
 from tempoc.ops.control.control import Merge
 from tempoc.ops.control.until import Until
 from tempoc.ops.random.draws import Seed
@@ -46,6 +45,7 @@ from tempoc.symbolic.expr import (
     mod,
     sub,
 )  # fmt: skip
+from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
 

@@ -12,7 +12,7 @@ from typing import Literal, Union, get_args, get_origin
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.symbolic.expr import Entry, Expr, Slice
-from tempoc.symbolic.text import parse as parse_entry
+from tempoc.symbolic.parse import parse as parse_entry
 
 Attribute = None | bool | int | float | str | DType | Entry | Op | tuple["Attribute", ...]
 

@@ -22,7 +22,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
 from tempoc.sdg.text.attribute import Attribute, AttributePart, read_attribute
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, Sym
-from tempoc.symbolic.text import parse as parse_entry
+from tempoc.symbolic.parse import parse as parse_entry
 
 GrammarTree = Tree[Token]
 

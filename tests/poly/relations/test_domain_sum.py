@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tempoc.poly.relations.domain_sum import DomainSums
+from tempoc.symbolic.parse import parse_expr
 from tempoc.symbolic.simplify import in_terms
-from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import bounds, dom, points, space
 

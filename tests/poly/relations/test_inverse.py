@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.poly.relations.inverse import covering, readers
-from tempoc.symbolic.text import show, show_entries
+from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.poly.relations.worlds import at, bounds, dom, points, reads, space
+from tests.symbolic.entries import show_entries
 
 S = space()
 

@@ -8,7 +8,8 @@ from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import OutsideRead, Space
 from tempoc.symbolic.domain import Bound, Dim, Universe
 from tempoc.symbolic.expr import TRUE, Const, Sym, maximum
-from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.text import show
 from tests.poly.relations.worlds import at, dom, space
 
 S = space()

@@ -8,7 +8,7 @@ from itertools import product
 from tempoc.poly.relations.space import Space
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Const, Entry, Slice
-from tempoc.symbolic.text import parse, parse_expr
+from tempoc.symbolic.parse import parse, parse_expr
 from tempoc.symbolic.walk import evaluate
 
 UNIVERSE = Universe(

@@ -10,8 +10,9 @@ from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import sets
 from tempoc.poly.relations.sets import IslFrame
 from tempoc.poly.relations.space import Space
-from tempoc.program.nodes.arithmetic import Arith, Operation
-from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.text import show
 from tests.poly.relations.worlds import dom, space
 from tests.support.agreement import agree, all_equal, compile_text
 
@@ -24,7 +25,7 @@ y[t] = h[t//3][0] + h[t][1]
 z[t] = sum(y[t:min(t+3, T)])
 output z
 """
-RING_OF_3 = Operation("min", ("T", 3))
+RING_OF_3 = parse_expr("min(T, 3)")
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_with_patience_one_is() -> None:
     assert RING_OF_3 in extents()
 
 
-def extents() -> set[Arith]:
+def extents() -> set[Expr]:
     """How many slots the stores have along ``t``."""
     _, loaded = compile_text(RING, 0)
     return {axis.size for store in loaded.program.stores for axis in store.axes}

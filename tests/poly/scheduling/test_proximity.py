@@ -6,7 +6,8 @@ import pytest
 
 from tempoc.poly.scheduling.proximity import last_element, neighbours
 from tempoc.symbolic.expr import Slice
-from tempoc.symbolic.text import parse, show
+from tempoc.symbolic.parse import parse
+from tempoc.symbolic.text import show
 from tests.poly.relations.worlds import UNIVERSE, at, dom
 
 

@@ -22,9 +22,10 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes import nodes
-from tempoc.program.nodes.arithmetic import Operation
 from tempoc.runtime.load.load import namespace
 from tempoc.schedule import regions as places
+from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
+from tempoc.symbolic.parse import parse_expr
 from tests.support.agreement import agree
 
 LOOPS = "canonicalize,fuse"
@@ -167,8 +168,8 @@ def test_stores_are_updated_in_place() -> None:
 
 def shape(program: nodes.Program, cells: nodes.Cells, size: int) -> jax.ShapeDtypeStruct:
     store = next(s for s in program.stores if s.name == cells.store)
-    sizes = [a.size if isinstance(a.size, int) else size for a in store.axes]
-    inner = [e for e in store.shape if isinstance(e, int)]
+    sizes = [a.size.value if isinstance(a.size, Const) else size for a in store.axes]
+    inner = [e.value for e in store.shape if isinstance(e, Const)]
     return jax.ShapeDtypeStruct((*sizes, *inner), np.float32)
 
 
@@ -260,10 +261,10 @@ def test_axes_of_length_one() -> None:
 
 def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     """A kernel updates two stores; the loop knows that one of them is for longer batches only."""
-    axis = nodes.Axis(dim="t", size="T")
-    stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(1,)) for n in ("a", "b")}
-    cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=Operation(">=", ("B", 5)))
-    call = nodes.Call(kernel="k", point=("t",), args=cells, results=cells)
+    axis = nodes.Axis(dim="t", size=Sym("T"))
+    stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(ONE,)) for n in ("a", "b")}
+    cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=parse_expr("B >= 5"))
+    call = nodes.Call(kernel="k", point=(Sym("t"),), args=cells, results=cells)
     context = ProgramContext(
         stores=stores,
         kernels={"k": nodes.Kernel(name="k", dims=("t",), donated=(0, 1))},
@@ -271,7 +272,7 @@ def test_a_store_that_is_never_there_is_not_squeezed() -> None:
         x64=False,
         narrow={"k": frozenset(stores)},
     )
-    loop = nodes.Loop(var="t", lower=0, upper="T", step=1, body=call, place="device")
+    loop = nodes.Loop(var="t", lower=ZERO, upper=Sym("T"), step=1, body=call, place="device")
     regions = Regions(context=context, names=Names([]))
     regions.convert(loop, frozenset(stores))
     (region,) = regions.emitted

@@ -20,6 +20,8 @@ from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import run
 from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.symbolic.expr import Const
+from tempoc.symbolic.walk import evaluate as value_at
 
 Array = Any
 Arrays = dict[str, Array]
@@ -114,14 +116,13 @@ def data(case: Case, program: Program, bounds: Mapping[str, int], seed: int) -> 
     random = np.random.default_rng(seed)
     known = dict(bounds)
     for name, value in ((b.name, b.value) for b in program.bounds):
-        if isinstance(value, int):
-            known[name] = value
+        if isinstance(value, Const):
+            known[name] = value.value
     found: Arrays = {}
     dims = dict(program.dims)
     for i in program.inputs:
         if i.name not in case.given:
-            sizes = [dims[d] for d in i.dims] + list(i.shape)
-            shape = [s if isinstance(s, int) else known[s] for s in sizes]
+            shape = [known[dims[d]] for d in i.dims] + [value_at(e, known) for e in i.shape]
             found[i.name] = noise(random, tuple(shape), i.dtype)
     for key, make in case.given.items():
         arguments = {n: v for n, v in known.items() if n in inspect.signature(make).parameters}

@@ -20,6 +20,7 @@ from tempoc.runtime.load.load import LoadedProgram, load
 from tempoc.runtime.run import run
 from tempoc.runtime.walk import blocks as blocks_of_runs
 from tempoc.runtime.walk.code import HostCode
+from tempoc.symbolic.text import show
 from tests.support.agree import compiled
 from tests.whole.device.host_code import host_code, regions_of
 from tests.whole.until.test_until import COLLATZ, collatz
@@ -66,7 +67,7 @@ def test_a_run_that_finds_its_lengths_is_one_call(
     bounds = {b.name: 9 for b in loaded.program.bounds if b.value is None}
     (block,) = code_of(loaded, **bounds).calls.values()
     assert isinstance(block, Block)
-    assert [block.lengths[place] for place in block.endings] == ends
+    assert [show(block.lengths[place]) for place in block.endings] == ends
     long = code_of(loaded, **dict.fromkeys(bounds, MODEL.block_us + 2))
     assert len(regions_of(long)) == len(ends)
 

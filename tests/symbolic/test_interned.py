@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tempoc.base import interned
-from tempoc.base.interned import Interned
+from tempoc.symbolic import interned
+from tempoc.symbolic.interned import Interned
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -1,0 +1,167 @@
+"""The parser of index expressions, the inverse of `text.show`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    CompareOp,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    negation,
+    sub,
+)
+
+
+def parse(text: str) -> Entry:
+    """The expression or slice of a text. Raises `ValueError` with the unexpected token."""
+    reader = _ExprReader(text)
+    entry = reader.entry()
+    reader.expect("")
+    return entry
+
+
+def parse_expr(text: str) -> Expr:
+    """`parse` for a text that must not be a slice."""
+    entry = parse(text)
+    if isinstance(entry, Slice):
+        raise ValueError(f"a slice where an expression belongs: {text}")
+    return entry
+
+
+_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.']*)|(//|<=|>=|==|!=|[-+*%<>(),:]))")
+_COMPARISONS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
+
+
+class _ExprReader:
+    """Recursive descent over the tokens, with Python's precedence."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.tokens, at = text, list[str](), 0
+        text = text.rstrip()
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                raise ValueError(f"unexpected {text[at:].lstrip()[:1]!r} in {text!r}")
+            self.tokens.append(token[0].strip())
+            at = token.end()
+        self.tokens.append("")
+        self.at = 0
+
+    @property
+    def next(self) -> str:
+        """The token to be read."""
+        return self.tokens[self.at]
+
+    def take(self) -> str:
+        """Read a token."""
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def accept(self, *tokens: str) -> str | None:
+        """Read a token if it is one of these."""
+        return self.take() if self.next in tokens else None
+
+    def expect(self, token: str) -> None:
+        """Read this token or raise."""
+        if self.take() != token:
+            raise ValueError(f"expected {token or 'the end'!r} in {self.text!r}")
+
+    def entry(self) -> Entry:
+        """`or`-expression, or `lo:hi[:step]`."""
+        low = self.either()
+        if not self.accept(":"):
+            return low
+        high = self.either()
+        return Slice(low, high, self.number() if self.accept(":") else 1)
+
+    def number(self) -> int:
+        """A literal positive integer."""
+        token = self.take()
+        if not token.isdigit():
+            raise ValueError(f"expected a number, not {token!r}, in {self.text!r}")
+        return int(token)
+
+    def either(self) -> Expr:
+        """Conditions joined by `or`."""
+        parts = [self.both()]
+        while self.accept("or"):
+            parts.append(self.both())
+        return disjunction(*parts) if len(parts) > 1 else parts[0]
+
+    def both(self) -> Expr:
+        """Conditions joined by `and`."""
+        parts = [self.inverse()]
+        while self.accept("and"):
+            parts.append(self.inverse())
+        return conjunction(*parts) if len(parts) > 1 else parts[0]
+
+    def inverse(self) -> Expr:
+        """A comparison, perhaps behind `not`."""
+        if self.accept("not"):
+            return negation(self.inverse())
+        left = self.sum()
+        for op in _COMPARISONS:
+            if self.accept(op):
+                return compare(op, left, self.sum())
+        return left
+
+    def sum(self) -> Expr:
+        """Terms joined by `+` and `-`."""
+        value = self.product()
+        while op := self.accept("+", "-"):
+            value = (add if op == "+" else sub)(value, self.product())
+        return value
+
+    def product(self) -> Expr:
+        """Factors joined by `*`, `//` and `%`."""
+        value = self.factor()
+        while op := self.accept("*", "//", "%"):
+            if op == "*":
+                value = mul(value, self.factor())
+            else:
+                value = (floordiv if op == "//" else mod)(value, self.number())
+        return value
+
+    def factor(self) -> Expr:
+        """A number, a name, a call of `min` or `max`, or something in parentheses."""
+        if self.accept("-"):
+            return mul(Const(-1), self.factor())
+        if self.accept("("):
+            inner = self.either()
+            self.expect(")")
+            return inner
+        token = self.take()
+        if token.isdigit():
+            return Const(int(token))
+        if token in ("true", "false"):
+            return TRUE if token == "true" else FALSE
+        if token in ("min", "max") and self.next == "(":
+            return self.call(minimum if token == "min" else maximum)
+        if not (token[:1].isalpha() or token[:1] == "_"):
+            raise ValueError(f"unexpected {token or 'end'!r} in {self.text!r}")
+        return Sym(token)
+
+    def call(self, build: Callable[..., Expr]) -> Expr:
+        """The arguments of `min` or `max`."""
+        self.expect("(")
+        args = [self.sum()]
+        while self.accept(","):
+            args.append(self.sum())
+        self.expect(")")
+        return build(*args)
