@@ -5,5 +5,5 @@ In: statements, the schedule as loops and as times, the outputs. Out: for each t
 kernel may overwrite; a table with size formulas; a verifier that replays the plan, and another one
 that proves it.
 
-May import: base, diagnostics, symbolic, poly, ops, sdg, schedule
+May import: base, diagnostics, symbolic, program, poly, ops, sdg, schedule
 """

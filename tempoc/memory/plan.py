@@ -19,9 +19,10 @@ from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import capacity_uses, growing_dims
 from tempoc.memory.lifetime import Lifetimes, lifetimes
-from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, BufferKind, MemoryPlan
+from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKind, MemoryPlan
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.nodes import Key
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
@@ -84,7 +85,7 @@ class _Planner:
             return self.resident(tensor)
         sliced = self.sliced(tensor)
         sizes, block = self.windows(tensor), self.vectorized(tensor)
-        keys: list[BufferKey] = []
+        keys: list[Key] = []
         axes: list[BufferAxis] = []
         for dim in tensor.domain.dims:
             small = dim not in block and self.is_small(tensor, dim, sizes[dim])
@@ -98,7 +99,7 @@ class _Planner:
                     front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
                     axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
-                keys.append(BufferKey(dim=dim, modulo=sizes[dim] if small else None))
+                keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
         return Buffer(
             tensor=tensor.name,
             kind=kind(keys, axes),
@@ -118,7 +119,7 @@ class _Planner:
             tensor=tensor.name,
             kind="resident",
             dtype=tensor.type.dtype,
-            keys=tuple(BufferKey(dim=d) for d in dims if d not in array_dims),
+            keys=tuple(Key(dim=d) for d in dims if d not in array_dims),
             axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in array_dims),
             shape=self.shape(tensor),
         )
@@ -210,7 +211,7 @@ class _Planner:
         return any(self.universe.is_dim(name) for name in symbols(e))
 
 
-def kind(keys: Sequence[BufferKey], axes: Sequence[BufferAxis]) -> BufferKind:
+def kind(keys: Sequence[Key], axes: Sequence[BufferAxis]) -> BufferKind:
     """The kind of a store with these keys and axes."""
     if axes:
         if any(a.ring for a in axes):

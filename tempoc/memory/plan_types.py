@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tempoc.ops.definition.types import DType
+from tempoc.program.nodes.axis_order import axes_in_order
+from tempoc.program.nodes.nodes import Key
 from tempoc.symbolic.expr import Expr
 
 BufferKind = Literal["register", "points", "ring", "bucket", "block", "resident"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BufferKey:
-    """A dimension by which the host selects an array, modulo ``modulo`` (``None``: not reduced)."""
-
-    dim: str
-    modulo: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,20 +44,14 @@ class Buffer:
     tensor: str
     kind: BufferKind
     dtype: DType
-    keys: tuple[BufferKey, ...] = ()
+    keys: tuple[Key, ...] = ()
     axes: tuple[BufferAxis, ...] = ()
     shape: tuple[Expr, ...] = ()
 
     @property
     def order(self) -> tuple[int, ...]:
         """The axis order of the array, as numbers in ``[*axes, *shape]``."""
-        first, count = len(self.axes), len(self.shape)
-        inner = [k for k, a in enumerate(self.axes) if a.behind]
-        order = [k for k in range(first) if k not in inner]
-        order += range(first, first + count)
-        for k in inner:
-            order.insert(first - len(inner) + self.axes[k].behind, k)
-        return tuple(order)
+        return axes_in_order([a.behind for a in self.axes], len(self.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import write_bundle
-from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, MemoryPlan, MemoryRelease
+from tempoc.memory.plan_types import Buffer, BufferAxis, MemoryPlan, MemoryRelease
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.nodes import Key
 from tempoc.runtime.run import run
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.build import statements
@@ -67,13 +68,13 @@ class Case:
             op = graph.nodes[tensor.node].op
             default = "key" if isinstance(op, Param) else "axis"
             given = isinstance(op, Input | Param)
-            keys: list[BufferKey] = []
+            keys: list[Key] = []
             axes: list[BufferAxis] = []
             for dim in tensor.domain.dims:
                 bound = graph.universe.dim(dim).bound
                 word, _, size = self.roles.get(tensor.name, {}).get(dim, default).partition(" ")
                 if word == "key":
-                    keys.append(BufferKey(dim=dim, modulo=parse(size) if size else None))
+                    keys.append(Key(dim=dim, modulo=parse(size) if size else None))
                 else:
                     axes.append(BufferAxis(dim=dim, size=parse(size or bound), ring=word == "ring"))
             box = Domain(tensor.domain.dims, tensor.domain.where)

@@ -13,9 +13,10 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.memory import proof_text
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
-from tempoc.memory.plan_types import BufferAxis, BufferKey, MemoryRelease
+from tempoc.memory.plan_types import BufferAxis, MemoryRelease
 from tempoc.memory.proof import Prover, prove
 from tempoc.memory.verify import verify
+from tempoc.program.nodes.nodes import Key
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, Const, Sym, compare, maximum
 from tests.memory.programs import FIBONACCI, RETURNS, RNN, STACK, Planned, planned
@@ -96,7 +97,7 @@ def moved(found: Planned, tensor: str, **changes):
 
 def test_reasons() -> None:
     found = planned(FIBONACCI)
-    one = moved(found, "f", keys=(BufferKey(dim="t", modulo=ONE),))
+    one = moved(found, "f", keys=(Key(dim="t", modulo=ONE),))
     assert dict(prover(found).prove(one).unproved) == {
         "f": "f.1 may overwrite it before f.2 reads it"
     }
@@ -131,7 +132,7 @@ def test_remainders_decide_where_distance_does_not() -> None:
     """Every fourth cell is there: in 3 slots each has neighbours 4 apart, but in other slots."""
     found = planned(SPARSE)
     for slots, is_right in ((1, False), (2, False), (3, True), (4, False), (5, True)):
-        changed = moved(found, "a", keys=(BufferKey(dim="t", modulo=Const(slots)),))
+        changed = moved(found, "a", keys=(Key(dim="t", modulo=Const(slots)),))
         assert prover(found).prove(changed).is_whole == is_right, slots
         if is_right:
             verify(changed, *found.rest)
@@ -162,7 +163,7 @@ def test_nothing_follows_from_bounds_that_cannot_be() -> None:
 
 def test_the_text_says_what_is_not_proved() -> None:
     found = planned(FIBONACCI)
-    proof = prover(found).prove(moved(found, "f", keys=(BufferKey(dim="t", modulo=ONE),)))
+    proof = prover(found).prove(moved(found, "f", keys=(Key(dim="t", modulo=ONE),)))
     assert proof_text(proof) == (
         "not proved for all bounds, but replayed at small ones (1, 2, 3, 5, beyond windows):\n"
         "  f: f.1 may overwrite it before f.2 reads it\n"

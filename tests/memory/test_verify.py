@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
-from tempoc.memory.plan_types import BufferAxis, BufferKey, MemoryRelease
+from tempoc.memory.plan_types import BufferAxis, MemoryRelease
 from tempoc.memory.proof import Prover
 from tempoc.memory.verify import small_bounds, verify
+from tempoc.program.nodes.nodes import Key
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, maximum
 from tempoc.symbolic.parse import parse
@@ -30,7 +31,7 @@ def shrunk(plan):
                 less = (key.modulo or plan.extents[key.dim]) - 1
                 keys = (
                     *store.keys[:i],
-                    BufferKey(dim=key.dim, modulo=at_least_one(less)),
+                    Key(dim=key.dim, modulo=at_least_one(less)),
                     *store.keys[i + 1 :],
                 )
                 yield f"{name} key {key.dim}", changed(plan, replace(store, keys=keys))
@@ -103,7 +104,7 @@ def test_giving_away_what_is_needed(statement, tensor):
 
 def test_the_message_names_reader_tensor_and_bounds():
     found = planned(FIBONACCI)
-    store = replace(found.plan.stores["f"], keys=(BufferKey(dim="t", modulo=ONE),))
+    store = replace(found.plan.stores["f"], keys=(Key(dim="t", modulo=ONE),))
     with pytest.raises(DiagnosticError) as error:
         verify(changed(found.plan, store), *found.rest)
     (diagnostic,) = error.value.diagnostics

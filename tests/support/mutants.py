@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.memory.plan_types import Buffer, BufferKey, MemoryPlan, MemoryRelease
+from tempoc.memory.plan_types import Buffer, MemoryPlan, MemoryRelease
+from tempoc.program.nodes.nodes import Key
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
 from tempoc.symbolic.expr import ONE, TRUE, Expr, Slice, maximum
 
@@ -39,7 +40,7 @@ def _fewer_keys(store: Buffer, plan: MemoryPlan) -> Iterator[tuple[str, Buffer]]
     for i, key in enumerate(store.keys):
         if key.modulo != ONE:
             modulo = maximum(ONE, (key.modulo or plan.extents[key.dim]) - 1)
-            keys = (*store.keys[:i], BufferKey(dim=key.dim, modulo=modulo), *store.keys[i + 1 :])
+            keys = (*store.keys[:i], Key(dim=key.dim, modulo=modulo), *store.keys[i + 1 :])
             yield f"one array less along {key.dim}", replace(store, keys=keys)
 
 

@@ -60,7 +60,7 @@ def _store(store: Buffer, least: int) -> nodes.Store:
     return nodes.Store(
         name=store.tensor,
         dtype=store.dtype.value,
-        keys=tuple(nodes.Key(dim=k.dim, modulo=k.modulo) for k in store.keys),
+        keys=store.keys,
         axes=tuple(
             nodes.Axis(
                 dim=a.dim,

@@ -16,13 +16,13 @@ from typing import Any
 from tempoc.memory.plan_types import (
     Buffer,
     BufferAxis,
-    BufferKey,
     CapacityUse,
     MemoryPlan,
     MemoryRelease,
 )
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.bounds import length
+from tempoc.program.nodes.nodes import Key
 from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements
@@ -58,7 +58,7 @@ def _renamed(part: Any, largest: LengthNames) -> Any:
             return tuple(_renamed(item, largest) for item in part)
         case Mapping():
             return {name: _renamed(item, largest) for name, item in part.items()}
-        case MemoryPlan() | Buffer() | BufferKey() | BufferAxis() | MemoryRelease() | CapacityUse():
+        case MemoryPlan() | Buffer() | Key() | BufferAxis() | MemoryRelease() | CapacityUse():
             names = (f.name for f in fields(part))
             return replace(part, **{n: _renamed(getattr(part, n), largest) for n in names})
         case _:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.memory.plan_types import Buffer, BufferKey
+from tempoc.memory.plan_types import Buffer
+from tempoc.program.nodes.nodes import Key
 from tempoc.symbolic.expr import ONE, Expr, compare, conjunction, disjunction, sub
 
 
@@ -17,7 +18,7 @@ def distinct_slots(store: Buffer, a: tuple[Expr, ...], b: tuple[Expr, ...]) -> E
     return disjunction(*map(_differ, store.keys, a, b))
 
 
-def _differ(key: BufferKey, a: Expr, b: Expr) -> Expr:
+def _differ(key: Key, a: Expr, b: Expr) -> Expr:
     """Indices differ by less than the modulus: indices that many apart share an array."""
     different = compare("!=", a, b)
     if key.modulo is None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
-from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKey, MemoryPlan
+from tempoc.memory.plan_types import Buffer, BufferAxis, MemoryPlan
 from tempoc.memory.text import BYTES
 from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.nodes import Key
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
@@ -89,7 +90,7 @@ def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
     slots: Expr = Const(1)
     others: list[Expr] = [Const(BYTES[store.dtype]), *store.shape]
-    parts: tuple[BufferKey | BufferAxis, ...] = (*store.keys, *store.axes)
+    parts: tuple[Key | BufferAxis, ...] = (*store.keys, *store.axes)
     for part in parts:
         size = part.size if isinstance(part, BufferAxis) else part.modulo or plan.extents[part.dim]
         if part.dim == dim:
