@@ -216,7 +216,7 @@ def compiled(e: Expr) -> CompiledExpr:
             number = int(v)
             return lambda env: number
         case Sym(name=n):
-            return lambda env: env[n]
+            return operator.itemgetter(n)
         case LengthAt(bound=bound, point=point):
             return _length(bound, tuple(map(compiled, point)))
         case IndexSum(terms=((1, Sym(name=n)),), const=k):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,8 +41,6 @@ class Values:
         match self.settled(e):
             case Const(value=value) | Truth(value=value):
                 return int(value)
-            case Sym(name=name):
-                return operator.itemgetter(name)
             case settled:
                 return compiled(settled)
 
