@@ -14,8 +14,7 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.sdg.graph.graph import Edge, Node
-from tempoc.sdg.graph.rewrite import compose
-from tempoc.symbolic.domain import Universe
+from tempoc.sdg.graph.rewrite import read_through
 from tempoc.symbolic.expr import Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -62,7 +61,7 @@ def as_contraction(
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        composed = _sliced_read(build.builder.space.universe, nodes, node, edge, by)
+        composed = read_through(node, by, edge, nodes[edge.source], build.builder.space.universe)
         if composed is None:
             return None
         operands.append(build.read(composed))
@@ -91,24 +90,3 @@ def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
     """A tuple with one element for each axis of the operand."""
     slices = [e for e in edge.entries if isinstance(e, Slice)]
     return (*slices, *nodes[edge.source].types[edge.out].shape)
-
-
-def _sliced_read(
-    universe: Universe,
-    nodes: Mapping[str, Node],
-    node: Node,
-    edge: Edge,
-    by: Mapping[str, Entry],
-) -> Edge | None:
-    """An operand's read with the slices in place of the node's dimensions."""
-    named = [n for e in edge.entries for n in symbols(e)]
-    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(by[d], Slice))
-    entries = compose(tuple(by[d] for d in dims), dims, edge.entries, universe)
-    if entries is None:
-        return None
-    source = nodes[edge.source]
-    extents = [n for e in source.types[edge.out].shape for n in symbols(e)]
-    for dim, entry in zip(source.domain.dims, entries, strict=True):
-        if isinstance(entry, Slice) and dim in extents:
-            return None
-    return Edge(source=edge.source, out=edge.out, entries=entries)

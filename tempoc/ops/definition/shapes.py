@@ -91,3 +91,13 @@ def require(args: tuple[TensorType, ...], count: int, name: str) -> None:
 def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
     """The extents of the other axes."""
     return tuple(e for k, e in enumerate(shape) if k not in axes)
+
+
+def is_smaller(a: Shape, b: Shape) -> bool:
+    """Whether a shape has fewer elements: its extents are a proper subset of the other's."""
+    remaining = [e for e in b if e != ONE]
+    for e in (e for e in a if e != ONE):
+        if e not in remaining:
+            return False
+        remaining.remove(e)
+    return bool(remaining)

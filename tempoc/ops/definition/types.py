@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -46,6 +47,20 @@ class DType(Enum):
         """The integers that an integer dtype holds."""
         bits = int(self.value[1:])
         return range(2**bits) if self is DType.U32 else range(-(2 ** (bits - 1)), 2 ** (bits - 1))
+
+
+WIDE_RANGE = (DType.BF16, DType.F32, DType.F64)
+"""Floating point with so many exponents that the product of a few ordinary numbers is finite."""
+
+LOSSLESS: Mapping[DType, tuple[DType, ...]] = {
+    DType.BOOL: (DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32, DType.F64),
+    DType.I32: (DType.I64, DType.F64),
+    DType.U32: (DType.I64, DType.F64),
+    DType.BF16: (DType.F32, DType.F64),
+    DType.F16: (DType.F32, DType.F64),
+    DType.F32: (DType.F64,),
+}
+"""Injective conversions by source dtype: a conversion after them may skip them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.effort import EFFORT
-from tempoc.ops.definition.types import DType
+from tempoc.ops.definition.types import WIDE_RANGE, DType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.passes.analysis.einsum_form import Spelling, spelling
-from tempoc.passes.simplify.rules.rounding import WIDE
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
@@ -22,7 +21,7 @@ from tempoc.symbolic.expr import ONE, Expr
 ProductTree = int | tuple["ProductTree", "ProductTree"]
 """An order of multiplication: a factor by its number, or the product of two trees."""
 
-_DTYPES = (*WIDE, DType.I32, DType.I64, DType.U32)
+_DTYPES = (*WIDE_RANGE, DType.I32, DType.I64, DType.U32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,9 +82,18 @@ def _affected_nodes(before: Graph, after: Graph) -> list[str]:
 
 
 @cache
-def _rows(kind: type[Op], exact: bool) -> tuple[RewriteRule, ...]:
+def _rows(op: type[Op], exact: bool) -> tuple[RewriteRule, ...]:
     """The rules for an operator."""
-    return tuple(r for r in ROWS if issubclass(kind, r.ops) and (r.exact or not exact))
+    return tuple(r for r in ROWS if r.applies_to(op) and (r.exact or not exact))
+
+
+@cache
+def _candidates(
+    op: type[Op], producers: tuple[type[Op], ...], exact: bool
+) -> tuple[RewriteRule, ...]:
+    """The rules that can match an operator on operands that are made by these."""
+    swapped = producers[::-1] if op.commutative else producers
+    return tuple(r for r in _rows(op, exact) if r.takes(producers) or r.takes(swapped))
 
 
 @dataclass(slots=True)
@@ -111,7 +120,8 @@ class _GraphRewriter:
         match = Match(
             graph=self.graph, nodes=self.nodes, node=node, space=self.context.space, uses=self.uses
         )
-        for rule in _rows(type(node.op), exact):
+        producers = tuple(type(self.nodes[e.source].op) for e in node.inputs)
+        for rule in _candidates(type(node.op), producers, exact):
             rewrite = rule.attempt(match)
             if rewrite is None:
                 continue

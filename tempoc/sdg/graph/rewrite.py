@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from tempoc.ops.control.until import Until
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
-from tempoc.sdg.graph.query import ancestors
+from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
+from tempoc.symbolic.expr import Entry, Expr, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
@@ -51,6 +52,45 @@ def compose(
         composed.append(Slice(add(s.lo, by), add(s.hi, by), s.step))
         sliced_dims.append(name)
     return tuple(composed) if sliced_dims == list(slices) else None
+
+
+def compose_node(node: Node, edge: Edge, universe: Universe) -> tuple[Op, tuple[Edge, ...]] | None:
+    """A node's operator and operands in terms of the point of a consumer that reads it.
+
+    ``None`` where an operand cannot be read from there (``compose``), or an attribute names a
+    length that differs at the other point.
+    """
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    if any(universe.moves(e, at) for e in expressions(node.op)):
+        return None
+    edges = []
+    for read in node.inputs:
+        entries = compose(edge.entries, node.domain.dims, read.entries, universe)
+        if entries is None:
+            return None
+        edges.append(replace(read, entries=entries, span=edge.span))
+    points = {d: e for d, e in at.items() if isinstance(e, Expr)}
+    return substitute_in_op(node.op, points), tuple(edges)
+
+
+def read_through(
+    node: Node, at: Mapping[str, Entry], read: Edge, source: Node, universe: Universe
+) -> Edge | None:
+    """An operand's read of ``source`` with entries in place of the node's dimensions.
+
+    Sliced dimensions with which the operand does not vary are left out. ``None`` as in ``compose``,
+    or where the operand's extents vary with a sliced dimension.
+    """
+    named = [n for e in read.entries for n in symbols(e)]
+    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(at[d], Slice))
+    entries = compose(tuple(at[d] for d in dims), dims, read.entries, universe)
+    if entries is None:
+        return None
+    extents = [n for e in source.types[read.out].shape for n in symbols(e)]
+    for dim, entry in zip(source.domain.dims, entries, strict=True):
+        if isinstance(entry, Slice) and dim in extents:
+            return None
+    return Edge(source=read.source, out=read.out, entries=entries)
 
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:

@@ -14,8 +14,9 @@ from tests.support.golden import Golden
 
 
 def test_each_row_has_a_case() -> None:
-    assert [row.name for row in ROWS if row.exact] == list(EXACT)
-    assert [row.name for row in ROWS if not row.exact] == list(ROUNDED)
+    """Several rows may have one name: a rule that is given by several equations."""
+    assert list(dict.fromkeys(row.name for row in ROWS if row.exact)) == list(EXACT)
+    assert list(dict.fromkeys(row.name for row in ROWS if not row.exact)) == list(ROUNDED)
 
 
 def fired(outcome: Outcome[Graph]) -> set[str]:

@@ -1,314 +1,194 @@
-"""Exact rules for arithmetic and logic: results are equal to the last bit for every value.
+"""Rules for arithmetic and logic, as equations.
 
-So there is no ``x * 0 = 0`` for floats (NaN, infinities, -0.0), no ``x + 0.0 = x`` (-0.0 + 0.0 is
-0.0; ``x - 0.0`` and ``x + -0.0`` are fine), no ``x - x = 0`` and no ``x / x = 1``.
+Exact ones are equal to the last bit for every value. So there is no ``x * 0 = 0`` for floats (NaN,
+infinities, -0.0), no ``x + 0.0 = x`` (-0.0 + 0.0 is 0.0; ``x - 0.0`` and ``x + -0.0`` are fine), no
+``x - x = 0`` and no ``x / x = 1``.
+
+Of the others none makes a result infinite or NaN that was not, as long as no number is so great or
+so small that the product of a few leaves the range of the dtype. Some do the opposite: a logarithm
+of an exponential stays finite where the exponential does not. ``f16``, whose range is narrow, is
+left alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 
-from tempoc.ops.control.control import Select
-from tempoc.ops.definition.dtype_text import Scalar
-from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor import arithmetic as two
-from tempoc.ops.tensor import elementwise as one
-from tempoc.passes.simplify.rules.pattern import Match, Rewrite, RewriteRule
-
-
-def _is_number(value: Scalar | None, number: float) -> bool:
-    """Whether a constant is this number, -0.0 not being 0."""
-    return value is not None and value == number and (math.copysign(1, value) > 0) == (number >= 0)
+from tempoc.ops.definition.types import LOSSLESS, DType
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.passes.simplify.rules import equation
+from tempoc.passes.simplify.rules.equation import Condition, Letter, Pattern
+from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
+from tempoc.sdg.graph.graph import Edge
 
 
-def _add_zero(v: Match) -> Rewrite | None:
-    for slot in (0, 1):
-        number = v.number(1 - slot)
-        exact = number == 0 and (not v.result.dtype.is_float or not _is_number(number, 0))
-        if exact and v.operand(slot).dtype is v.result.dtype and (rewrite := v.same(slot)):
-            return rewrite
-    return None
+def _are_integers(v: Match, at: Mapping[Pattern, Edge]) -> bool:
+    """Neither letters nor the result are floating point."""
+    return not (v.result.dtype.is_float or any(v.dtype_of(e).is_float for e in at.values()))
 
 
-def _neutral_operand(number: float) -> Callable[[Match], Rewrite | None]:
-    """Replace the node by an operand if the other one is a neutral number."""
-
-    def find(v: Match) -> Rewrite | None:
-        slots = (k for k in (0, 1) if _is_number(v.number(1 - k), number))
-        return next((f for k in slots if (f := v.same(k)) is not None), None)
-
-    return find
+def _are_floats(v: Match, at: Mapping[Pattern, Edge]) -> bool:
+    """All parts are floating point: exponents that are integers would wrap around."""
+    return all(v.dtype_of(e).is_float for e in at.values())
 
 
-def _neutral_on_the_right(number: int) -> Callable[[Match], Rewrite | None]:
-    return lambda v: v.same(0) if _is_number(v.number(1), number) else None
+def _is_power_of_two(v: Match, at: Mapping[Pattern, Edge]) -> bool:
+    """The constant has an exact reciprocal, far from overflow and underflow."""
+    number = v.number(at[Letter("k")])
+    assert number is not None
+    fraction, exponent = math.frexp(number)
+    least = 10 if v.result.dtype is DType.F16 else 60
+    return abs(fraction) == 0.5 and -least < exponent < least and v.is_uniform()
 
 
-def _mul_zero(v: Match) -> Rewrite | None:
-    if v.result.dtype.is_float or not (_is_number(v.number(0), 0) or _is_number(v.number(1), 0)):
-        return None
-    return v.constant(0)
+def _are_scalars(v: Match, at: Mapping[Pattern, Edge]) -> bool:
+    """``a`` and ``b`` are scalars, ``x`` is an array."""
+    a, b, x = (v.type_of(at[Letter(name)]) for name in "abx")
+    return not a.shape and not b.shape and x.shape != ()
 
 
-def _times_minus_one(v: Match) -> Rewrite | None:
-    for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
-        if v.number(1 - slot) != -1:
-            continue
-        operand = v.operand(slot)
-        if (operand.dtype, operand.shape) == (v.result.dtype, v.result.shape):
-            return Rewrite(edges=(v.node.inputs[slot],), op=one.Negative())
-    return None
-
-
-def _reciprocal(v: Match) -> Rewrite | None:
-    by = v.number(1)
-    if by is None or not v.result.dtype.is_float or not math.isfinite(by) or by == 0:
-        return None
-    fraction, exponent = math.frexp(by)
-    if any(d is not v.result.dtype for d in v.dtypes):
-        return None
-    if abs(fraction) != 0.5 or not -60 < exponent < 60 or v.result.weak:
-        return None
-    if v.result.dtype is DType.F16 and not -10 < exponent < 10:
-        return None
-    return Rewrite(edges=(v.node.inputs[0], v.literal(1 / by)), op=two.Multiply())
-
-
-def _negated_operands(v: Match) -> Rewrite | None:
-    """Negated operands: signs that cancel, or turn a sum into a difference and back."""
-    if any(d is not v.result.dtype for d in v.dtypes):
-        return None
-    a, b = v.inner(0, one.Negative), v.inner(1, one.Negative)
-    x, y = v.node.inputs
-    match v.op:
-        case two.Add() if b is not None:
-            return Rewrite(edges=(x, b.edges[0]), op=two.Subtract())
-        case two.Add() if a is not None:
-            return Rewrite(edges=(y, a.edges[0]), op=two.Subtract())
-        case two.Subtract() if b is not None:
-            return Rewrite(edges=(x, b.edges[0]), op=two.Add())
-        case two.Multiply() | two.Divide() if a is not None and b is not None:
-            return Rewrite(edges=(a.edges[0], b.edges[0]), op=v.op)
-    return None
-
-
-def _negated_factor(v: Match) -> Rewrite | None:
-    """A sum or difference with a product that has a negated factor."""
-    if any(d is not v.result.dtype for d in v.dtypes):
-        return None
-    opposite = two.Subtract() if isinstance(v.op, two.Add) else two.Add()
-    for slot in (1,) if isinstance(v.op, two.Subtract) else (1, 0):
-        term = v.inner(slot, two.Multiply, two.Divide, alone=True)
-        for k in (0, 1) if term is not None and term.aligned else ():
-            assert term is not None
-            factor = v.behind(term.edges[k], one.Negative)
-            if factor is None or not v.result.dtype.is_float:
-                continue
-            edges = tuple(factor.edges[0] if n == k else e for n, e in enumerate(term.edges))
-            product = v.make(term.op, *edges)
-            return Rewrite(edges=(v.node.inputs[1 - slot], product), op=opposite)
-    return None
-
-
-def _involution(v: Match) -> Rewrite | None:
-    inner = v.inner(0, type(v.op), sliced=True)
-    return None if inner is None else v.same_as(inner.edges[0])
-
-
-_IDEMPOTENT: tuple[type[Op], ...] = (
-    one.Abs,
-    one.Relu,
-    one.Floor,
-    one.Ceil,
-    one.RoundToEven,
-    one.Sign,
-)
-_INTEGRAL: tuple[type[Op], ...] = (one.Floor, one.Ceil, one.RoundToEven)
-
-
-def _idempotent(v: Match) -> Rewrite | None:
-    kinds = _INTEGRAL if isinstance(v.op, _INTEGRAL) else (type(v.op),)
-    return v.same(0) if v.inner(0, *kinds) is not None else None
-
-
-def _abs_negated(v: Match) -> Rewrite | None:
-    inner = v.inner(0, one.Negative)
-    signed = v.result.dtype is not DType.U32
-    return Rewrite(edges=inner.edges, op=v.op) if inner is not None and signed else None
-
-
-def _equal_operands(v: Match) -> Rewrite | None:
-    a, b = v.node.inputs
-    return v.same(0) if a == b else None
-
-
-def _neutral_or_absorbing(v: Match) -> Rewrite | None:
-    """``and``, ``or``, ``min`` and ``max`` with a neutral or absorbing constant."""
-    neutral: Scalar
-    match v.op:
-        case two.And() | two.Or():
-            neutral = isinstance(v.op, two.And)
-        case _ if v.result.dtype.is_float:
-            neutral = math.inf if isinstance(v.op, two.Minimum) else -math.inf
-        case _:
-            return None
-    for slot in (0, 1):
-        number = v.number(1 - slot)
-        if number is None:
-            continue
-        if number == neutral:
-            return v.same(slot)
-        if isinstance(v.op, two.Logical):
-            return v.constant(not neutral)
-    return None
-
-
-def _clip(v: Match) -> Rewrite | None:
-    x, low, high = v.node.inputs
-    if v.number(1) == -math.inf:
-        return Rewrite(edges=(x, high), op=two.Minimum())
-    if v.number(2) == math.inf:
-        return Rewrite(edges=(x, low), op=two.Maximum())
-    return None
-
-
-_NEGATED_EQUALITY: Mapping[type[Op], type[two.Comparison]] = {
-    two.Equal: two.NotEqual,
-    two.NotEqual: two.Equal,
+CONDITIONS: Mapping[str, Condition] = {
+    "integers": _are_integers,
+    "float": lambda v, _: v.result.dtype.is_float,
+    "signed": lambda v, _: v.result.dtype is not DType.U32,
+    "uniform": lambda v, _: v.is_uniform(),
+    "uniform float": lambda v, _: v.result.dtype.is_float and v.is_uniform(),
+    "power of two": _is_power_of_two,
+    "scalars": _are_scalars,
+    "floats": _are_floats,
+    "full floats": lambda v, at: (
+        _are_floats(v, at) and all(v.type_of(e).shape == v.result.shape for e in v.node.inputs)
+    ),
 }
-_NEGATED_ORDER: Mapping[type[Op], type[two.Comparison]] = {
-    two.Less: two.GreaterEqual,
-    two.LessEqual: two.Greater,
-    two.Greater: two.LessEqual,
-    two.GreaterEqual: two.Less,
-}
+"""What an equation may require; ``full``: operands have the result's shape."""
 
 
-def _negated_comparison(v: Match) -> Rewrite | None:
-    """The opposite comparison; less and greater both fail for NaN."""
-    inner = v.inner(0, two.Comparison)
-    if inner is None:
-        return None
-    kind = _NEGATED_EQUALITY.get(type(inner.op))
-    if kind is None and not any(v.type_of(e).dtype.is_float for e in inner.edges):
-        kind = _NEGATED_ORDER[type(inner.op)]
-    return None if kind is None else Rewrite(edges=inner.edges, op=kind())
+@rule("a cast to its own dtype", Cast)
+def _same_cast(v: Match, _: Cast) -> Rewrite | None:
+    return v.same(0)
 
 
-def _equal_integers(v: Match) -> Rewrite | None:
-    """A difference or comparison of an integer with itself."""
-    a, b = v.node.inputs
-    if a != b or v.operand(0).dtype.is_float or v.operand(0).dtype is DType.KEY:
-        return None
-    match v.op:
-        case two.Subtract():
-            return v.constant(0)
-        case _:
-            return v.constant(isinstance(v.op, two.Equal | two.LessEqual | two.GreaterEqual))
-
-
-def _integer_by_one(v: Match) -> Rewrite | None:
-    if v.result.dtype.is_float or not _is_number(v.number(1), 1):
-        return None
-    return v.constant(0) if isinstance(v.op, two.Remainder) else v.same(0)
-
-
-def _equal_branches(v: Match) -> Rewrite | None:
-    return v.same(1) if v.node.inputs[1] == v.node.inputs[2] else None
-
-
-def _constant_condition(v: Match) -> Rewrite | None:
-    condition = v.number(0)
-    return None if condition is None else v.same(1 if condition else 2)
-
-
-def _negated_condition(v: Match) -> Rewrite | None:
-    inner = v.inner(0, one.Not)
-    return (
-        None if inner is None else Rewrite(edges=(inner.edges[0], *v.node.inputs[:0:-1]), op=v.op)
-    )
-
-
-def _nested_select(v: Match) -> Rewrite | None:
-    """A select whose branch is a select by the same condition."""
-    condition, *values = v.node.inputs
-    for k, value in enumerate(values):
-        inner = v.inner(k + 1, Select)
-        if inner is None or inner.edges[0] != condition or v.operand(k + 1).shape != v.result.shape:
-            continue
-        branch = inner.edges[k + 1]
-        edges = (condition, branch, values[1]) if k == 0 else (condition, values[0], branch)
-        if branch != value:
-            return Rewrite(edges=edges, op=v.op)
-    return None
-
-
-LOSSLESS: Mapping[DType, tuple[DType, ...]] = {
-    DType.BOOL: (DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32, DType.F64),
-    DType.I32: (DType.I64, DType.F64),
-    DType.U32: (DType.I64, DType.F64),
-    DType.BF16: (DType.F32, DType.F64),
-    DType.F16: (DType.F32, DType.F64),
-    DType.F32: (DType.F64,),
-}
-"""Injective conversions by source dtype: a conversion after them may skip them."""
-
-
-def _cast_cast(v: Match) -> Rewrite | None:
-    inner = v.inner(0, one.Cast, sliced=True)
+@rule("a cast of a lossless cast", Cast)
+def _cast_twice(v: Match, op: Cast) -> Rewrite | None:
+    inner = v.producer(0, Cast, sliced=True)
     if inner is None:
         return None
     have, middle = v.type_of(inner.edges[0]), inner.node.types[0].dtype
     if middle is not have.dtype and middle not in LOSSLESS.get(have.dtype, ()):
         return None
-    return v.same_as(inner.edges[0]) or Rewrite(edges=inner.edges, op=v.op)
+    return v.same(inner.edges[0]) or Rewrite(inner.edges, op)
 
 
-NUMBERS: tuple[RewriteRule, ...] = (
-    RewriteRule(name="x + 0 = x", ops=(two.Add,), find=_add_zero),
-    RewriteRule(name="x - 0 = x", ops=(two.Subtract,), find=_neutral_on_the_right(0)),
-    RewriteRule(name="x * 1 = x", ops=(two.Multiply,), find=_neutral_operand(1)),
-    RewriteRule(name="x / 1 = x", ops=(two.Divide,), find=_neutral_on_the_right(1)),
-    RewriteRule(name="x ** 1 = x", ops=(two.Power,), find=_neutral_on_the_right(1)),
-    RewriteRule(name="whole x * 0 = 0", ops=(two.Multiply,), find=_mul_zero),
-    RewriteRule(
-        name="whole x // 1 and x % 1", ops=(two.FloorDivide, two.Remainder), find=_integer_by_one
+_exact = partial(equation.equations, conditions=CONDITIONS)
+_rounded = partial(equation.equations, conditions=CONDITIONS, exact=False)
+_wide = partial(_rounded, wide=True)
+
+_ROUNDINGS = ("floor", "ceil", "round")
+_IDEMPOTENT = ("abs", "relu", "sign")
+NUMBERS = (
+    *_exact("x + 0 = x", "x + 0 = x if integers", "x + -0.0 = x"),
+    *_exact("x - 0 = x"),
+    *_exact("x * 1 = x"),
+    *_exact("x / 1 = x"),
+    *_exact("x ** 1 = x"),
+    *_exact("whole x * 0 = 0", "x * 0 = 0 if integers"),
+    *_exact("whole x // 1 and x % 1", "x // 1 = x if integers", "x % 1 = 0 if integers"),
+    *_exact(
+        "whole x - x, x == x", "x - x = 0 if integers",
+        *(f"x {sign} x = True if integers" for sign in ("==", "<=", ">=")),
+        *(f"x {sign} x = False if integers" for sign in ("!=", "<", ">")),
     ),
-    RewriteRule(
-        name="whole x - x, x == x",
-        ops=(two.Subtract, two.Comparison),
-        find=_equal_integers,
+    *_exact("x * -1 = -x", "x * -1 = -x", "x / -1 = -x"),
+    *_exact("x / 2**k = x * 2**-k", "x / k = x * (1 / k) if power of two"),
+    *_exact(
+        "a + -b = a - b", "a + -b = a - b if uniform", "a - -b = a + b if uniform",
+        "-a * -b = a * b if uniform", "-a / -b = a / b if uniform",
     ),
-    RewriteRule(name="x * -1 = -x", ops=(two.Multiply, two.Divide), find=_times_minus_one),
-    RewriteRule(name="x / 2**k = x * 2**-k", ops=(two.Divide,), find=_reciprocal),
-    RewriteRule(
-        name="a + -b = a - b",
-        ops=(two.Add, two.Subtract, two.Multiply, two.Divide),
-        find=_negated_operands,
+    *_exact(
+        "a + -b * c = a - b * c",
+        *(
+            f"{left} = {right} if uniform float"
+            for plus, minus in ("+-", "-+")
+            for left, right in (
+                (f"a {plus} -b * c", f"a {minus} b * c"), (f"a {plus} b * -c", f"a {minus} b * c"),
+                (f"a {plus} -b / c", f"a {minus} b / c"), (f"a {plus} b / -c", f"a {minus} b / c"),
+            )
+        ),
+        own=True,
     ),
-    RewriteRule(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_negated_factor),
-    RewriteRule(name="-(-x) = x", ops=(one.Negative,), find=_involution),
-    RewriteRule(name="not not x = x", ops=(one.Not,), find=_involution),
-    RewriteRule(name="f(f(x)) = f(x)", ops=_IDEMPOTENT, find=_idempotent),
-    RewriteRule(name="abs(-x) = abs(x)", ops=(one.Abs,), find=_abs_negated),
-    RewriteRule(
-        name="f(x, x) = x", ops=(two.Minimum, two.Maximum, two.And, two.Or), find=_equal_operands
+    *_exact("-(-x) = x", sliced=True),
+    *_exact("not not x = x", sliced=True),
+    *_exact(
+        "f(f(x)) = f(x)", *(f"{f}({f}(x)) = {f}(x)" for f in _IDEMPOTENT),
+        *(f"{f}({g}(x)) = {g}(x)" for f in _ROUNDINGS for g in _ROUNDINGS),
     ),
-    RewriteRule(
-        name="f(x, neutral) = x",
-        ops=(two.Minimum, two.Maximum, two.And, two.Or),
-        find=_neutral_or_absorbing,
+    *_exact("abs(-x) = abs(x)", "abs(-x) = abs(x) if signed"),
+    *_exact(
+        "f(x, x) = x", "minimum(x, x) = x", "maximum(x, x) = x", "x and x = x", "x or x = x"
     ),
-    RewriteRule(name="clip on one side", ops=(two.Clip,), find=_clip),
-    RewriteRule(name="not (a == b) = a != b", ops=(one.Not,), find=_negated_comparison),
-    RewriteRule(name="where(c, x, x) = x", ops=(Select,), find=_equal_branches),
-    RewriteRule(name="where(true, x, y) = x", ops=(Select,), find=_constant_condition),
-    RewriteRule(name="where(not c, x, y) = where(c, y, x)", ops=(Select,), find=_negated_condition),
-    RewriteRule(
-        name="where(c, where(c, x, y), z) = where(c, x, z)", ops=(Select,), find=_nested_select
+    *_exact(
+        "f(x, neutral) = x", "x and True = x", "x and False = False",
+        "x or False = x", "x or True = True",
+        "minimum(x, inf) = x if float", "minimum(inf, x) = x if float",
+        "maximum(x, -inf) = x if float", "maximum(-inf, x) = x if float",
     ),
-    RewriteRule(name="a cast to its own dtype", ops=(one.Cast,), find=lambda v: v.same(0)),
-    RewriteRule(name="a cast of a lossless cast", ops=(one.Cast,), find=_cast_cast),
-)
+    *_exact(
+        "clip on one side", "clip(x, -inf, high) = minimum(x, high)",
+        "clip(x, low, inf) = maximum(x, low)",
+    ),
+    *_exact(
+        "not (a == b) = a != b", "not (a == b) = a != b", "not (a != b) = a == b",
+        # Both a < b and a >= b fail for NaN.
+        "not (a < b) = a >= b if integers", "not (a <= b) = a > b if integers",
+        "not (a > b) = a <= b if integers", "not (a >= b) = a < b if integers",
+    ),
+    *_exact("where(c, x, x) = x"),
+    *_exact("where(true, x, y) = x", "where(True, x, y) = x", "where(False, x, y) = y"),
+    *_exact("where(not c, x, y) = where(c, y, x)"),
+    *_exact(
+        "where(c, where(c, x, y), z) = where(c, x, z)",
+        "where(c, where(c, x, y), z) = where(c, x, z)",
+        "where(c, x, where(c, y, z)) = where(c, x, z)",
+    ),
+    _same_cast,
+    _cast_twice,
+)  # fmt: skip
+
+ROUNDED = (
+    *_rounded(
+        "x ** 2 = x * x", "x ** 2 = x * x", "x ** 3 = x * x * x", "x ** -1 = 1.0 / x if float"
+    ),
+    *_wide("1 / sqrt(x) = rsqrt(x)", alone=True),
+    *_wide(
+        "1 / (1 + exp(-x)) = sigmoid(x)", "1 / (1 + exp(-x)) = sigmoid(x) if floats",
+        "1 / (exp(-x) + 1) = sigmoid(x) if floats", alone=True,
+    ),
+    *_wide("x * sigmoid(x) = silu(x)", alone=True),
+    *_wide(
+        "(x * 2) * 3 = x * 6",
+        "j * x * k = x * (j * k)", "x * j * k = x * (j * k)", "j / x * k = (j * k) / x",
+        "x / j * k = x * (1 / j * k)", "j * x / k = x * (j * (1 / k))",
+        "x * j / k = x * (j * (1 / k))", "j / x / k = (j * (1 / k)) / x",
+        "x / j / k = x * (1 / j * (1 / k))", alone=True,
+    ),
+    *_wide(
+        "-(x * 2) = x * -2", "-(k * x) = -k * x", "-(k / x) = -k / x", "-(x * k) = x * -k",
+        "-(x / k) = x / -k", alone=True,
+    ),
+    *_wide(
+        "a * (b * x) = (a * b) * x for scalars a and b",
+        "a * (b * x) = a * b * x if scalars", "a * (x * b) = a * b * x if scalars", own=True,
+    ),
+    *_wide(
+        "exp(a) * exp(b) = exp(a + b)", "1 / exp(x) = exp(-x) if floats",
+        "exp(a) * exp(b) = exp(a + b) if full floats",
+        "exp(a) / exp(b) = exp(a - b) if full floats", alone=True,
+    ),
+    *_wide("log(exp(x)) = x"),
+    *_wide(
+        "log(exp(x) / s) = x - log(s)", "log(exp(x) / s) = x - log(s)",
+        "log(exp(x) * s) = x + log(s)", "log(s * exp(x)) = x + log(s)",
+    ),
+)  # fmt: skip

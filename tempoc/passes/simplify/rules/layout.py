@@ -7,172 +7,148 @@ from __future__ import annotations
 
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
-from tempoc.ops.definition.shapes import axes_of, axis_of, same_shape
-from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor import elementwise as one
+from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same_shape
 from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.elementwise import Unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
-from tempoc.ops.tensor.reduction import Any, Max, Reduction
+from tempoc.ops.tensor.reduction import All, Any, Max, Min, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, fewer
+from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
 from tempoc.symbolic.expr import ONE, compare
 from tempoc.symbolic.walk import symbols
 
-BROADCASTING: tuple[type[Op], ...] = (Nary, Select)
-"""Operators that broadcast their operands implicitly."""
+
+@rule("a transpose that keeps the order", Transpose)
+def _transpose_same(v: Match, op: Transpose) -> Rewrite | None:
+    ndim = v.result.ndim
+    return v.same(0) if op.order(ndim) == tuple(range(ndim)) else None
 
 
-def _transpose_same(v: Match) -> Rewrite | None:
-    assert isinstance(v.op, Transpose)
-    order = v.op.order(v.result.ndim)
-    return v.same(0) if order == tuple(range(v.result.ndim)) else None
+@rule("a transpose of a transpose", Transpose, of=(Transpose,))
+def _transpose_twice(v: Match, op: Transpose, inner: Producer[Transpose]) -> Rewrite:
+    first = inner.op.order(v.result.ndim)
+    axes = tuple(first[k] for k in op.order(v.result.ndim))
+    return Rewrite(inner.edges, Transpose(axes=axes))
 
 
-def _transpose_twice(v: Match) -> Rewrite | None:
-    inner = v.inner(0, Transpose)
-    if inner is None:
-        return None
-    assert isinstance(v.op, Transpose) and isinstance(inner.op, Transpose)
-    outer, first = v.op.order(v.result.ndim), inner.op.order(v.result.ndim)
-    return Rewrite(edges=inner.edges, op=Transpose(axes=tuple(first[k] for k in outer)))
-
-
-def _transpose_after_elementwise(v: Match) -> Rewrite | None:
+@rule("a transpose before an operation", Unary, Nary, Select)
+def _transpose_after_elementwise(v: Match, op: Op) -> Rewrite | None:
     """An elementwise operation whose operands are all transposed in the same way."""
-    if len(v.node.types) > 1 or not v.result.shape:
-        return None
-    orders: list[tuple[int, ...]] = []
+    ndim = v.result.ndim
+    orders: set[tuple[int, ...]] = set()
     edges: list[Edge] = []
     for slot, edge in enumerate(v.node.inputs):
-        ndim = v.operand(slot).ndim
-        inner = v.inner(slot, Transpose, alone=True) if ndim else None
-        if inner is not None and inner.aligned and ndim == v.result.ndim:
-            assert isinstance(inner.op, Transpose)
-            orders.append(inner.op.order(ndim))
+        rank = v.operand(slot).ndim
+        inner = v.producer(slot, Transpose, own=True) if rank == ndim else None
+        if inner is not None and ndim:
+            orders.add(inner.op.order(ndim))
             edges += inner.edges
-        elif ndim == 0:
+        elif rank == 0:
             edges.append(edge)
         else:
             return None
-    if not orders or any(order != orders[0] for order in orders):
+    if len(orders) != 1:
         return None
-    return Rewrite(edges=(v.make(v.op, *edges),), op=Transpose(axes=orders[0]))
+    return Rewrite((v.make(op, *edges),), Transpose(axes=orders.pop()))
 
 
-def _is_static(v: Match, *types: TensorType) -> bool:
-    """Whether no extent varies with the point: such tensors are contiguous."""
+def _reshaped(v: Match, edge: Edge, *, if_static: bool = True) -> Rewrite | None:
+    """A reshape of a read to the node's shape, if needed.
+
+    ``None`` if it is needed and an extent varies with the point: then tensors are not contiguous.
+    """
+    shape = v.type_of(edge).shape
+    if same_shape(shape, v.result.shape, v.facts):
+        return Rewrite((edge,))
     dims = v.node.domain.dims
-    return not any(n in dims for t in types for e in t.shape for n in symbols(e))
-
-
-def _reshape_axes(v: Match) -> Rewrite | None:
-    """A reshape of a reshape, or of an operand that gained or lost axes of extent 1."""
-    assert isinstance(v.op, Reshape)
-    inner = v.inner(0, Reshape, ExpandDims, Squeeze)
-    if inner is None:
+    if if_static and any(n in dims for e in (*shape, *v.result.shape) for n in symbols(e)):
         return None
-    (edge,) = inner.edges
-    type_ = v.type_of(edge)
-    if same_shape(type_.shape, v.result.shape, v.facts):
-        return Rewrite(edges=(edge,))
-    if isinstance(inner.op, Reshape) or _is_static(v, type_, v.result):
-        return Rewrite(edges=(edge,), op=Reshape(shape=v.result.shape))
-    return None
+    return Rewrite((edge,), Reshape(shape=v.result.shape))
 
 
-def _axes_of_reshape(v: Match) -> Rewrite | None:
-    """A new axis, or one less, of a reshaped operand."""
-    inner = v.inner(0, Reshape)
-    if inner is None or not _is_static(v, v.type_of(inner.edges[0]), v.result):
-        return None
-    if same_shape(v.type_of(inner.edges[0]).shape, v.result.shape, v.facts):
-        return Rewrite(edges=inner.edges)
-    return Rewrite(edges=inner.edges, op=Reshape(shape=v.result.shape))
-
-
-def _axes_cancel(v: Match) -> Rewrite | None:
-    """A squeeze of a new axis, or the other way around."""
-    inner = v.inner(0, Squeeze if isinstance(v.op, ExpandDims) else ExpandDims)
-    if inner is None:
-        return None
-    if isinstance(v.op, ExpandDims):
-        assert isinstance(inner.op, Squeeze)
-        ndim = v.result.ndim
-        same = [a % ndim for a in inner.op.axes] == [v.op.axis % ndim]
-    else:
-        assert isinstance(v.op, Squeeze) and isinstance(inner.op, ExpandDims)
-        ndim = inner.node.types[0].ndim
-        same = [a % ndim for a in v.op.axes] == [inner.op.axis % ndim]
-    fits = same and same_shape(v.type_of(inner.edges[0]).shape, v.result.shape, v.facts)
-    return Rewrite(edges=inner.edges) if fits else None
-
-
-def _already_that_shape(v: Match) -> Rewrite | None:
+@rule("a shape that is there already", Reshape, BroadcastTo)
+def _already_that_shape(v: Match, _: Op) -> Rewrite | None:
     same = same_shape(v.operand(0).shape, v.result.shape, v.facts)
-    return Rewrite(edges=v.node.inputs) if same else None
+    return Rewrite(v.node.inputs) if same else None
 
 
-def _broadcast_twice(v: Match) -> Rewrite | None:
+@rule("a reshape of a reshape", Reshape, of=(Reshape, ExpandDims, Squeeze))
+def _reshape_axes(v: Match, _: Reshape, inner: Producer[Op]) -> Rewrite | None:
+    """A reshape of a reshape, or of an operand that gained or lost axes of extent 1."""
+    return _reshaped(v, inner.edges[0], if_static=not isinstance(inner.op, Reshape))
+
+
+@rule("a new axis of a reshape", ExpandDims, Squeeze, of=(Reshape,))
+def _axes_of_reshape(v: Match, _: Op, inner: Producer[Reshape]) -> Rewrite | None:
+    """A new axis, or one less, of a reshaped operand."""
+    return _reshaped(v, inner.edges[0])
+
+
+@rule("a squeeze of a new axis", ExpandDims, Squeeze, of=(ExpandDims, Squeeze))
+def _axes_cancel(v: Match, op: Op, inner: Producer[Op]) -> Rewrite | None:
+    """A squeeze of a new axis, or the other way around."""
+    match op, inner.op:
+        case (ExpandDims(axis=axis), Squeeze(axes=axes)):
+            ndim = v.result.ndim
+        case (Squeeze(axes=axes), ExpandDims(axis=axis)):
+            ndim = inner.node.types[0].ndim
+        case _:
+            return None
+    fits = same_shape(v.type_of(inner.edges[0]).shape, v.result.shape, v.facts)
+    return Rewrite(inner.edges) if fits and [a % ndim for a in axes] == [axis % ndim] else None
+
+
+@rule("a broadcast of a broadcast", BroadcastTo, of=(BroadcastTo, ExpandDims))
+def _broadcast_twice(v: Match, op: BroadcastTo, inner: Producer[Op]) -> Rewrite | None:
     """A broadcast of a broadcast, or of a new leading axis, which it adds itself."""
-    inner = v.inner(0, BroadcastTo, ExpandDims)
-    if inner is None or not _is_leading_broadcast(inner):
-        return None
-    return Rewrite(edges=inner.edges, op=v.op)
+    return Rewrite(inner.edges, op) if _is_leading_broadcast(inner) else None
 
 
-def _is_leading_broadcast(inner: Producer) -> bool:
+def _is_leading_broadcast(inner: Producer[Op]) -> bool:
     """Whether broadcasting the operand gives the same as broadcasting the result."""
     if isinstance(inner.op, ExpandDims):
         return axis_of(inner.op.axis, inner.node.types[0].ndim) == 0
     return isinstance(inner.op, BroadcastTo)
 
 
-def _axis_of_broadcast(v: Match) -> Rewrite | None:
+@rule("a new axis of a broadcast", ExpandDims, of=(BroadcastTo,))
+def _axis_of_broadcast(v: Match, op: ExpandDims, inner: Producer[BroadcastTo]) -> Rewrite:
     """A new axis of a broadcast: add the axis first, then broadcast."""
-    assert isinstance(v.op, ExpandDims)
-    inner = v.inner(0, BroadcastTo)
-    if inner is None:
-        return None
     (edge,) = inner.edges
-    axis = axis_of(v.op.axis, v.result.ndim) - (v.operand(0).ndim - v.type_of(edge).ndim)
+    axis = axis_of(op.axis, v.result.ndim) - (v.operand(0).ndim - v.type_of(edge).ndim)
     if axis > 0:
         edge = v.make(ExpandDims(axis=axis), edge)
-    return Rewrite(edges=(edge,), op=BroadcastTo(shape=v.result.shape))
+    return Rewrite((edge,), BroadcastTo(shape=v.result.shape))
 
 
-def _broadcast_number(v: Match) -> Rewrite | None:
-    number = v.number(0)
+@rule("a broadcast number", BroadcastTo)
+def _broadcast_number(v: Match, _: BroadcastTo) -> Rewrite | None:
+    number = v.number(v.node.inputs[0])
     return None if number is None else v.constant(number)
 
 
-def _implicit_broadcast(v: Match) -> Rewrite | None:
+@rule("a broadcast before an operation", Nary, Select)
+def _implicit_broadcast(v: Match, _: Op) -> Rewrite | None:
     """An implicit broadcast of a broadcast operand; or an operation with a smaller result."""
-    edges = list(v.node.inputs)
+    edges = v.node.inputs
     for slot, edge in enumerate(edges):
-        inner = v.inner(slot, BroadcastTo, ExpandDims)
+        inner = v.producer(slot, BroadcastTo, ExpandDims)
+        full = v.nodes[edge.source].op
         if inner is not None and _is_leading_broadcast(inner):
-            edges[slot] = inner.edges[0]
-        elif edge.entries == () and isinstance(full := v.nodes[edge.source].op, Full):
-            if full.shape and v.operand(slot).dtype is full.dtype:
-                edges[slot] = v.make(Literal(value=full.value, dtype=full.dtype))
+            (operand,) = inner.edges
+        elif edge.entries == () and isinstance(full, Full) and full.shape:
+            operand = v.make(Literal(value=full.value, dtype=full.dtype))
         else:
             continue
-        rewrite = _broadcast_result(v, tuple(edges))
+        rewrite = _broadcast_result(v, v.with_operand(slot, operand))
         if rewrite is not None:
             return rewrite
-        edges[slot] = edge
-    return _broadcast_result(v, _without_broadcasts(v))
-
-
-def _without_broadcasts(v: Match) -> tuple[Edge, ...]:
-    """The operands without any broadcast."""
-    edges = []
-    for slot, edge in enumerate(v.node.inputs):
-        inner = v.inner(slot, BroadcastTo)
-        edges.append(edge if inner is None else inner.edges[0])
-    return tuple(edges)
+    # Each alone leaves the result's shape to the others.
+    inners = [v.producer(slot, BroadcastTo) for slot in range(len(edges))]
+    small = (e if i is None else i.edges[0] for e, i in zip(edges, inners, strict=True))
+    return _broadcast_result(v, tuple(small))
 
 
 def _broadcast_result(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
@@ -181,88 +157,68 @@ def _broadcast_result(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
         return None
     (type_,) = v.op.infer(tuple(map(v.type_of, edges)), v.facts)
     if same_shape(type_.shape, v.result.shape, v.facts):
-        return Rewrite(edges=edges, op=v.op)
-    if fewer(type_.shape, v.result.shape):
-        return Rewrite(edges=(v.make(v.op, *edges),), op=BroadcastTo(shape=v.result.shape))
+        return Rewrite(edges, v.op)
+    if is_smaller(type_.shape, v.result.shape):
+        return Rewrite((v.make(v.op, *edges),), BroadcastTo(shape=v.result.shape))
     return None
 
 
-def _broadcast_after_function(v: Match) -> Rewrite | None:
-    inner = v.inner(0, BroadcastTo)
-    if inner is None or not fewer(v.type_of(inner.edges[0]).shape, v.result.shape):
+@rule("a broadcast before a function", Unary, of=(BroadcastTo,))
+def _broadcast_after_function(v: Match, op: Op, inner: Producer[BroadcastTo]) -> Rewrite | None:
+    if not is_smaller(v.type_of(inner.edges[0]).shape, v.result.shape):
         return None
-    return Rewrite(edges=(v.make(v.op, *inner.edges),), op=BroadcastTo(shape=v.result.shape))
+    return Rewrite((v.make(op, *inner.edges),), BroadcastTo(shape=v.result.shape))
 
 
-def _reduced_transpose(v: Match) -> Rewrite | None:
+@rule("a transpose before a reduction", Reduction, of=(Transpose,))
+def _reduced_transpose(v: Match, op: Reduction, inner: Producer[Transpose]) -> Rewrite | None:
     """A reduction of a transpose, if the remaining axes keep their order."""
-    assert isinstance(v.op, Reduction)
-    inner = v.inner(0, Transpose)
-    if inner is None or v.op.keepdims:
-        return None
-    assert isinstance(inner.op, Transpose)
     ndim = v.operand(0).ndim
-    order, axes = inner.op.order(ndim), axes_of(v.op.axes, ndim)
+    order, axes = inner.op.order(ndim), axes_of(op.axes, ndim)
     remaining = [order[k] for k in range(ndim) if k not in axes]
-    if remaining != sorted(remaining):
+    if op.keepdims or remaining != sorted(remaining):
         return None
-    return Rewrite(edges=inner.edges, op=type(v.op)(axes=tuple(sorted(order[a] for a in axes))))
+    return Rewrite(inner.edges, type(op)(axes=tuple(sorted(order[a] for a in axes))))
 
 
-def _reduced_broadcast(v: Match) -> Rewrite | None:
+@rule("a reduction of a broadcast", Max, Min, Any, All)
+def _reduced_broadcast(v: Match, op: Reduction) -> Rewrite | None:
     """A maximum, or any(), over broadcast axes."""
-    operand = without_broadcast(v)
-    return None if operand is None else Rewrite(edges=(operand,), op=v.op)
+    operand = without_broadcast(v, op)
+    return None if operand is None else Rewrite((operand,), op)
 
 
-def without_broadcast(v: Match) -> Edge | None:
+def without_broadcast(v: Match, op: Reduction) -> Edge | None:
     """A reduction's operand before the broadcast of reduced axes, if these are not empty."""
-    assert isinstance(v.op, Reduction)
-    inner = v.inner(0, BroadcastTo)
+    inner = v.producer(0, BroadcastTo)
     if inner is None:
         return None
     shape = v.operand(0).shape
     small = v.type_of(inner.edges[0]).shape
     small = (ONE,) * (len(shape) - len(small)) + small
-    axes = [a for a in axes_of(v.op.axes, len(shape)) if small[a] == ONE != shape[a]]
+    axes = [a for a in axes_of(op.axes, len(shape)) if small[a] == ONE != shape[a]]
     if not axes or not all(v.facts.holds(compare(">=", shape[a], ONE)) for a in axes):
         return None
     target = tuple(ONE if k in axes else e for k, e in enumerate(shape))
     return v.make(BroadcastTo(shape=target), *inner.edges)
 
 
-def reduced_singletons(v: Match) -> Rewrite | None:
+@rule("a reduction of one element", Max, Min, Any, All)
+def _reduced_singletons(v: Match, op: Reduction) -> Rewrite | None:
+    return reduced_singletons(v, op)
+
+
+def reduced_singletons(v: Match, op: Reduction) -> Rewrite | None:
     """A reduction over axes of extent 1."""
-    assert isinstance(v.op, Reduction)
-    axes = axes_of(v.op.axes, v.operand(0).ndim)
+    axes = axes_of(op.axes, v.operand(0).ndim)
     if any(v.operand(0).shape[a] != ONE for a in axes):
         return None
-    if v.op.keepdims or not axes:
-        return v.same(0)
-    return Rewrite(edges=v.node.inputs, op=Squeeze(axes=axes))
+    return v.same(0) if op.keepdims or not axes else Rewrite(v.node.inputs, Squeeze(axes=axes))
 
 
-_UNARY: tuple[type[Op], ...] = (one.Unary,)
 LAYOUT: tuple[RewriteRule, ...] = (
-    RewriteRule(name="a transpose that keeps the order", ops=(Transpose,), find=_transpose_same),
-    RewriteRule(name="a transpose of a transpose", ops=(Transpose,), find=_transpose_twice),
-    RewriteRule(
-        name="a transpose before an operation",
-        ops=(*_UNARY, Nary, Select),
-        find=_transpose_after_elementwise,
-    ),
-    RewriteRule(name="a transpose before a reduction", ops=(Reduction,), find=_reduced_transpose),
-    RewriteRule(
-        name="a shape that is there already", ops=(Reshape, BroadcastTo), find=_already_that_shape
-    ),
-    RewriteRule(name="a reshape of a reshape", ops=(Reshape,), find=_reshape_axes),
-    RewriteRule(name="a new axis of a reshape", ops=(ExpandDims, Squeeze), find=_axes_of_reshape),
-    RewriteRule(name="a squeeze of a new axis", ops=(ExpandDims, Squeeze), find=_axes_cancel),
-    RewriteRule(name="a broadcast of a broadcast", ops=(BroadcastTo,), find=_broadcast_twice),
-    RewriteRule(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_broadcast),
-    RewriteRule(name="a broadcast number", ops=(BroadcastTo,), find=_broadcast_number),
-    RewriteRule(name="a broadcast before an operation", ops=BROADCASTING, find=_implicit_broadcast),
-    RewriteRule(name="a broadcast before a function", ops=_UNARY, find=_broadcast_after_function),
-    RewriteRule(name="a reduction of a broadcast", ops=(Max, Any), find=_reduced_broadcast),
-    RewriteRule(name="a reduction of one element", ops=(Max, Any), find=reduced_singletons),
-)
+    _transpose_same, _transpose_twice, _transpose_after_elementwise, _reduced_transpose,
+    _already_that_shape, _reshape_axes, _axes_of_reshape, _axes_cancel, _broadcast_twice,
+    _axis_of_broadcast, _broadcast_number, _implicit_broadcast, _broadcast_after_function,
+    _reduced_broadcast, _reduced_singletons,
+)  # fmt: skip

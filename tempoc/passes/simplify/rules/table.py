@@ -2,17 +2,19 @@
 
 A row is *exact* if it holds for every value of its dtype, to the last bit. The others hold up to
 rounding: the same value is computed by other operations, or in another order, and no ordinary
-number becomes infinite or NaN by it (``rounding.py`` says what ordinary is).
+number becomes infinite or NaN by it (``arithmetic.py`` says what ordinary is). A rule that has
+several equations has as many rows, which share its name.
 """
 
 from __future__ import annotations
 
-from tempoc.passes.simplify.rules.arithmetic import NUMBERS
+from tempoc.passes.simplify.rules.arithmetic import NUMBERS, ROUNDED
 from tempoc.passes.simplify.rules.contractions import CONTRACTED
 from tempoc.passes.simplify.rules.layout import LAYOUT
 from tempoc.passes.simplify.rules.pattern import RewriteRule
 from tempoc.passes.simplify.rules.reductions import SUMS
-from tempoc.passes.simplify.rules.rounding import ROUNDED
-from tempoc.passes.simplify.rules.slicing import PARTS
+from tempoc.passes.simplify.rules.slicing import PARTS, PARTS_OF_PRODUCTS
 
-ROWS: tuple[RewriteRule, ...] = (*NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *SUMS, *CONTRACTED)
+ROWS: tuple[RewriteRule, ...] = (
+    *NUMBERS, *LAYOUT, *PARTS, *ROUNDED, *PARTS_OF_PRODUCTS, *SUMS, *CONTRACTED,
+)  # fmt: skip
