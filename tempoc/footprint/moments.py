@@ -16,6 +16,7 @@ from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in
 from tempoc.program.analysis.zero_filled import zero_filled_stores
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -33,8 +34,7 @@ from tempoc.program.nodes.nodes import (
     ProgramStatement,
     Region,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.runtime.walk.blocks import used_stores
 from tempoc.symbolic.expr import ONE, Expr, Sym, sub
 from tempoc.symbolic.text import spelled
@@ -63,7 +63,7 @@ class _Walker:
     program: Program
     given: frozenset[str]
     facts: BoundFacts
-    stores: dict[str, Store] = field(default_factory=dict)
+    stores: dict[str, Buffer] = field(default_factory=dict)
     donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
     checked: dict[str, bool] = field(default_factory=dict)
     live_sets: dict[frozenset[StorePart], None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class _Walker:
 
     def grows(self, name: str) -> bool:
         """Whether a store has room for what is there so far."""
-        return any(a.least for a in self.stores[name].axes)
+        return self.stores[name].growing is not None
 
     def is_single(self, name: str) -> bool:
         """Whether a store is one cell."""
@@ -212,8 +212,8 @@ class _Walker:
         """While an array grows, the old one is there, too."""
         for need in needs:
             for name in live:
-                axes = self.stores[name.partition(" ")[0]].axes
-                if any(a.least and (a.dim, a.size) == (need.dim, need.size) for a in axes):
+                axis = self.stores[name.partition(" ")[0]].growing
+                if axis and (axis.dim, axis.size) == (need.dim, need.size):
                     self.note(live, (name, COPY))
 
     def freed(self, live: Live, cells: Iterable[Cell]) -> Live:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import COPY, StorePart, moments
-from tempoc.program.nodes.nodes import Program, Store
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub
 from tempoc.symbolic.walk import substitute
@@ -70,7 +71,7 @@ def total(parts: Iterable[StorePart], sizes: dict[StorePart, Expr]) -> Expr:
     return add(Const(0), *(sizes[p] for p in sorted(parts)))
 
 
-def part_size(store: Store, part: StorePart, facts: BoundFacts) -> Expr:
+def part_size(store: Buffer, part: StorePart, facts: BoundFacts) -> Expr:
     """The bytes of all cells of a store, of one of them, or of one before it grew."""
     size = cell_size(store, facts)
     if part[1] == COPY:
@@ -78,13 +79,13 @@ def part_size(store: Store, part: StorePart, facts: BoundFacts) -> Expr:
     return size if part[1] else product((size, *counts(store, facts)))
 
 
-def cell_size(store: Store, facts: BoundFacts) -> Expr:
+def cell_size(store: Buffer, facts: BoundFacts) -> Expr:
     """The bytes of one array."""
     sizes = (*(a.size for a in store.axes), *store.shape)
     return product((Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
 
 
-def counts(store: Store, facts: BoundFacts) -> tuple[Expr, ...]:
+def counts(store: Buffer, facts: BoundFacts) -> tuple[Expr, ...]:
     """How many arrays there are along each key."""
     bounds = dict(facts.program.dims)
     return tuple(
@@ -92,10 +93,10 @@ def counts(store: Store, facts: BoundFacts) -> tuple[Expr, ...]:
     )
 
 
-def grown(store: Store, facts: BoundFacts) -> tuple[str, ...]:
+def grown(store: Buffer, facts: BoundFacts) -> tuple[str, ...]:
     """The bound to which a store grows."""
-    sizes = [facts.size(a.size) for a in store.axes if a.least]
-    return tuple(e.name for e in sizes if isinstance(e, Sym))
+    size = facts.size(store.growing.size) if store.growing else None
+    return (size.name,) if isinstance(size, Sym) else ()
 
 
 def _largest(

@@ -15,8 +15,9 @@ from tempoc.memory.instances import (
     LengthSymbol,
     Time,
 )
-from tempoc.memory.plan_types import Buffer, MemoryPlan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations.formulas import Formula
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic.expr import (
     ONE,

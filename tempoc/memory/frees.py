@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tempoc.memory.lifetime import Lifetimes
-from tempoc.memory.plan_types import Buffer, MemoryRelease
+from tempoc.memory.plan_types import MemoryRelease
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.tree import ScheduleTree, TreeSequence, executed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
@@ -22,13 +23,14 @@ def releases(
     single values that are written repeatedly.
     """
     last = _last_statements(tree)
+    tensors = lives.statements.tensors
     by_statement: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
         rings = [k for k in store.keys if k.modulo not in (None, ONE)]
         again = any(k.modulo == ONE for k in store.keys)
         single = not keys
-        if store.kind == "resident" or rings or (single and not (store.axes or store.shape)):
+        if tensors[name].is_given or rings or (single and not (store.axes or store.shape)):
             continue
         for death in lives.deaths(name, keys):
             if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
@@ -57,13 +59,13 @@ def _point(e: object) -> Expr:
 
 def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
     """For each statement the tensors without axes that it reads last."""
-    by_statement = {}
+    tensors, by_statement = lives.statements.tensors, {}
     for statement in lives.statements.statements:
         names = dict.fromkeys(r.tensor for r in statement.reads)
         dying = tuple(
             name
             for name in names
-            if stores[name].kind != "resident"
+            if not tensors[name].is_given
             and not stores[name].axes
             and lives.dies_after(statement, name)
         )

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tempoc.memory.estimates import is_small
-from tempoc.memory.plan_types import Buffer, BufferAxis, CapacityUse
+from tempoc.memory.plan_types import CapacityUse
 from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, walk
 from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
@@ -76,7 +77,7 @@ def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, 
     reads = [(r.tensor, r.entries, True) for r in s.reads]
     for tensor, entries, is_read in [*reads, *((w.tensor, w.entries, False) for w in s.writes)]:
         stored_tensor = statements.tensors[tensor]
-        if stored_tensor.origin == "computed":
+        if not stored_tensor.is_given:
             for dim, entry in zip(stored_tensor.domain.dims, entries, strict=True):
                 yield tensor, dim, entry, is_read
 

@@ -3,8 +3,7 @@
 A dimension is an *axis* of an array if slices along it are read or written, or if its index moves
 with a device loop; else it is a *key* by which the host selects an array. The live ranges give the
 number of slots along it: one (a register), a few that are reused cyclically (a ring), or one for
-each point (a block, or points). A block that is read up to the current step grows with the steps
-(a bucket).
+each point (a block, or points). A block that is read up to the current step grows with the steps.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from tempoc.memory.estimates import is_small, product_at, typical_bounds
 from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import capacity_uses, growing_dims
 from tempoc.memory.lifetime import Lifetimes, lifetimes
-from tempoc.memory.plan_types import Buffer, BufferAxis, BufferKind, MemoryPlan
+from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations import syntactic as fast
 from tempoc.poly.relations.space import Space
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
@@ -54,6 +53,7 @@ def plan(
     planner.moving = device_varying_dims(scheduled.tree, statements)
     planner.graph = graph
     planner.apart = apart
+    planner.least = least
     planner.growing = growing_dims(scheduled.tree, statements, size_space) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return MemoryPlan(
@@ -62,7 +62,6 @@ def plan(
         donations=donations(stores, lives),
         extents={d.name: Sym(d.bound) for d in space.universe.dims},
         needs=capacity_uses(stores, statements, size_space),
-        least=least,
     )
 
 
@@ -78,10 +77,11 @@ class _Planner:
         self.growing: Mapping[str, frozenset[str]] = {}
         self.graph: Graph | None = None
         self.apart = False
+        self.least = 0
 
     def store(self, tensor: Tensor) -> Buffer:
         """The store of one tensor."""
-        if tensor.origin != "computed":
+        if tensor.is_given:
             return self.resident(tensor)
         sliced = self.sliced(tensor)
         sizes, block = self.windows(tensor), self.vectorized(tensor)
@@ -93,17 +93,16 @@ class _Planner:
             moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
-                grows = self.grows(tensor, dim, size)
-                axes.append(BufferAxis(dim=dim, size=size, ring=small, grows=grows))
-                if self.graph is not None and dim in sliced and (small or grows):
+                least = self.initial_capacity(tensor, dim, size)
+                axes.append(BufferAxis(dim=dim, size=size, ring=small, least=least))
+                if self.graph is not None and dim in sliced and (small or least):
                     front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
                     axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
                 keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
         return Buffer(
-            tensor=tensor.name,
-            kind=kind(keys, axes),
-            dtype=tensor.type.dtype,
+            name=tensor.name,
+            dtype=tensor.type.dtype.value,
             keys=tuple(keys),
             axes=tuple(axes),
             shape=self.shape(tensor),
@@ -116,18 +115,17 @@ class _Planner:
         if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
             array_dims = dims
         return Buffer(
-            tensor=tensor.name,
-            kind="resident",
-            dtype=tensor.type.dtype,
+            name=tensor.name,
+            dtype=tensor.type.dtype.value,
             keys=tuple(Key(dim=d) for d in dims if d not in array_dims),
             axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in array_dims),
             shape=self.shape(tensor),
         )
 
-    def grows(self, tensor: Tensor, dim: str, size: Expr) -> bool:
-        """Whether an axis grows with the steps; at most one axis of a store does."""
+    def initial_capacity(self, tensor: Tensor, dim: str, size: Expr) -> int:
+        """The first slots of an axis that grows, else 0; at most one axis of a store grows."""
         is_only_dim = self.growing.get(tensor.name, frozenset()) == {dim}
-        return is_only_dim and size == Sym(self.bound(dim))
+        return self.least if is_only_dim and size == Sym(self.bound(dim)) else 0
 
     # -------------------------------------------------------------- questions
 
@@ -209,14 +207,3 @@ class _Planner:
 
     def names_dims(self, e: Expr) -> bool:
         return any(self.universe.is_dim(name) for name in symbols(e))
-
-
-def kind(keys: Sequence[Key], axes: Sequence[BufferAxis]) -> BufferKind:
-    """The kind of a store with these keys and axes."""
-    if axes:
-        if any(a.ring for a in axes):
-            return "ring"
-        return "bucket" if any(a.grows for a in axes) else "block"
-    if all(k.modulo == ONE for k in keys):
-        return "register"
-    return "points" if all(k.modulo in (None, ONE) for k in keys) else "ring"

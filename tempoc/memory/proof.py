@@ -27,8 +27,9 @@ from tempoc.memory.instances import (
     orderings,
     same_lengths,
 )
-from tempoc.memory.plan_types import BufferAxis, CapacityUse, MemoryPlan
+from tempoc.memory.plan_types import CapacityUse, MemoryPlan
 from tempoc.poly.relations.formulas import Formulas, StepLimitExceeded
+from tempoc.program.nodes.buffers import BufferAxis
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
@@ -134,7 +135,7 @@ class _TensorProof:
         yield from self.sliced_rings()
         reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
         gone = [*self.events.frees()]
-        is_stored = self.store.kind != "resident"
+        is_stored = not self.tensor.is_given
         if self.store.axes or not is_stored:
             cells = [replace(e, cells=self.key(e)) for e in (*reads, *writes)]
             yield from self.used_after_free([*self.events.uses(), *cells], gone)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
-from tempoc.memory.plan_types import Buffer, MemoryPlan
+from tempoc.memory.plan_types import MemoryPlan
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.replay import ConcreteProgram, execution_trace
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
@@ -206,7 +207,7 @@ class Replay:
                 raise lost_value(reader, tensor, point, state, self.bounds)
 
     def _is_stored(self, tensor: str) -> bool:
-        return self.plan.stores[tensor].kind != "resident"
+        return not self.statements.tensors[tensor].is_given
 
     def address(self, tensor: str, point: Point) -> Address:
         """The slot of a point."""

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tempoc.memory.plan_types import Buffer, MemoryPlan
-from tempoc.ops.definition.types import DType
-from tempoc.symbolic.expr import Const, Expr, add, product
+from tempoc.memory.plan_types import MemoryPlan
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.sdg.statements.statements import Statements
+from tempoc.symbolic.expr import ONE, Const, Expr, add, product
 from tempoc.symbolic.text import show as show_expr
 
 BYTES = {
-    DType.BOOL: 1, DType.I32: 4, DType.I64: 8, DType.U32: 4, DType.BF16: 2, DType.F16: 2,
-    DType.F32: 4, DType.F64: 8, DType.KEY: 8,
+    "bool": 1, "i32": 4, "i64": 8, "u32": 4, "bf16": 2, "f16": 2, "f32": 4, "f64": 8, "key": 8,
 }  # fmt: skip
+
+
+def kind(store: Buffer) -> str:
+    """How a store keeps the points of its tensor."""
+    if any(k.modulo not in (None, ONE) for k in store.keys) or any(a.ring for a in store.axes):
+        return "ring"
+    if store.axes:
+        return "growing" if store.growing else "block"
+    return "points" if any(k.modulo is None for k in store.keys) else "register"
+
+
+def kinds(plan: MemoryPlan, statements: Statements) -> dict[str, str]:
+    """The kinds of all stores by tensor; ``resident`` for those filled before the first step."""
+    return {
+        name: "resident" if statements.tensors[name].is_given else kind(store)
+        for name, store in plan.stores.items()
+    }
 
 
 def slot_counts(store: Buffer, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
@@ -26,18 +43,18 @@ def bytes_of(store: Buffer, extents: Mapping[str, Expr]) -> Expr:
     return product((Const(BYTES[store.dtype]), *slot_counts(store, extents), *store.shape))
 
 
-def show(plan: MemoryPlan) -> str:
+def show(plan: MemoryPlan, statements: Statements) -> str:
     """The table, the total, then donations and releases.
 
     Points are counted as if all were alive together: an upper bound.
     """
-    extents = plan.extents
+    extents, kind_of = plan.extents, kinds(plan, statements)
     rows = [("tensor", "kind", "type", "slots", "bytes")]
     for store in plan.stores.values():
         shape = f"[{', '.join(map(show_expr, store.shape))}]" if store.shape else ""
         size = show_expr(bytes_of(store, extents))
         rows.append(
-            (store.tensor, store.kind, store.dtype.value + shape, _slots(store, extents), size)
+            (store.name, kind_of[store.name], store.dtype + shape, _slots(store, extents), size)
         )
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]

@@ -29,6 +29,7 @@ from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import bounds_set_by_run
 from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
 from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -44,7 +45,6 @@ from tempoc.program.nodes.nodes import (
     ProgramStatement,
     Region,
     Sequence,
-    Store,
 )
 from tempoc.symbolic.expr import Expr, Sym, compare, conjunction, disjunction
 from tempoc.symbolic.walk import substitute, symbols
@@ -81,7 +81,7 @@ def offloadable(program: Program) -> tuple[str, ...]:
 
     Not growing ones, nor those local to a kernel, nor those with keys found at run time.
     """
-    bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
+    bad = {program.seed} | {s.name for s in program.stores if s.growing}
     late = bounds_set_by_run(program)
     for part in statements_in(program.tree):
         if isinstance(part, Region | Block):
@@ -163,7 +163,7 @@ class _Residency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rewriter:
-    away: Mapping[str, Store]
+    away: Mapping[str, Buffer]
     reach: PrefetchReach
     params: frozenset[str]
     ahead: frozenset[str]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.nodes import (
     WORDS,
-    Axis,
     Block,
     Call,
     CapacityNeed,
@@ -32,8 +32,7 @@ from tempoc.program.nodes.nodes import (
     ProgramStatement,
     Region,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.symbolic.expr import ZERO, Expr
 from tempoc.symbolic.text import spelled
 
@@ -82,7 +81,7 @@ def _given(item: ProgramInput | ProgramParam) -> str:
     return line if item.store == item.name else f"{line} in {item.store}"
 
 
-def _store(store: Store) -> str:
+def _store(store: Buffer) -> str:
     keys = [k.dim if k.modulo is None else f"{k.dim} % {spelled(k.modulo)}" for k in store.keys]
     axes = [_axis(a) for a in store.axes]
     by = f" by {', '.join(keys)}" if keys else ""
@@ -91,9 +90,9 @@ def _store(store: Store) -> str:
     return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}{away}"
 
 
-def _axis(axis: Axis) -> str:
+def _axis(axis: BufferAxis) -> str:
     size, behind = spelled(axis.size), f" behind {axis.behind}" if axis.behind else ""
-    if axis.least:
+    if axis.grows:
         return f"{axis.dim}: {axis.least} up to {size}{behind}"
     return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
 

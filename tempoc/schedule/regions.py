@@ -214,7 +214,7 @@ class _RegionPlaces:
         if any(isinstance(self.graph.nodes[m].op, After) for m in statement.members):
             return f"`{name}` makes values again, which XLA would take from where they were made"
         tensors = self.statements.tensors
-        if any(tensors[w.tensor].origin != "computed" for w in statement.writes):
+        if any(tensors[w.tensor].is_given for w in statement.writes):
             return f"`{name}` computes weights that may be given"
         return ""
 

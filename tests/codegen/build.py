@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import write_bundle
-from tempoc.memory.plan_types import Buffer, BufferAxis, MemoryPlan, MemoryRelease
-from tempoc.ops.tensor.source import Input, Param
+from tempoc.memory.plan_types import MemoryPlan, MemoryRelease
+from tempoc.ops.tensor.source import Param
 from tempoc.poly.relations.space import Space
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.runtime.run import run
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.build import statements
@@ -67,7 +67,6 @@ class Case:
         for tensor in found.tensors.values():
             op = graph.nodes[tensor.node].op
             default = "key" if isinstance(op, Param) else "axis"
-            given = isinstance(op, Input | Param)
             keys: list[Key] = []
             axes: list[BufferAxis] = []
             for dim in tensor.domain.dims:
@@ -79,9 +78,8 @@ class Case:
                     axes.append(BufferAxis(dim=dim, size=parse(size or bound), ring=word == "ring"))
             box = Domain(tensor.domain.dims, tensor.domain.where)
             stores[tensor.name] = Buffer(
-                tensor=tensor.name,
-                kind="resident" if given else "block" if axes else "points",
-                dtype=tensor.type.dtype,
+                name=tensor.name,
+                dtype=tensor.type.dtype.value,
                 keys=tuple(keys),
                 axes=tuple(axes),
                 shape=tuple(space.upper_bound(e, box) for e in tensor.type.shape),

@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.memory.plan import plan
-from tempoc.memory.text import bytes_of, show
+from tempoc.memory.text import bytes_of, kinds, show
 from tempoc.memory.verify import verify
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show as show_expr
@@ -35,9 +35,10 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "tensor", "kind", "size"), CASES)
 def test_the_smallest_store_that_is_enough(text, tensor, kind, size):
-    plan = planned(text).plan
-    store = plan.stores[tensor]
-    assert (store.kind, show_expr(bytes_of(store, plan.extents))) == (kind, size)
+    found = planned(text)
+    plan, store = found.plan, found.plan.stores[tensor]
+    shown = kinds(plan, found.statements)[tensor]
+    assert (shown, show_expr(bytes_of(store, plan.extents))) == (kind, size)
 
 
 @pytest.mark.parametrize("text", [FIBONACCI, LAST, WHOLE, CAUSAL, WINDOWED, AHEAD, STACK, RETURNS])
@@ -48,7 +49,7 @@ def test_plans_lose_nothing(text):
 
 def test_what_dies_is_given_back():
     found = planned(RETURNS)
-    text = show(found.plan)
+    text = show(found.plan, found.statements)
     assert "after y  free v[t]\n" in text
     assert "after m  free e\n" in text
     assert found.plan.donations["g.1"] == ("g",)
@@ -57,7 +58,8 @@ def test_what_dies_is_given_back():
 
 
 def test_the_table():
-    assert show(planned(WINDOWED).plan).splitlines()[:7] == [
+    found = planned(WINDOWED)
+    assert show(found.plan, found.statements).splitlines()[:7] == [
         "tensor  kind      type    slots              bytes",
         "x       resident  f32[4]  b: B, t: T         16*B*T",
         "k       ring      f32[4]  t: ring min(3, T)  16*min(3, T)",
@@ -71,8 +73,8 @@ def test_the_table():
 def test_what_all_steps_so_far_read_grows():
     found = planned(CAUSAL)
     grown = plan(found.statements, found.scheduled, found.graph.outputs, found.space, least=8)
-    assert grown.stores["k"].kind == "bucket"
-    assert "k       bucket    f32[4]  t: up to T" in show(grown)
+    assert grown.stores["k"].growing == grown.stores["k"].axes[0]
+    assert "k       growing   f32[4]  t: up to T" in show(grown, found.statements)
     (need,) = grown.needs["k"]
     assert [show_expr(e) for e in need.sure] == ["t+1"]
     verify(grown, *found.rest)

@@ -13,10 +13,10 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.memory import proof_text
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
-from tempoc.memory.plan_types import BufferAxis, MemoryRelease
+from tempoc.memory.plan_types import MemoryRelease
 from tempoc.memory.proof import Prover, prove
 from tempoc.memory.verify import verify
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import BufferAxis, Key
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, Const, Sym, compare, maximum
 from tests.memory.programs import FIBONACCI, RETURNS, RNN, STACK, Planned, planned

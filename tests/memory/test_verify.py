@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
-from tempoc.memory.plan_types import BufferAxis, MemoryRelease
+from tempoc.memory.plan_types import MemoryRelease
 from tempoc.memory.proof import Prover
 from tempoc.memory.verify import small_bounds, verify
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import BufferAxis, Key
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, maximum
 from tempoc.symbolic.parse import parse
@@ -20,10 +20,10 @@ from tests.memory.test_plan import AHEAD, CAUSAL, WHOLE, WINDOWED
 LAST = RNN.replace("OUT", "T-1")
 
 
-def shrunk(plan):
+def shrunk(plan, statements):
     """All plans in which one store has one slot less along one dimension."""
     for name, store in plan.stores.items():
-        if store.kind == "resident":
+        if statements.tensors[name].is_given:
             continue
         for i, key in enumerate(store.keys):
             if key.modulo != ONE:
@@ -50,7 +50,7 @@ def at_least_one(e):
 
 
 def changed(plan, store):
-    return replace(plan, stores={**plan.stores, store.tensor: store})
+    return replace(plan, stores={**plan.stores, store.name: store})
 
 
 TIGHT = {
@@ -62,7 +62,7 @@ TIGHT = {
 @pytest.mark.parametrize("name", TIGHT)
 def test_one_slot_less_is_too_few(name):
     found = planned(TIGHT[name])
-    mutants = list(shrunk(found.plan))
+    mutants = list(shrunk(found.plan, found.statements))
     assert mutants
     statements, scheduled, outputs, space = found.rest
     prover = Prover(statements, scheduled.tree, outputs, space.universe)

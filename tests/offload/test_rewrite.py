@@ -10,16 +10,15 @@ import pytest
 from tempoc.offload.rewrite import FAR, NEAR, offloadable, offloaded
 from tempoc.program.analysis.verify import verify
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import (
-    Axis,
     Call,
     Cell,
     Evict,
     Free,
     Guard,
     Kernel,
-    Key,
     Load,
     Loop,
     Program,
@@ -27,8 +26,7 @@ from tempoc.program.nodes.nodes import (
     ProgramOutput,
     ProgramStatement,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.program.text import program_text
 from tempoc.symbolic.expr import Const, Sym
 from tests.program.hand_written import lifted, op
@@ -66,11 +64,11 @@ def there_and_back(turns: int | None = None) -> Program:
         dims=(("t", "T"),),
         inputs=(ProgramInput(name="x", store="x", dims=(), dtype="f32", shape=(8,)),),
         stores=(
-            Store(name="x", dtype="f32", shape=(8,)),
-            Store(name="w", dtype="f32", shape=(8,)),
-            Store(name="h", dtype="f32", shape=(8,), keys=(Key(dim="t", modulo=turns),)),
-            Store(name="g", dtype="f32", shape=(8,)),
-            Store(name="y", dtype="f32", shape=(8,)),
+            Buffer(name="x", dtype="f32", shape=(8,)),
+            Buffer(name="w", dtype="f32", shape=(8,)),
+            Buffer(name="h", dtype="f32", shape=(8,), keys=(Key(dim="t", modulo=turns),)),
+            Buffer(name="g", dtype="f32", shape=(8,)),
+            Buffer(name="y", dtype="f32", shape=(8,)),
         ),
         kernels=(Kernel(name="k"),),
         tree=Sequence(items=(call(cell("w")), first, up, down)),
@@ -220,8 +218,8 @@ def test_what_the_next_step_reads_comes_ahead() -> None:
 
 def test_what_cannot_be_with_the_host() -> None:
     program = there_and_back()
-    axis = Axis(dim="t", size=Sym("T"), least=4)
-    grown = Store(name="w", dtype="f32", axes=(axis,), shape=(Const(8),))
+    axis = BufferAxis(dim="t", size=Sym("T"), least=4)
+    grown = Buffer(name="w", dtype="f32", axes=(axis,), shape=(Const(8),))
     stores = tuple(grown if s.name == "w" else s for s in program.stores)
     assert offloadable(replace(program, stores=stores)) == ("x", "h", "g", "y")
     late = call(cell("y"), cell("h", op("-", "T", 1)))

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from tempoc.program.codec import dump
 from tempoc.program.nodes.bounds import Assumption, ProgramBound
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.program.nodes.nodes import (
-    Axis,
     Call,
     Cell,
     Guard,
     Kernel,
-    Key,
     Loop,
     OutputSpan,
     Program,
@@ -22,8 +21,7 @@ from tempoc.program.nodes.nodes import (
     ProgramOutput,
     ProgramParam,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tests.program.hand_written import lifted, op
 
 T_BOUND = (ProgramBound(name="T"),)
@@ -43,7 +41,7 @@ FIBONACCI = lifted(Program(
     name="fibonacci",
     bounds=T_BOUND,
     dims=(("t", "T"),),
-    stores=(Store(name="f", dtype="f32", keys=(Key(dim="t", modulo=2),)),),
+    stores=(Buffer(name="f", dtype="f32", keys=(Key(dim="t", modulo=2),)),),
     kernels=(Kernel(name="one"), Kernel(name="add")),
     tree=Sequence(
         items=(
@@ -103,10 +101,10 @@ RNN = lifted(Program(
         ProgramParam(name="W", store="W", dims=(), dtype="f32", shape=(3, 3), template="net.W"),
     ),
     stores=(
-        Store(name="x", dtype="f32", axes=(Axis(dim="t", size="T"),), shape=(3,)),
-        Store(name="W", dtype="f32", shape=(3, 3)),
-        Store(name="h.now", dtype="f32", shape=(3,)),
-        Store(name="h", dtype="f32", axes=(Axis(dim="t", size="T"),), shape=(3,)),
+        Buffer(name="x", dtype="f32", axes=(BufferAxis(dim="t", size="T"),), shape=(3,)),
+        Buffer(name="W", dtype="f32", shape=(3, 3)),
+        Buffer(name="h.now", dtype="f32", shape=(3,)),
+        Buffer(name="h", dtype="f32", axes=(BufferAxis(dim="t", size="T"),), shape=(3,)),
     ),
     kernels=(Kernel(name="zero"), Kernel(name="step", donated=(0, 1), equations=("h[t] = ...",))),
     tree=Sequence(
@@ -174,11 +172,11 @@ SUMS = lifted(Program(
     dims=(("b", "B"), ("t", "T")),
     inputs=(ProgramInput(name="x", store="x", dims=("b", "t"), dtype="i32", shape=()),),
     stores=(
-        Store(
-            name="x", dtype="i32", keys=(Key(dim="b"),), axes=(Axis(dim="t", size="T"),)
+        Buffer(
+            name="x", dtype="i32", keys=(Key(dim="b"),), axes=(BufferAxis(dim="t", size="T"),)
         ),
-        Store(
-            name="y", dtype="i32", keys=(Key(dim="b"),), axes=(Axis(dim="t", size="T"),)
+        Buffer(
+            name="y", dtype="i32", keys=(Key(dim="b"),), axes=(BufferAxis(dim="t", size="T"),)
         ),
     ),
     kernels=(

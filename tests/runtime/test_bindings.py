@@ -6,7 +6,8 @@ import pytest
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.bounds import Assumption, ProgramBound
-from tempoc.program.nodes.nodes import Axis, Key, Program, ProgramInput, ProgramParam, Store
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
+from tempoc.program.nodes.nodes import Program, ProgramInput, ProgramParam
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.device.stores import layout, place_given
@@ -35,14 +36,14 @@ PROGRAM = lifted(Program(
         ),
     ),
     stores=(
-        Store(
-            name="x", dtype="f32", axes=(Axis(dim="b", size="B"), Axis(dim="t", size="T")),
-            shape=(3,),
+        Buffer(
+            name="x", dtype="f32", shape=(3,),
+            axes=(BufferAxis(dim="b", size="B"), BufferAxis(dim="t", size="T")),
         ),
-        Store(name="sel", dtype="i32", axes=(Axis(dim="t", size="T"),)),
-        Store(name="w", dtype="f32", keys=(Key(dim="l"),), shape=(2, "T")),
-        Store(name="u", dtype="f32", axes=(Axis(dim="l", size="L"),)),
-        Store(name="v", dtype="f32", keys=(Key(dim="b"),), axes=(Axis(dim="l", size="L"),)),
+        Buffer(name="sel", dtype="i32", axes=(BufferAxis(dim="t", size="T"),)),
+        Buffer(name="w", dtype="f32", keys=(Key(dim="l"),), shape=(2, "T")),
+        Buffer(name="u", dtype="f32", axes=(BufferAxis(dim="l", size="L"),)),
+        Buffer(name="v", dtype="f32", keys=(Key(dim="b"),), axes=(BufferAxis(dim="l", size="L"),)),
     ),
 ))  # fmt: skip
 

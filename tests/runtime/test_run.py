@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Key
 from tempoc.runtime.run import run
 from tests.runtime.programs import (
     FIBONACCI,

@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from tempoc.program.nodes.bounds import ProgramBound
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.program.nodes.nodes import (
-    Axis,
     Call,
     Cell,
     Free,
     Kernel,
-    Key,
     Loop,
     OutputSpan,
     Program,
@@ -20,8 +19,7 @@ from tempoc.program.nodes.nodes import (
     ProgramOutput,
     ProgramParam,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.execution.specialize import prepare
@@ -96,9 +94,9 @@ CONDITIONS = lifted(Program(
         ),
     ),
     stores=(
-        Store(name="w", dtype="f32", shape=(4,)),
-        Store(name="h", dtype="f32", keys=(Key(dim="t"),), shape=(4,)),
-        Store(name="y", dtype="f32", keys=(Key(dim="t", modulo=1),), shape=(4,)),
+        Buffer(name="w", dtype="f32", shape=(4,)),
+        Buffer(name="h", dtype="f32", keys=(Key(dim="t"),), shape=(4,)),
+        Buffer(name="y", dtype="f32", keys=(Key(dim="t", modulo=1),), shape=(4,)),
     ),
     kernels=(Kernel(name="weights"), Kernel(name="step", donated=(0,))),
     tree=Sequence(
@@ -181,8 +179,8 @@ def put(at, y, x):
         dims=(("t", "T"),),
         inputs=(ProgramInput(name="x", store="x", dims=("t",), dtype="f32", shape=()),),
         stores=(
-            Store(name="x", dtype="f32", axes=(Axis(dim="t", size="T"),)),
-            Store(name="y", dtype="f32", axes=(Axis(dim="t", size=3, ring=True),)),
+            Buffer(name="x", dtype="f32", axes=(BufferAxis(dim="t", size="T"),)),
+            Buffer(name="y", dtype="f32", axes=(BufferAxis(dim="t", size=3, ring=True),)),
         ),
         kernels=(Kernel(name="put", donated=(0,)),),
         tree=Loop(

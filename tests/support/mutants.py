@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.memory.plan_types import Buffer, MemoryPlan, MemoryRelease
-from tempoc.program.nodes.nodes import Key
+from tempoc.memory.plan_types import MemoryPlan, MemoryRelease
+from tempoc.program.nodes.buffers import Buffer, Key
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
 from tempoc.symbolic.expr import ONE, TRUE, Expr, Slice, maximum
 
@@ -19,7 +19,7 @@ Mutant = tuple[str, MemoryPlan]
 
 def mutants(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """All of them, with what is wrong."""
-    yield from too_small(plan)
+    yield from too_small(plan, statements)
     yield from too_early(plan, statements)
     yield from given_away(plan, statements)
     yield from too_late(plan)
@@ -28,11 +28,11 @@ def mutants(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
 # ------------------------------------------------------------------ slots
 
 
-def too_small(plan: MemoryPlan) -> Iterator[Mutant]:
+def too_small(plan: MemoryPlan, statements: Statements) -> Iterator[Mutant]:
     """One slot less along a dimension, or one element less along a spatial axis."""
     for name, store in plan.stores.items():
         for what, less in [*_fewer_keys(store, plan), *_fewer_slots(store), *_narrower(store)]:
-            if store.kind != "resident":
+            if not statements.tensors[name].is_given:
                 yield f"{name}: {what}", replace(plan, stores={**plan.stores, name: less})
 
 
@@ -48,7 +48,7 @@ def _fewer_slots(store: Buffer) -> Iterator[tuple[str, Buffer]]:
     for i, axis in enumerate(store.axes):
         size = maximum(ONE, axis.size - 1)
         for ring in dict.fromkeys((axis.ring, True)):
-            less = replace(axis, size=size, ring=ring, grows=axis.grows and not ring)
+            less = replace(axis, size=size, ring=ring, least=0 if ring else axis.least)
             axes = (*store.axes[:i], less, *store.axes[i + 1 :])
             kind = "ring" if ring else "block"
             yield f"a {kind} of one slot less along {axis.dim}", replace(store, axes=axes)
@@ -94,7 +94,7 @@ def _array(use: Read | Write, plan: MemoryPlan, statements: Statements) -> tuple
     store = plan.stores[use.tensor]
     at = dict(zip(statements.tensors[use.tensor].domain.dims, use.entries, strict=True))
     key = tuple(at[k.dim] for k in store.keys)
-    if store.kind == "resident" or any(isinstance(e, Slice) for e in key):
+    if statements.tensors[use.tensor].is_given or any(isinstance(e, Slice) for e in key):
         return None
     return tuple(e for e in key if isinstance(e, Expr))
 

@@ -66,7 +66,8 @@ def function(
     taken = (*stages.imports.values(), *own)
     sizes = dynamic_sizes(stages.plan.needs.get(statement.name, ()), universe, taken)
     taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
-    stages = replace(stages, dynamic_sizes=sizes, plan=with_dynamic_sizes(stages.plan, sizes))
+    buffers = with_dynamic_sizes(stages.buffers, sizes)
+    stages = replace(stages, dynamic_sizes=sizes, buffers=buffers)
     stages = replace(stages, windows=windows(statement, stages, taken))
     taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
     tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]

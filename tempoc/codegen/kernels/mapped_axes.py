@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tempoc.codegen.stores.context import Stages
+from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.text.naming import access_name
-from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
@@ -92,7 +92,7 @@ def _at_distances(
 
     None if a read is forwarded from a write of the same point: that goes through the store.
     """
-    store = stages.plan.stores.get(tensor)
+    store = stages.buffers.get(tensor)
     reads = [r for r in single.reads if r.tensor == tensor]
     writes = [w for w in single.writes if w.tensor == tensor]
     own = [v.dim for v in statement.vector]
@@ -111,13 +111,13 @@ def _at_distances(
 def _with_shifted(before: Pointwise, read: Read) -> Pointwise:
     """The statement with the reads at one distance as reads of an alias."""
     stages = before.stages
-    store, at = stages.plan.stores[read.tensor], stages.entries(read)
+    store, at = stages.buffers[read.tensor], stages.entries(read)
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
     return with_alias(before, read, name, store)
 
 
-def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Pointwise:
+def with_alias(before: Pointwise, read: Read, name: str, store: KernelBuffer) -> Pointwise:
     """The statement with all reads equal to ``read`` as reads of an alias with this store."""
     stages = before.stages
     tensor = stages.statements.tensors[read.tensor]
@@ -135,7 +135,7 @@ def with_alias(before: Pointwise, read: Read, name: str, store: Buffer) -> Point
             r = replace(r, tensor=name)
         reads.append(r)
     alias = replace(tensor, name=name, node=name, out=0)
-    return _extended(before, reads, nodes, alias, replace(store, tensor=name), read.tensor)
+    return _extended(before, reads, nodes, alias, replace(store, name=name), read.tensor)
 
 
 def _extended(
@@ -143,17 +143,17 @@ def _extended(
     reads: Iterable[Read],
     nodes: Mapping[str, Node],
     alias: Tensor,
-    store: Buffer,
+    store: KernelBuffer,
     origin: str,
 ) -> Pointwise:
     """The statement with these reads, and the stages with an alias of a tensor and its store."""
     name, stages = alias.name, before.stages
-    tensors, stores = stages.statements.tensors, stages.plan.stores
+    tensors, buffers = stages.statements.tensors, stages.buffers
     changed = replace(
         stages,
         graph=replace(stages.graph, nodes=nodes),
         statements=replace(stages.statements, tensors={**tensors, name: alias}),
-        plan=replace(stages.plan, stores={**stores, name: store}),
+        buffers={**buffers, name: store},
     )
     single = replace(before.single, reads=tuple(reads))
     origins = {**before.origins, name: origin}
@@ -167,7 +167,7 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
     if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
         return None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
-    written = written or any(a.behind for a in stages.plan.stores[read.tensor].axes)
+    written = written or any(a.behind for a in stages.buffers[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
     spatial_entries = op.entries[_slices(read) :]
     parts = [(k, e) for k, e in enumerate(spatial_entries) if any(d in _names(e) for d in dims)]
@@ -199,7 +199,7 @@ def _names(part: object) -> tuple[str, ...]:
 def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     """The statement with one read of an array element as a read of an alias."""
     stages, axis = before.stages, element.axis
-    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
+    tensor, store = stages.statements.tensors[read.tensor], stages.buffers[read.tensor]
     row_dims = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
     entries: dict[str, Entry] = dict(zip(row_dims.values(), read.entries, strict=True))
     entries[element.dim] = element.at
@@ -210,10 +210,10 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
     column = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
     others = [replace(a, dim=row_dims[a.dim]) for a in store.axes]
-    axes = (*others, BufferAxis(dim=element.dim, size=store.shape[axis]))
+    axes = (*others, KernelAxis(dim=element.dim, size=store.shape[axis]))
     keys = tuple(replace(k, dim=row_dims[k.dim]) for k in store.keys)
     shape = _without(store.shape, axis)
-    rows = replace(store, tensor=column.name, keys=keys, axes=axes, shape=shape)
+    rows = replace(store, name=column.name, keys=keys, axes=axes, shape=shape)
     at = tuple(entries[d] for d in dims)
     reader = _reader(stages.graph.nodes[read.member], read, element, at)
     source = stages.graph.nodes[tensor.node]

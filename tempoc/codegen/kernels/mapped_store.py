@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.codegen.kernels.mapped_axes import Element
-from tempoc.memory.plan_types import Buffer
+from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.symbolic.expr import Expr
 
 
@@ -17,7 +17,7 @@ class MappedStore:
     With ``element`` it stands for an array of another tensor, one of its spatial axes being ``t``.
     """
 
-    store: Buffer
+    store: KernelBuffer
     shifts: Mapping[str, Expr]
     element: Element | None = None
 

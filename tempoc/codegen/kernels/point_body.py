@@ -23,12 +23,12 @@ from tempoc.codegen.stores.context import (
     Stages,
     merge_results,
 )
+from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.padding_zeros import ends_vary, has_zero_padding
 from tempoc.codegen.stores.ring_order import order_free_operands
 from tempoc.codegen.stores.slots import same_slots
 from tempoc.codegen.stores.window_axis import window_positions
 from tempoc.codegen.text.naming import access_name
-from tempoc.memory.plan_types import Buffer
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.dtype_text import cast
@@ -223,7 +223,7 @@ class Body:
 
     def _hint(self, member: str) -> str:
         """A name for the result; with the dimensions of the row if its store has the same name."""
-        base, store = self.stages.local_name(member), self.stages.plan.stores.get(member)
+        base, store = self.stages.local_name(member), self.stages.buffers.get(member)
         if store is None or all(base != a.name for a in self.arguments.values()):
             return base
         return "_".join([base, *(axis.dim for axis in store.axes)])
@@ -271,8 +271,8 @@ class Body:
                 return w
         return None
 
-    def _store(self, access: Read | Write) -> Buffer:
-        return self.stages.plan.stores[access.tensor]
+    def _store(self, access: Read | Write) -> KernelBuffer:
+        return self.stages.buffers[access.tensor]
 
     def _cell(self, access: Read | Write) -> KernelCell:
         """The cell of an access; old rows are read from the array that takes the new ones."""
@@ -297,7 +297,7 @@ class Body:
             self.arguments[cell] = replace(argument, when=disjunction(argument.when, when))
             return
         tensor, key = cell
-        dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
+        dims = [k.dim for k in self.stages.buffers[tensor].keys]
         name = self.names.fresh(access_name(self.stages.local_name(tensor), dims, key))
         self.arguments[cell] = KernelArgument(cell=cell, name=name, when=when)
         self._latest[cell] = name

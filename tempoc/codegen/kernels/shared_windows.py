@@ -114,14 +114,14 @@ def with_window(before: Pointwise, statement: Statement, window: WindowAxis) -> 
         if read_window == (window.dim, window.entry) and read in view.single.reads:
             at = before.stages.entries(read).items()
             along = next(d for d, e in at if e == window.entry)
-            store = window.part(before.stages.plan.stores[read.tensor], along)
+            store = window.part(before.stages.buffers[read.tensor], along)
             view = with_alias(view, read, f"{read.tensor}@near", store)
     return view
 
 
 def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slice] | None:
     """The dimension over which a read's window slides, and the window; ``None`` for other reads."""
-    store, single = stages.plan.stores.get(read.tensor), statement.single
+    store, single = stages.buffers.get(read.tensor), statement.single
     assert single is not None
     own = [v.dim for v in statement.vector]
     written = any(w.tensor == read.tensor for w in single.writes)
@@ -178,6 +178,6 @@ def _sizes(read: Read, window: tuple[str, Slice], stages: Stages) -> Iterator[in
     values = typical_bounds(universe)
     wide = stages.size_space.upper_bound(extent(window[1]), stages.graph.nodes[read.member].domain)
     yield evaluate(wide, values)
-    store = stages.plan.stores[read.tensor]
+    store = stages.buffers[read.tensor]
     for e in store.shape:
         yield evaluate(e, values)

@@ -27,8 +27,8 @@ from tempoc.codegen.kernels.shared_windows import with_window
 from tempoc.codegen.kernels.vmap_batches import axes_text, joined, point_bytes, vmapped
 from tempoc.codegen.stores.access import from_axis_order
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
+from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.stores.slots import same_slots
-from tempoc.memory.plan_types import Buffer, BufferAxis
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
 from tempoc.program.nodes.spelling import variable
@@ -122,7 +122,7 @@ class VectorBody:
 
     def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The key of a read array, as written by the write of the same array, if there is one."""
-        store = self.stages.plan.stores[tensor]
+        store = self.stages.buffers[tensor]
         for write in self.single.writes if store.keys else ():
             if write.tensor == tensor:
                 at = self.stages.entries(write)
@@ -137,7 +137,7 @@ class VectorBody:
         """The store, with the dimensions that all accesses take at one distance from the point."""
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
         accesses += [w for w in self.single.writes if w.tensor == tensor]
-        store = self.stages.plan.stores[tensor]
+        store = self.stages.buffers[tensor]
         shifts: dict[str, Expr] = {}
         for dim in (a.dim for a in store.axes if a.dim in self.vector):
             distances = {shift(a, dim, self.stages) for a in accesses}
@@ -151,21 +151,20 @@ class VectorBody:
 
     def _point_statement(self) -> tuple[Statement, Stages]:
         """The statement of one point, and the stages with the stores that it gets."""
-        stores, tensors = dict(self.stages.plan.stores), dict(self.stages.statements.tensors)
+        buffers, tensors = dict(self.stages.buffers), dict(self.stages.statements.tensors)
         for name, home in self.mapped_stores.items():
             axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
-            stores[name] = replace(home.store, axes=axes)
+            buffers[name] = replace(home.store, axes=axes)
         writes = list(self.single.writes)
         for k, w in enumerate(writes):
             if (alias := _alias(w, k)) in self.row_writes:
                 writes[k] = replace(w, tensor=alias)
-                stores[alias] = replace(self.mapped_stores[w.tensor].store, tensor=alias, axes=())
+                buffers[alias] = replace(self.mapped_stores[w.tensor].store, name=alias, axes=())
                 tensors[alias] = replace(tensors[w.tensor], name=alias)
         single = replace(self.single, writes=tuple(writes))
         others = (s for s in self.stages.statements.statements if s.name != single.name)
         statements = replace(self.stages.statements, tensors=tensors, statements=(*others, single))
-        plan = replace(self.stages.plan, stores=stores)
-        return single, replace(self.stages, statements=statements, plan=plan)
+        return single, replace(self.stages, statements=statements, buffers=buffers)
 
     # ------------------------------------------------------------ all points
 
@@ -291,7 +290,7 @@ class VectorBody:
         name = self._kernel_argument(argument).name
         return f"{name}[{', '.join(cuts)}]" if cuts else name
 
-    def _range(self, axis: BufferAxis, shift: Expr) -> str:
+    def _range(self, axis: KernelAxis, shift: Expr) -> str:
         """The slots of an axis that the points access; ``:`` for all."""
         v = self.vector[axis.dim]
         low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
@@ -299,7 +298,7 @@ class VectorBody:
             return ":"
         return f"{'' if low == ix.ZERO else self.out.static(low)}:{self.out.static(high)}"
 
-    def _is_whole(self, axis: BufferAxis, shift: Expr) -> bool:
+    def _is_whole(self, axis: KernelAxis, shift: Expr) -> bool:
         v = self.vector[axis.dim]
         low, high = ix.add(v.lower, shift), ix.add(v.upper, shift)
         ends = ix.compare("==", low, ix.ZERO), ix.compare("==", high, axis.size)
@@ -346,7 +345,7 @@ class VectorBody:
         self._latest[cell] = self.out.bind(old, new)
         return KernelResult(cell=cell, text=self._latest[cell])
 
-    def _has_unit_axis(self, store: Buffer, places: Sequence[_RowStart]) -> bool:
+    def _has_unit_axis(self, store: KernelBuffer, places: Sequence[_RowStart]) -> bool:
         """Whether a fully written axis may have length 1 while another is written in part."""
         if all(p.whole for p in places):
             return False
@@ -355,7 +354,7 @@ class VectorBody:
             not self.stages.proves(self.statement, ix.compare(">", s, ix.ONE)) for s in full_sizes
         )
 
-    def _row_start(self, axis: BufferAxis, write: Write | None, home: MappedStore) -> _RowStart:
+    def _row_start(self, axis: KernelAxis, write: Write | None, home: MappedStore) -> _RowStart:
         """Where the results of the points start along an axis of a store."""
         at = home.shifts.get(axis.dim)
         if write is not None:
@@ -371,7 +370,7 @@ class VectorBody:
             at = shift(write, axis.dim, self.stages)
         elif axis.dim not in self.vector:
             return _RowStart(self._index_literal("0"), whole=True)
-        assert at is not None, f"{home.store.tensor} is written at other points than its own"
+        assert at is not None, f"{home.store.name} is written at other points than its own"
         first = self.out.static(ix.add(self.vector[axis.dim].lower, at))
         return _RowStart(self._index_literal(first), whole=self._is_whole(axis, at))
 

@@ -16,7 +16,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
-from tempoc.ops.definition.types import TensorType
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.sdg.graph.query import operand_type
@@ -103,7 +103,7 @@ def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> 
         for type_ in graph.nodes[member].types:
             yield _type_bytes(type_, single, stages)
     for read in single.reads:
-        part = any(a.begin is not None for a in stages.plan.stores[read.tensor].axes)
+        part = any(a.begin is not None for a in stages.buffers[read.tensor].axes)
         if part or not _reads_own_slice(read, statement):
             continue
         if not _is_shared(read, single, statement, stages):
@@ -130,7 +130,7 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     ):
         return False
     own = [v.dim for v in statement.vector]
-    axes = {axis.dim: axis for axis in stages.plan.stores[read.tensor].axes}
+    axes = {axis.dim: axis for axis in stages.buffers[read.tensor].axes}
     for dim, entry in stages.entries(read).items():
         if not isinstance(entry, Slice):
             continue
@@ -147,8 +147,8 @@ def _stored_bytes(single: Statement, stages: Stages) -> Iterator[Expr]:
     tensors = [w.tensor for w in single.writes]
     tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
     for tensor in tensors:
-        store = stages.plan.stores[tensor]
-        yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))
+        store = stages.buffers[tensor]
+        yield product((Const(numpy_dtype(DType(store.dtype)).itemsize), *store.shape))
 
 
 def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:

@@ -44,6 +44,7 @@ from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
 from tempoc.codegen.stores.context import KernelCell, Stages
+from tempoc.codegen.stores.kernel_buffer import kernel_buffer
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.ops.control.control import After
@@ -225,10 +226,12 @@ def _stages(
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
     run = CompletedRun(space) if graph.universe.ended else None
     largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
+    plan = with_largest(plan, largest)
     return Stages(
         graph=graph,
         statements=statements,
-        plan=with_largest(plan, largest),
+        plan=plan,
+        buffers={name: kernel_buffer(store) for name, store in plan.stores.items()},
         space=space if run is None else run,
         size_space=space if run is None else OpenRun(space),
         tree=loops_with_largest(tree, largest),

@@ -26,7 +26,12 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
         alone = all(are_disjoint(statement, argument.cell, other, stages) for other in others)
-        if reusable and alone and argument.when == TRUE and store.kind != "resident":
+        if (
+            reusable
+            and alone
+            and argument.when == TRUE
+            and not stages.statements.tensors[tensor].is_given
+        ):
             positions.append(position)
     return tuple(positions)
 

@@ -19,6 +19,7 @@ from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
 from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.types import TensorType
 from tempoc.program.nodes import nodes
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, param_leaves
 from tempoc.sdg.statements.statements import Statement
@@ -32,8 +33,8 @@ class HostCall:
     extern: str
     before: KernelFunction
     after: KernelFunction | None
-    operands: tuple[nodes.Store, ...]
-    results: tuple[nodes.Store, ...]
+    operands: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
     shapes: tuple[tuple[Expr, ...], ...]
     unless: tuple[str, ...]
 
@@ -43,7 +44,7 @@ class HostCall:
         return (self.before,) if self.after is None else (self.before, self.after)
 
     @property
-    def stores(self) -> tuple[nodes.Store, ...]:
+    def stores(self) -> tuple[Buffer, ...]:
         """The stores of operands and results."""
         return (*self.operands, *self.results)
 
@@ -74,9 +75,9 @@ def host(
         after = function(statement, stages, names.fresh(f"{name}_results"), _ResultKernel)
     types = operand_types(stages.graph, node)
 
-    def store(name: str, type_: TensorType) -> nodes.Store:
+    def store(name: str, type_: TensorType) -> Buffer:
         room = (stages.pad(statement, e) for e in type_.shape)
-        return nodes.Store(name=name, dtype=type_.dtype.value, shape=tuple(room))
+        return Buffer(name=name, dtype=type_.dtype.value, shape=tuple(room))
 
     universe = stages.graph.universe
     point: dict[str, Expr] = {d: Sym(d) for d in statement.domain.dims}

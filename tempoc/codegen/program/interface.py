@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.memory.plan_types import Buffer
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random.draws import Seed
@@ -14,6 +13,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Tensor
 from tempoc.symbolic.domain import Domain, Universe
@@ -50,29 +50,9 @@ def assumptions(universe: Universe) -> tuple[Assumption, ...]:
     return tuple(Assumption(text=show(a), condition=a) for a in universe.assumptions)
 
 
-def stores(stages: Stages) -> tuple[nodes.Store, ...]:
+def stores(stages: Stages) -> tuple[Buffer, ...]:
     """The plan's stores, in the order of the tensors."""
-    plan = stages.plan
-    return tuple(_store(plan.stores[name], plan.least) for name in stages.statements.tensors)
-
-
-def _store(store: Buffer, least: int) -> nodes.Store:
-    return nodes.Store(
-        name=store.tensor,
-        dtype=store.dtype.value,
-        keys=store.keys,
-        axes=tuple(
-            nodes.Axis(
-                dim=a.dim,
-                size=a.size,
-                ring=a.ring,
-                least=least if a.grows else 0,
-                behind=a.behind,
-            )
-            for a in store.axes
-        ),
-        shape=store.shape,
-    )
+    return tuple(stages.plan.stores[name] for name in stages.statements.tensors)
 
 
 ProgramGiven = nodes.ProgramInput | nodes.ProgramParam

@@ -13,16 +13,10 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from tempoc.memory.plan_types import (
-    Buffer,
-    BufferAxis,
-    CapacityUse,
-    MemoryPlan,
-    MemoryRelease,
-)
+from tempoc.memory.plan_types import CapacityUse, MemoryPlan, MemoryRelease
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.bounds import length
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements

@@ -10,6 +10,7 @@ from tempoc.program.analysis.live import single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import Expr
 
 
@@ -22,7 +23,7 @@ class ProgramContext:
     those found at run time, which are not in ``bounds``.
     """
 
-    stores: Mapping[str, nodes.Store]
+    stores: Mapping[str, Buffer]
     kernels: Mapping[str, nodes.Kernel]
     bounds: Mapping[str, int | None]
     x64: bool

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program.nodes import nodes
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import FALSE, ONE, ZERO, Const, Expr
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
@@ -31,7 +32,7 @@ class LoopUse:
 
 def arrays(
     s: nodes.ProgramStatement,
-    stores: Mapping[str, nodes.Store],
+    stores: Mapping[str, Buffer],
     fixed: VariableValues,
     known: Collection[str],
 ) -> dict[str, nodes.Cells]:

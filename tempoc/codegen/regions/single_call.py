@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tempoc.base.cost_model import MODEL
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import (
     Const,
     Expr,
@@ -47,7 +48,7 @@ class EnclosingLoops:
 
 def single_call(
     body: nodes.ProgramStatement,
-    stores: Mapping[str, nodes.Store],
+    stores: Mapping[str, Buffer],
     unknown: frozenset[str],
     around: EnclosingLoops,
 ) -> Expr:
@@ -65,8 +66,7 @@ def single_call(
     grown = [
         compare("<=", axis.size, Const(axis.least))
         for name in sorted(touched_stores(body))
-        for axis in stores[name].axes
-        if axis.least and not unknown.isdisjoint(symbols(axis.size))
+        if (axis := stores[name].growing) and not unknown.isdisjoint(symbols(axis.size))
     ]
     thin = disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
     rare = compare("<=", around.times, Const(MODEL.rare_runs))
@@ -129,18 +129,18 @@ def _trip_count(lower: Expr, upper: Expr, step: int) -> Expr:
     return maximum(ceildiv(gap, abs(step)), Const(0))
 
 
-def _microseconds(trips: Expr, nest: _LoopNest, stores: Mapping[str, nodes.Store]) -> Expr:
+def _microseconds(trips: Expr, nest: _LoopNest, stores: Mapping[str, Buffer]) -> Expr:
     """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
     moved = add(*(product((Const(n), _nbytes(stores[name]))) for name, n in nest.operands.items()))
     return product((trips, add(Const(nest.calls), floordiv(moved, 1000))))
 
 
-def _nbytes(store: nodes.Store) -> Expr:
+def _nbytes(store: Buffer) -> Expr:
     """The bytes of a cell."""
     return product((Const(BYTES.get(store.dtype, 4)), *_extents(store)))
 
 
-def _extents(store: nodes.Store) -> list[Expr]:
+def _extents(store: Buffer) -> list[Expr]:
     return [*(axis.size for axis in store.axes), *store.shape]
 
 
@@ -161,7 +161,7 @@ def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
     return [*read]
 
 
-def _is_thin(store: nodes.Store) -> Expr:
+def _is_thin(store: Buffer) -> Expr:
     """Whether a store is large and has an axis of length 1."""
     unit = disjunction(*(compare("==", extent, Const(1)) for extent in _extents(store)))
     return conjunction(unit, compare(">", _nbytes(store), Const(MODEL.copied_bytes)))

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.memory.plan_types import Buffer, BufferAxis
+from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.ops.definition.operator import Emitter, Interval
 from tempoc.ops.definition.padding import take_text
 from tempoc.ops.indexing.pick import Pick
@@ -85,7 +85,7 @@ class _AxisRead:
 
 def read(
     array: str,
-    store: Buffer,
+    store: KernelBuffer,
     at: Mapping[str, Entry],
     frame: KernelFrame,
     hint: str,
@@ -155,23 +155,23 @@ def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def _slot(entry: Expr, axis: BufferAxis, frame: KernelFrame) -> str:
+def _slot(entry: Expr, axis: KernelAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
     return _in_ring(frame.out.index(entry), axis, frame)
 
 
-def _in_ring(text: str, axis: BufferAxis, frame: KernelFrame) -> str:
+def _in_ring(text: str, axis: KernelAxis, frame: KernelFrame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
-def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
+def _slice(entry: Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
     """What a slice takes of an axis."""
     if axis.begin is not None:
         return _AxisRead(axis.size, valid=Interval(entry.lo, entry.hi, axis.begin))
     out = frame.out
     pad = out.pad(extent(entry))
     if not axis.ring and any(
-        frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
+        frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.sure)
     ):
         full = ix.compare("==", pad, axis.size)
         if entry.step == 1 and entry.lo == ix.ZERO and frame.proves(full):
@@ -195,7 +195,7 @@ def _slice(entry: Slice, axis: BufferAxis, frame: KernelFrame) -> _AxisRead:
     return _AxisRead(pad, call=lambda x, k: take_text(x, rows, k), gathered=True)
 
 
-def _is_end(entry: Slice, pad: Expr, axis: BufferAxis, frame: KernelFrame) -> bool:
+def _is_end(entry: Slice, pad: Expr, axis: KernelAxis, frame: KernelFrame) -> bool:
     """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
@@ -226,7 +226,12 @@ def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
 
 
 def write(
-    array: str, store: Buffer, at: Mapping[str, Expr], row: str, where: Expr, frame: KernelFrame
+    array: str,
+    store: KernelBuffer,
+    at: Mapping[str, Expr],
+    row: str,
+    where: Expr,
+    frame: KernelFrame,
 ) -> str:
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
     slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]

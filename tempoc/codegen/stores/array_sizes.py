@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.memory.plan_types import Buffer, BufferAxis, CapacityUse, MemoryPlan
+from tempoc.codegen.stores.kernel_buffer import KernelBuffer
+from tempoc.memory.plan_types import CapacityUse
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
 
@@ -58,18 +60,20 @@ def dynamic_sizes(
     return tuple(sizes)
 
 
-def with_dynamic_sizes(plan: MemoryPlan, sizes: tuple[DynamicSize, ...]) -> MemoryPlan:
-    """The memory plan with these sizes, as the kernel sees it."""
-    stores = {name: _sized(store, sizes) for name, store in plan.stores.items()}
-    return replace(plan, stores=stores)
+def with_dynamic_sizes(
+    buffers: Mapping[str, KernelBuffer], sizes: tuple[DynamicSize, ...]
+) -> Mapping[str, KernelBuffer]:
+    """The buffers with these sizes, as the kernel sees them."""
+    return {name: _sized(store, sizes) for name, store in buffers.items()} if sizes else buffers
 
 
-def _sized(store: Buffer, sizes: tuple[DynamicSize, ...]) -> Buffer:
-    axes = []
-    for axis in store.axes:
-        room = next((r for r in sizes if r.is_of(axis)), None)
-        axes.append(axis if room is None else replace(axis, size=Sym(room.name), least=room.least))
-    return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
+def _sized(store: KernelBuffer, sizes: tuple[DynamicSize, ...]) -> KernelBuffer:
+    room = next((r for r in sizes if store.growing and r.is_of(store.growing)), None)
+    if room is None:
+        return store
+    now, sure = Sym(room.name), room.least
+    axes = (replace(a, size=now, sure=sure) if a.grows else a for a in store.axes)
+    return replace(store, axes=tuple(axes))
 
 
 def size_axis(store: Buffer, room: DynamicSize) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.array_sizes import DynamicSize
+from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.naming import identifier
 from tempoc.memory.plan_types import MemoryPlan
@@ -31,6 +32,7 @@ class Stages:
     hold for all lengths, over the names in ``largest``, like all sizes of the plan.
     ``batch``: the most bytes that the largest intermediate array of all points may have.
     ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    ``buffers`` are those of the plan as kernels see them, in one kernel also those of its aliases.
     ``dynamic_sizes`` are the sizes that the kernel takes from the shapes of growing arrays,
     ``windows`` the axes of which points read a window, ``local`` the names of nodes and tensors.
     """
@@ -38,6 +40,7 @@ class Stages:
     graph: Graph
     statements: Statements
     plan: MemoryPlan
+    buffers: Mapping[str, KernelBuffer]
     space: Space
     size_space: Space
     tree: ScheduleTree

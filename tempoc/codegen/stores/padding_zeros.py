@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tempoc.codegen.stores.context import Stages
-from tempoc.memory.plan_types import Buffer
 from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, walk
 from tempoc.sdg.statements.statements import Read, Statement
 from tempoc.symbolic.domain import Domain
@@ -29,8 +29,9 @@ def has_zero_padding(
     ``turned``: the operand is a ring that is read in storage order. Such a ring is either full, so
     that there is no padding, or not yet wrapped around, so that it is like a block.
     """
-    store = stages.plan.stores[read.tensor]
-    if not _starts_empty(store, turned):
+    store = stages.buffers[read.tensor]
+    is_given = stages.statements.tensors[read.tensor].is_given
+    if is_given or not _starts_empty(store, turned):
         return False
     dim = store.axes[0].dim
     for d, entry in stages.entries(read).items():
@@ -60,7 +61,7 @@ def has_zero_padding(
 def _starts_empty(store: Buffer, turned: bool) -> bool:
     """Whether each row of a store is zeros until its first write, with no other row in its slot."""
     apart = all(k.modulo is None for k in store.keys)
-    if store.kind == "resident" or not apart or len(store.axes) != 1:
+    if not apart or len(store.axes) != 1:
         return False
     return turned or not store.axes[0].ring
 

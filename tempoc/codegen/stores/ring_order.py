@@ -63,7 +63,7 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
     at = stages.entries(read)
     turns: dict[int, RingRotation] = {}
     place = 0
-    for axis in stages.plan.stores[read.tensor].axes:
+    for axis in stages.buffers[read.tensor].axes:
         entry = at[axis.dim]
         if not isinstance(entry, Slice):
             continue

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.memory.plan_types import Buffer
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Buffer, Key
 from tempoc.symbolic.expr import ONE, Expr, compare, conjunction, disjunction, sub
 
 

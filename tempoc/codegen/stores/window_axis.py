@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.plan_types import Buffer
+from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
@@ -35,7 +35,7 @@ class WindowAxis:
                 return Sym(self.size) + less.value
         return None
 
-    def part(self, store: Buffer, along: str) -> Buffer:
+    def part(self, store: KernelBuffer, along: str) -> KernelBuffer:
         """The store with only the shared part of the axis ``along``."""
         axes = [
             replace(a, size=Sym(self.size), begin=Sym(self.start)) if a.dim == along else a

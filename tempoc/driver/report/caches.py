@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
-from tempoc.memory.plan_types import Buffer, BufferAxis, MemoryPlan
-from tempoc.memory.text import BYTES
+from tempoc.memory.plan_types import MemoryPlan
+from tempoc.memory.text import BYTES, kind
 from tempoc.poly.relations.space import Space
-from tempoc.program.nodes.nodes import Key
+from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
@@ -99,8 +99,7 @@ def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
             others.append(size)
     grows = any(a.dim == dim and a.grows for a in store.axes)
     count = ("up to " if grows else "") + show(slots)
-    kind = "growing" if store.kind == "bucket" else store.kind
-    return [kind, count, show(product(others)), _until(store, plan)]
+    return [kind(store), count, show(product(others)), _until(store, plan)]
 
 
 def _until(store: Buffer, plan: MemoryPlan) -> str:
@@ -108,9 +107,9 @@ def _until(store: Buffer, plan: MemoryPlan) -> str:
     frees = []
     for statement, items in plan.releases.items():
         for r in items:
-            if r.tensor == store.tensor:
+            if r.tensor == store.name:
                 when = "" if r.where == TRUE else f" when {show(r.where)}"
                 frees.append(f"after {statement}{when}")
-    if store.kind in ("ring", "register"):
+    if kind(store) in ("ring", "register"):
         frees.insert(0, "overwritten in turn")
     return "; ".join(frees) or "at the end"

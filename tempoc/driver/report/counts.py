@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
+from tempoc.memory.text import kinds
 from tempoc.ops.control.control import Merge
 from tempoc.program.analysis.traversal import blocks, regions
 from tempoc.schedule.tree import loops
@@ -71,7 +72,7 @@ def counts(compilation: Compilation) -> Counts:
         PassRow(step=r.step, size=size_of(r.after), seconds=r.seconds)
         for r in compilation.passes.records
     ]
-    kinds = Counter(s.kind for s in compilation.plan.stores.values())
+    number = Counter(kinds(compilation.plan, compilation.statements).values())
     program = compilation.emitted.program
     device_loops = len([*regions(program.tree)])
     parts = len([*blocks(program.tree)])
@@ -82,7 +83,7 @@ def counts(compilation: Compilation) -> Counts:
         kernels=len(program.kernels) - device_loops - parts,
         regions=device_loops,
         blocks=parts,
-        stores={kind: kinds[kind] for kind in sorted(kinds)},
+        stores={kind: number[kind] for kind in sorted(number)},
     )
 
 

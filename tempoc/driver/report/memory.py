@@ -7,8 +7,10 @@ from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
 from tempoc.memory.proof import Proof
+from tempoc.memory.text import kind
 from tempoc.memory.verify import SMALL
-from tempoc.program.nodes.nodes import Program, Store
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
@@ -105,17 +107,17 @@ def _cases(largest: Peak) -> list[str]:
     return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(largest.others[:26])]
 
 
-def _row(program: Program, store: Store, row: PeakRow, facts: BoundFacts) -> list[str]:
-    kind, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
-    return [store.name, kind, _type(store, facts), slots, show(row.size)]
+def _row(program: Program, store: Buffer, row: PeakRow, facts: BoundFacts) -> list[str]:
+    shown, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
+    return [store.name, shown, _type(store, facts), slots, show(row.size)]
 
 
-def _type(store: Store, facts: BoundFacts) -> str:
+def _type(store: Buffer, facts: BoundFacts) -> str:
     sizes = [show(facts.size(e)) for e in store.shape]
     return store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
 
 
-def _kind(program: Program, store: Store, part: str) -> str:
+def _kind(program: Program, store: Buffer, part: str) -> str:
     if part.startswith(HERE):
         key = part.removeprefix(HERE).strip()
         early = key.removeprefix(AHEAD).strip() if key.split(" ")[0] == AHEAD else ""
@@ -124,22 +126,12 @@ def _kind(program: Program, store: Store, part: str) -> str:
         return {ZEROS: "zeros in its place", COPY: "old, while it grows"}[part]
     if store.name == program.seed:
         return "seed"
-    kinds = {p.store: "param" for p in program.params} | {i.store: "input" for i in program.inputs}
-    kind = kinds.get(store.name) or storage(store)
-    return f"{kind}, output" if store.name in {o.store for o in program.outputs} else kind
+    given = {p.store: "param" for p in program.params} | {i.store: "input" for i in program.inputs}
+    shown = given.get(store.name) or kind(store)
+    return f"{shown}, output" if store.name in {o.store for o in program.outputs} else shown
 
 
-def storage(store: Store) -> str:
-    """How a store keeps what it has: the words of `--dump-memory`."""
-    in_turn = any(k.modulo not in (None, ONE) for k in store.keys)
-    if in_turn or any(a.ring for a in store.axes):
-        return "ring"
-    if store.axes:
-        return "growing" if any(a.least for a in store.axes) else "block"
-    return "points" if any(k.modulo is None for k in store.keys) else "register"
-
-
-def _slots(program: Program, store: Store, facts: BoundFacts) -> str:
+def _slots(program: Program, store: Buffer, facts: BoundFacts) -> str:
     """``l: 30, t: up to T``; ``1`` for a single cell."""
     bounds = dict(program.dims)
     parts = []
@@ -149,12 +141,12 @@ def _slots(program: Program, store: Store, facts: BoundFacts) -> str:
         elif k.modulo != ONE:
             parts.append(f"{k.dim}: {show(facts.size(k.modulo))} in turn")
     for a in store.axes:
-        word = "ring " if a.ring else "up to " if a.least else ""
+        word = "ring " if a.ring else "up to " if a.grows else ""
         parts.append(f"{a.dim}: {word}{show(facts.size(a.size))}")
     return ", ".join(parts) or "1"
 
 
-def _notes(largest: Peak, stores: Mapping[str, Store], facts: BoundFacts) -> Sequence[str]:
+def _notes(largest: Peak, stores: Mapping[str, Buffer], facts: BoundFacts) -> Sequence[str]:
     """What names mean that the program does not have."""
     copies = [stores[r.part[0]] for r in largest.rows if r.part[1] == COPY]
     names = dict.fromkeys(name for s in copies for name in grown(s, facts))

@@ -26,7 +26,7 @@ _TEXTS: Mapping[str, Callable[[Compilation], str]] = {
     "passes": passes_text,
     "optimized": lambda c: show_graph(c.optimized),
     "schedule": lambda c: show_schedule(c.tree),
-    "memory": lambda c: show_memory(c.plan),
+    "memory": lambda c: show_memory(c.plan, c.statements),
     "program": lambda c: program_text(c.emitted.program),
     "kernels": lambda c: c.emitted.kernels,
 }

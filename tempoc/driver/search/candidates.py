@@ -162,6 +162,5 @@ def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:
     """The final sizes of growing axes."""
     values = resolve(program, sizes, (), {}).values
     for store in program.stores:
-        for axis in store.axes:
-            if axis.least:
-                yield evaluate(axis.size, values)
+        if store.growing:
+            yield evaluate(store.growing.size, values)

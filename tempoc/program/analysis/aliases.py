@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tempoc.program.nodes.nodes import Store
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import ONE, Const, Expr, sub
 
 CellKey = tuple[Expr, ...]
 
 
-def slot(store: Store, key: CellKey) -> CellKey:
+def slot(store: Buffer, key: CellKey) -> CellKey:
     """A key without the parts that have a single slot, which do not distinguish cells."""
     return tuple(e for e, k in zip(key, store.keys, strict=True) if k.modulo != ONE)
 
 
-def are_apart(store: Store, a: CellKey, b: CellKey) -> bool:
+def are_apart(store: Buffer, a: CellKey, b: CellKey) -> bool:
     """Whether two full keys are certain to name different cells."""
     for x, y, part in zip(a, b, store.keys, strict=True):
         gap = _difference(x, y)
@@ -26,7 +26,7 @@ def are_apart(store: Store, a: CellKey, b: CellKey) -> bool:
     return False
 
 
-def are_same(store: Store, a: CellKey, b: CellKey) -> bool:
+def are_same(store: Buffer, a: CellKey, b: CellKey) -> bool:
     """Whether two full keys are certain to name the same cell."""
     return all(
         part.modulo == ONE or _difference(x, y) == 0

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from tempoc.program.nodes import nodes
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import ONE
 
 StoreNames = frozenset[str]
 
 
-def single_array_stores(stores: Mapping[str, nodes.Store]) -> StoreNames:
+def single_array_stores(stores: Mapping[str, Buffer]) -> StoreNames:
     """The stores of a single array that does not grow."""
     return frozenset(
         name
         for name, s in stores.items()
-        if all(key.modulo == ONE for key in s.keys) and not any(a.least for a in s.axes)
+        if all(key.modulo == ONE for key in s.keys) and not s.growing
     )
 
 

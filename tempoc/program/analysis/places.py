@@ -13,6 +13,7 @@ from typing import assert_never
 
 from tempoc.program.analysis.aliases import CellKey, are_apart, slot
 from tempoc.program.analysis.traversal import cells_of, statements_in
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
     Block,
@@ -30,8 +31,7 @@ from tempoc.program.nodes.nodes import (
     ProgramStatement,
     Region,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.symbolic.expr import ONE, ZERO, Disjunction, Expr
 from tempoc.symbolic.walk import symbols
 
@@ -45,7 +45,7 @@ def verify_places(program: Program) -> None:
     if not away:
         return
     for store in away.values():
-        if any(axis.least for axis in store.axes):
+        if store.growing:
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
     params = frozenset(p.store for p in program.params)
     checker = _ResidenceChecker(away=away, found_out=bounds_set_by_run(program), params=params)
@@ -66,7 +66,7 @@ def bounds_set_by_run(program: Program) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ResidenceChecker:
-    away: Mapping[str, Store]
+    away: Mapping[str, Buffer]
     found_out: frozenset[str]
     params: frozenset[str]
 
@@ -158,7 +158,7 @@ class _ResidenceChecker:
                 remaining[place] = conditions
         return remaining
 
-    def may_alias(self, store: Store, key: CellKey, other: CellKey) -> bool:
+    def may_alias(self, store: Buffer, key: CellKey, other: CellKey) -> bool:
         """Whether a key may name a slot."""
         slots = iter(other)
         full = tuple(ZERO if k.modulo == ONE else next(slots) for k in store.keys)

@@ -12,6 +12,7 @@ from typing import TypeVar, assert_never
 from tempoc.program.analysis.dropped import verify_dropped
 from tempoc.program.analysis.places import verify_places
 from tempoc.program.nodes.bounds import bound_order, lengths_in
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.nodes import (
     WORDS,
@@ -36,8 +37,7 @@ from tempoc.program.nodes.nodes import (
     ProgramStatement,
     Region,
     Sequence,
-    Store,
-)  # fmt: skip
+)
 from tempoc.program.nodes.variants import is_folder
 from tempoc.symbolic.expr import ONE, ZERO, Expr
 from tempoc.symbolic.text import show
@@ -72,7 +72,7 @@ def _unique(kind: str, declared: Iterable[str]) -> dict[str, None]:
     return seen
 
 
-_Named = TypeVar("_Named", Store, Kernel)
+_Named = TypeVar("_Named", Buffer, Kernel)
 
 
 def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
@@ -80,7 +80,7 @@ def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
     return {item.name: item for item in items}
 
 
-def _dims(store: Store) -> tuple[str, ...]:
+def _dims(store: Buffer) -> tuple[str, ...]:
     return (*(key.dim for key in store.keys), *(axis.dim for axis in store.axes))
 
 
@@ -89,7 +89,7 @@ class _ProgramChecker:
     program: Program
     bounds: tuple[str, ...]
     dims: Mapping[str, str]
-    stores: Mapping[str, Store]
+    stores: Mapping[str, Buffer]
     kernels: Mapping[str, Kernel]
     given: set[str]
     inputs: set[str]
@@ -150,7 +150,7 @@ class _ProgramChecker:
         unknown = [n for n in symbols(e) if n not in self.bounds and n not in scope]
         self.require(not unknown, where, f"there is no {', '.join(unknown)}")
 
-    def store(self, store: Store) -> None:
+    def store(self, store: Buffer) -> None:
         where = f"store {store.name}"
         self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
         for dim in _dims(store):
@@ -255,7 +255,7 @@ class _ProgramChecker:
 
     def needs(self, where: str, needs: tuple[CapacityNeed, ...], scope: tuple[str, ...]) -> None:
         """Capacity needs name a growing axis and the rows that it must have."""
-        growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
+        growing = [(a.dim, a.size) for s in self.program.stores if (a := s.growing)]
         for need in needs:
             axis = f"{where}, growth along {need.dim}"
             self.require((need.dim, need.size) in growing, axis, "no store grows that way")

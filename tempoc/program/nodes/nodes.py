@@ -10,9 +10,8 @@ Grammar::
               | Region(kernel, point, loop, carried, read)
               | Block(kernel, point, body, carried, made, read, local)
 
-A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
-and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
-array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
+A *store* holds one tensor, as its `Buffer` says. A *cell* is one array of a store: the store's name
+and a key. Kernels are functions of ``kernels.py``:
 ``kernel(at, *arrays, T=..., B=...)`` with the point's coordinates in an int32 vector ``at`` and the
 static bounds that it names; lengths, which may differ from call to call, follow in ``at``. It
 returns arrays for the cells in ``results``; arguments in ``Kernel.donated`` are given up.
@@ -24,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.axis_order import axes_in_order
 from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, ProgramBound
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import Variant
 from tempoc.symbolic.expr import TRUE, Expr
@@ -60,51 +59,6 @@ class ProgramParam:
     shape: tuple[Expr, ...]
     template: str
     has_default: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
-    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
-
-    One that grows has ``least`` slots at first and at most ``size``; 0: it does not grow.
-    ``behind`` is the number of spatial axes before it.
-    """
-
-    dim: str
-    size: Expr
-    ring: bool = False
-    least: int = 0
-    behind: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """A dimension as part of a cell's key; reduced modulo ``modulo`` unless that is ``None``."""
-
-    dim: str
-    modulo: Expr | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
-    """The buffer of a tensor. ``shape`` are its spatial extents, padded to depend on bounds only.
-
-    Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
-    is behind spatial ones. Cells of a store that is ``away`` (offloaded) are on the device only
-    from a `Load`, or a call that writes them, until an `Evict`.
-    """
-
-    name: str
-    dtype: str
-    keys: tuple[Key, ...] = ()
-    axes: tuple[Axis, ...] = ()
-    shape: tuple[Expr, ...] = ()
-    away: bool = False
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The axes of an array in memory order: a permutation of ``[*axes, *shape]``."""
-        return axes_in_order([a.behind for a in self.axes], len(self.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -400,7 +354,7 @@ class Program:
     inputs: tuple[ProgramInput, ...] = ()
     params: tuple[ProgramParam, ...] = ()
     seed: str = ""
-    stores: tuple[Store, ...] = ()
+    stores: tuple[Buffer, ...] = ()
     externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     tree: ProgramStatement = Sequence(items=())

@@ -30,8 +30,12 @@ MANY = 1 << 62
 
 def groups(program: Program) -> tuple[CapacityGroup, ...]:
     """The groups of growing stores of a program, in order."""
-    axes = ((a.dim, a.size) for s in program.stores for a in s.axes if a.least)
-    return tuple(dict.fromkeys(axes))
+    return tuple(_first_capacities(program))
+
+
+def _first_capacities(program: Program) -> dict[CapacityGroup, int]:
+    axes = (store.growing for store in program.stores)
+    return {(axis.dim, axis.size): axis.least for axis in axes if axis}
 
 
 def group_of(need: CapacityNeed) -> CapacityGroup:
@@ -68,14 +72,13 @@ class Capacities:
     def of(cls, program: Program, bounds: Mapping[str, int]) -> Capacities:
         """The first sizes."""
         largest = _largest(program)
-        least = {(a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least}
         sizes = tuple(
             buckets(
                 max(1, evaluate(size, bounds)),
-                least[dim, size],
+                least,
                 sure=largest.isdisjoint(symbols(size)),
             )
-            for dim, size in groups(program)
+            for (_, size), least in _first_capacities(program).items()
         )
         return cls(sizes, [some[0] for some in sizes])
 

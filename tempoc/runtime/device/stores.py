@@ -12,7 +12,8 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import blocks, regions, statements_in
-from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam, Store
+from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.nodes import Effect, Host, Program, ProgramInput, ProgramParam
 from tempoc.runtime.data.bindings import Bindings, PointIndex, leading_dims, template_dims
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import TensorSource
@@ -71,13 +72,12 @@ class Layout:
 
 
 def layout(
-    store: Store, bounds: Mapping[str, int], growing: Sequence[CapacityGroup] = ()
+    store: Buffer, bounds: Mapping[str, int], growing: Sequence[CapacityGroup] = ()
 ) -> Layout:
     """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
     extents = (*sizes, *(evaluate(e, bounds) for e in store.shape))
-    place = next((k for k, a in enumerate(store.axes) if a.least), -1)
-    grows = store.axes[place] if place >= 0 else None
+    grows = store.growing
     return Layout(
         name=store.name,
         dtype=store.dtype,
@@ -88,7 +88,7 @@ def layout(
         shape=tuple(extents[k] for k in store.order),
         order=store.order,
         group=growing.index((grows.dim, grows.size)) if grows else -1,
-        growing=store.order.index(place) if grows else -1,
+        growing=store.order.index(store.axes.index(grows)) if grows else -1,
         away=store.away,
     )
 

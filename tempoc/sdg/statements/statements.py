@@ -33,6 +33,11 @@ class Tensor:
     type: TensorType
     origin: TensorOrigin = "computed"
 
+    @property
+    def is_given(self) -> bool:
+        """Whether an input or param, which is stored before the first step and never freed."""
+        return self.origin != "computed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:

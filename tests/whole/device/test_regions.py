@@ -22,6 +22,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.program.analysis.traversal import regions
 from tempoc.program.nodes import nodes
+from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.runtime.load.load import namespace
 from tempoc.schedule import regions as places
 from tempoc.symbolic.expr import ONE, ZERO, Const, Sym
@@ -261,8 +262,8 @@ def test_axes_of_length_one() -> None:
 
 def test_a_store_that_is_never_there_is_not_squeezed() -> None:
     """A kernel updates two stores; the loop knows that one of them is for longer batches only."""
-    axis = nodes.Axis(dim="t", size=Sym("T"))
-    stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(ONE,)) for n in ("a", "b")}
+    axis = BufferAxis(dim="t", size=Sym("T"))
+    stores = {n: Buffer(name=n, dtype="f32", axes=(axis,), shape=(ONE,)) for n in ("a", "b")}
     cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=parse_expr("B >= 5"))
     call = nodes.Call(kernel="k", point=(Sym("t"),), args=cells, results=cells)
     context = ProgramContext(

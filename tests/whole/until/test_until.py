@@ -12,6 +12,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.memory.text import kind
 from tempoc.runtime.run import run
 from tests.support.agree import compiled
 from tests.support.elaborated import graph_of
@@ -78,7 +79,7 @@ def test_a_register_holds_the_last_state() -> None:
     output x[T-1] as root
     """
     plan = Compilation(load_source(Source("m.rt", text)), Options()).plan
-    assert plan.stores["x"].kind == "register"
+    assert kind(plan.stores["x"]) == "register"
 
 
 WINDOWS = """dim t < T until done

@@ -1,0 +1,77 @@
+"""Buffers: where a tensor is stored. The memory plan decides them; kernels and the runner obey.
+
+The dimensions of a tensor are split into *keys* (the host picks one array per key) and *axes*
+(leading axes of each array, in domain order); the spatial axes follow. Sizes are over bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.symbolic.expr import Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A dimension as part of a cell's key; reduced modulo ``modulo`` unless that is ``None``."""
+
+    dim: str
+    modulo: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferAxis:
+    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
+
+    One that grows has ``least`` slots at first and at most ``size``; 0: it does not grow.
+    ``behind`` is the number of spatial axes before it.
+    """
+
+    dim: str
+    size: Expr
+    ring: bool = False
+    least: int = 0
+    behind: int = 0
+
+    @property
+    def grows(self) -> bool:
+        """Whether there are fewer slots at first."""
+        return self.least > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buffer:
+    """The store of the tensor ``name``: arrays ``[*axes, *shape]``, one for each key.
+
+    ``shape`` are the spatial extents, padded to depend on bounds only. Arrays with axes start as
+    zeros; without, a cell holds the last value written. At most one axis grows, at most one is
+    behind spatial ones. Cells of a buffer that is ``away`` (offloaded) are on the device only from
+    a `Load`, or a call that writes them, until an `Evict`.
+    """
+
+    name: str
+    dtype: str
+    keys: tuple[Key, ...] = ()
+    axes: tuple[BufferAxis, ...] = ()
+    shape: tuple[Expr, ...] = ()
+    away: bool = False
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dimensions of the tensor, those of keys first."""
+        return (*(key.dim for key in self.keys), *(axis.dim for axis in self.axes))
+
+    @property
+    def growing(self) -> BufferAxis | None:
+        """The axis that grows, if there is one."""
+        return next((axis for axis in self.axes if axis.grows), None)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of an array in memory order: a permutation of ``[*axes, *shape]``."""
+        inner = [k for k, axis in enumerate(self.axes) if axis.behind]
+        order = [k for k, axis in enumerate(self.axes) if not axis.behind]
+        order += range(len(self.axes), len(self.axes) + len(self.shape))
+        for k in inner:
+            order.insert(len(self.axes) - len(inner) + self.axes[k].behind, k)
+        return tuple(order)
