@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tempoc.memory.plan_types import MemoryPlan
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.types import DType
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.expr import ONE, Const, Expr, add, product
 from tempoc.symbolic.text import show as show_expr
-
-BYTES = {
-    "bool": 1, "i32": 4, "i64": 8, "u32": 4, "bf16": 2, "f16": 2, "f32": 4, "f64": 8, "key": 8,
-}  # fmt: skip
 
 
 def kind(store: Buffer) -> str:
@@ -38,9 +36,19 @@ def slot_counts(store: Buffer, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
     return (*keys, *(a.size for a in store.axes))
 
 
+def element_bytes(store: Buffer) -> int:
+    """The bytes of an element; a random key has two of them."""
+    return numpy_dtype(DType(store.dtype)).itemsize
+
+
+def cell_bytes(store: Buffer) -> Expr:
+    """The bytes of one array."""
+    return product((Const(element_bytes(store)), *(a.size for a in store.axes), *store.shape))
+
+
 def bytes_of(store: Buffer, extents: Mapping[str, Expr]) -> Expr:
     """The bytes of all slots together."""
-    return product((Const(BYTES[store.dtype]), *slot_counts(store, extents), *store.shape))
+    return product((cell_bytes(store), *slot_counts(store, extents)[: len(store.keys)]))
 
 
 def show(plan: MemoryPlan, statements: Statements) -> str:
@@ -53,9 +61,8 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
     for store in plan.stores.values():
         shape = f"[{', '.join(map(show_expr, store.shape))}]" if store.shape else ""
         size = show_expr(bytes_of(store, extents))
-        rows.append(
-            (store.name, kind_of[store.name], store.dtype + shape, _slots(store, extents), size)
-        )
+        slots = slots_text(store, extents, order=True)
+        rows.append((store.name, kind_of[store.name], store.dtype + shape, slots, size))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
     total = show_expr(add(*(bytes_of(store, extents) for store in plan.stores.values())))
@@ -71,19 +78,25 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _slots(store: Buffer, extents: Mapping[str, Expr]) -> str:
+def slots_text(
+    store: Buffer,
+    extents: Mapping[str, Expr],
+    shown: Callable[[Expr], str] = show_expr,
+    order: bool = False,
+) -> str:
     """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
 
-    ``behind 1``: the first spatial axis stands before this one.
+    ``extents`` has the slots of keys without a modulus; ``shown`` writes a size. With ``order``
+    also ``behind 1``: the first spatial axis stands before this one.
     """
     parts = []
     for k in store.keys:
         if k.modulo is None:
-            parts.append(f"{k.dim}: {show_expr(extents[k.dim])}")
-        elif k.modulo != Const(1):
-            parts.append(f"{k.dim}: {show_expr(k.modulo)} in turn")
+            parts.append(f"{k.dim}: {shown(extents[k.dim])}")
+        elif k.modulo != ONE:
+            parts.append(f"{k.dim}: {shown(k.modulo)} in turn")
     for a in store.axes:
         word = "ring " if a.ring else "up to " if a.grows else ""
-        behind = f" behind {a.behind}" if a.behind else ""
-        parts.append(f"{a.dim}: {word}{show_expr(a.size)}{behind}")
+        behind = f" behind {a.behind}" if order and a.behind else ""
+        parts.append(f"{a.dim}: {word}{shown(a.size)}{behind}")
     return ", ".join(parts) or "1"

@@ -15,8 +15,9 @@ from dataclasses import replace
 from tempoc.base.cost_model import MODEL
 from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
+from tempoc.memory.text import element_bytes
 from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
-from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.sdg.graph.query import operand_type
@@ -148,7 +149,7 @@ def _stored_bytes(single: Statement, stages: Stages) -> Iterator[Expr]:
     tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
     for tensor in tensors:
         store = stages.buffers[tensor]
-        yield product((Const(numpy_dtype(DType(store.dtype)).itemsize), *store.shape))
+        yield product((Const(element_bytes(store)), *store.shape))
 
 
 def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:

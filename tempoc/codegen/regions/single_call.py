@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.cost_model import MODEL
+from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.buffers import Buffer
@@ -27,9 +28,6 @@ from tempoc.symbolic.expr import (
     sub,
 )
 from tempoc.symbolic.walk import ceildiv, substitute, symbols
-
-BYTES = {"bool": 1, "bf16": 2, "f16": 2, "i64": 8, "f64": 8, "key": 8}
-"""Bytes of an element; 4 for all other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +129,10 @@ def _trip_count(lower: Expr, upper: Expr, step: int) -> Expr:
 
 def _microseconds(trips: Expr, nest: _LoopNest, stores: Mapping[str, Buffer]) -> Expr:
     """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
-    moved = add(*(product((Const(n), _nbytes(stores[name]))) for name, n in nest.operands.items()))
+    moved = add(
+        *(product((Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())
+    )
     return product((trips, add(Const(nest.calls), floordiv(moved, 1000))))
-
-
-def _nbytes(store: Buffer) -> Expr:
-    """The bytes of a cell."""
-    return product((Const(BYTES.get(store.dtype, 4)), *_extents(store)))
 
 
 def _extents(store: Buffer) -> list[Expr]:
@@ -164,4 +159,4 @@ def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
 def _is_thin(store: Buffer) -> Expr:
     """Whether a store is large and has an axis of length 1."""
     unit = disjunction(*(compare("==", extent, Const(1)) for extent in _extents(store)))
-    return conjunction(unit, compare(">", _nbytes(store), Const(MODEL.copied_bytes)))
+    return conjunction(unit, compare(">", cell_bytes(store), Const(MODEL.copied_bytes)))

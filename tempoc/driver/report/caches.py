@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.estimates import is_small
 from tempoc.memory.plan_types import MemoryPlan
-from tempoc.memory.text import BYTES, kind
+from tempoc.memory.text import element_bytes, kind, slot_counts
 from tempoc.poly.relations.space import Space
-from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
+from tempoc.program.nodes.buffers import Buffer
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
@@ -88,17 +88,10 @@ def _is_cut(e: Expr) -> bool:
 
 def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
-    slots: Expr = Const(1)
-    others: list[Expr] = [Const(BYTES[store.dtype]), *store.shape]
-    parts: tuple[Key | BufferAxis, ...] = (*store.keys, *store.axes)
-    for part in parts:
-        size = part.size if isinstance(part, BufferAxis) else part.modulo or plan.extents[part.dim]
-        if part.dim == dim:
-            slots = size
-        else:
-            others.append(size)
+    sizes = dict(zip(store.dims, slot_counts(store, plan.extents), strict=True))
     grows = any(a.dim == dim and a.grows for a in store.axes)
-    count = ("up to " if grows else "") + show(slots)
+    count = ("up to " if grows else "") + show(sizes.pop(dim))
+    others = (Const(element_bytes(store)), *store.shape, *sizes.values())
     return [kind(store), count, show(product(others)), _until(store, plan)]
 
 

@@ -7,7 +7,7 @@ from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
 from tempoc.memory.proof import Proof
-from tempoc.memory.text import kind
+from tempoc.memory.text import kind, slots_text
 from tempoc.memory.verify import SMALL
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.nodes import Program
@@ -15,7 +15,7 @@ from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
-from tempoc.symbolic.expr import ONE, Expr, Sym
+from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.text import show
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -132,18 +132,8 @@ def _kind(program: Program, store: Buffer, part: str) -> str:
 
 
 def _slots(program: Program, store: Buffer, facts: BoundFacts) -> str:
-    """``l: 30, t: up to T``; ``1`` for a single cell."""
-    bounds = dict(program.dims)
-    parts = []
-    for k in store.keys:
-        if k.modulo is None:
-            parts.append(f"{k.dim}: {show(facts.size(Sym(bounds[k.dim])))}")
-        elif k.modulo != ONE:
-            parts.append(f"{k.dim}: {show(facts.size(k.modulo))} in turn")
-    for a in store.axes:
-        word = "ring " if a.ring else "up to " if a.grows else ""
-        parts.append(f"{a.dim}: {word}{show(facts.size(a.size))}")
-    return ", ".join(parts) or "1"
+    extents = {dim: Sym(bound) for dim, bound in program.dims}
+    return slots_text(store, extents, lambda e: show(facts.size(e)))
 
 
 def _notes(largest: Peak, stores: Mapping[str, Buffer], facts: BoundFacts) -> Sequence[str]:

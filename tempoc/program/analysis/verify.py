@@ -80,10 +80,6 @@ def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
     return {item.name: item for item in items}
 
 
-def _dims(store: Buffer) -> tuple[str, ...]:
-    return (*(key.dim for key in store.keys), *(axis.dim for axis in store.axes))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProgramChecker:
     program: Program
@@ -153,7 +149,7 @@ class _ProgramChecker:
     def store(self, store: Buffer) -> None:
         where = f"store {store.name}"
         self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
-        for dim in _dims(store):
+        for dim in store.dims:
             self.require(dim in self.dims, where, f"there is no dimension {dim}")
         moduli = [key.modulo for key in store.keys if key.modulo is not None]
         for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
@@ -170,7 +166,7 @@ class _ProgramChecker:
         store = self.stores.get(item.store)
         if store is None:
             raise inconsistent(where, f"there is no store {item.store}")
-        dims = sorted(_dims(store))
+        dims = sorted(store.dims)
         self.require(dims == sorted(item.dims), where, f"its store has dimensions {dims}")
         self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
         self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
