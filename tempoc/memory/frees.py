@@ -59,7 +59,8 @@ def _point(e: object) -> Expr:
 
 def donations(stores: Mapping[str, Buffer], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
     """For each statement the tensors without axes that it reads last."""
-    tensors, by_statement = lives.statements.tensors, {}
+    tensors = lives.statements.tensors
+    by_statement = {}
     for statement in lives.statements.statements:
         names = dict.fromkeys(r.tensor for r in statement.reads)
         dying = tuple(

@@ -22,16 +22,13 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         tensor, _ = argument.cell
         if tensor not in stages.plan.stores:
             continue  # operands and results of calls of host functions
+        if stages.statements.tensors[tensor].is_given:
+            continue
         store = stages.plan.stores[tensor]
         reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
         alone = all(are_disjoint(statement, argument.cell, other, stages) for other in others)
-        if (
-            reusable
-            and alone
-            and argument.when == TRUE
-            and not stages.statements.tensors[tensor].is_given
-        ):
+        if reusable and alone and argument.when == TRUE:
             positions.append(position)
     return tuple(positions)
 
