@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.spelling import RegionNames
-from tempoc.codegen.text.naming import RESERVED, identifier
+from tempoc.codegen.text.naming import RESERVED, identifier, names_in
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.analysis.live import live_after_each, live_in_loop
@@ -80,9 +79,9 @@ class RegionWriter(RegionNames):
         ends = [tupled([*self.end_names.values()])] if self.end_names else []
         self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
         body, self.lines = self.lines, []
-        words = {w for content in body for w in re.findall(r"\w+", content)}
+        used = names_in(body)
         for k, var in enumerate(self.outer):
-            if variable(var) in words:
+            if variable(var) in used:
                 self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
         for e, length in self.lengths.items():
             if e not in self.ends or not self.ahead:
