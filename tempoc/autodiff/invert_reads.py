@@ -21,7 +21,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
 from tempoc.poly.relations.run_lengths import loses_lengths
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.expr import Entry, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -147,7 +147,7 @@ def _intermediate_tensors(
     for count in range(1, len(free) + 1):
         for added in combinations(free, count):
             dims = builder.graph.universe.ordered((*source.dims, *added))
-            entries = tuple(own.get(d, Sym(d)) for d in dims)
+            entries = entries_at(dims, own)
             box = Domain(dims, source.where)
             read = space.symbolic.access_map(sink, entries, box).range()
             inner = replace(operand, entries=entries, dims=dims)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
-from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.parse import parse_expr, parse_list
 from tempoc.symbolic.text import show as show_index
 
 INDENT = "  "
@@ -80,8 +80,7 @@ def _block(lines: list[str], at: int, depth: int) -> tuple[ScheduleTree, int]:
             body, at = _block(lines, at + 1, depth + 1)
             items.append(TreeGuard(condition=parse_expr(parsed[1]), body=body))
         elif parsed := _EXECUTE.match(line):
-            point = tuple(parse_expr(p) for p in _split(parsed[2] or ""))
-            items.append(Execute(statement=parsed[1], point=point))
+            items.append(Execute(statement=parsed[1], point=parse_list(parsed[2] or "")))
             at += 1
         else:
             raise ValueError(f"not a line of a schedule: {line!r}")
@@ -98,17 +97,3 @@ def _loop(line: re.Match[str], body: ScheduleTree) -> TreeLoop:
     if line[2]:
         low, high, step = high - 1, low - 1, -step
     return TreeLoop(var=line[1], lower=low, upper=high, step=step, body=body, place=place)
-
-
-def _split(text: str) -> Iterator[str]:
-    """Splits at commas outside of parentheses."""
-    part, depth = "", 0
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        if char == "," and not depth:
-            yield part
-            part = ""
-        else:
-            part += char
-    if part.strip():
-        yield part

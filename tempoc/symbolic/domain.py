@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Sym
 from tempoc.symbolic.interned import Interned
@@ -21,6 +22,14 @@ class Domain(metaclass=Interned):
 
     dims: tuple[str, ...]
     where: Expr = TRUE
+
+
+E = TypeVar("E", bound=Entry)
+
+
+def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | Sym, ...]:
+    """The entries of an access at some points, along other dimensions at the reader's own point."""
+    return tuple(points.get(d, Sym(d)) for d in dims)
 
 
 Point = tuple[int, ...]

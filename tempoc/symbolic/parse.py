@@ -36,6 +36,19 @@ def parse(text: str) -> Entry:
     return entry
 
 
+def parse_list(text: str) -> tuple[Expr, ...]:
+    """The expressions of a text, separated by commas; none for an empty one.
+
+    Raises `ValueError` with the unexpected token.
+    """
+    reader = _ExprReader(text)
+    items = [] if reader.next == "" else [reader.either()]
+    while reader.accept(","):
+        items.append(reader.either())
+    reader.expect("")
+    return tuple(items)
+
+
 def parse_expr(text: str) -> Expr:
     """`parse` for a text that must not be a slice."""
     entry = parse(text)

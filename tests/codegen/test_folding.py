@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.codegen.text.inline_values import inlined
-from tempoc.codegen.text.naming import is_source_name, local_names
+from tempoc.codegen.text.naming import is_source_name, local_names, names_in
 from tempoc.codegen.text.wrap_lines import wrapped
 
 FOLDED = {
@@ -138,3 +138,8 @@ def test_long_lines(name: str) -> None:
 def test_lines_that_fit_stay() -> None:
     assert wrapped("    y = f(x)", 12) == ["    y = f(x)"]
     assert wrapped("    y = f(x, zz)", 12) == ["    y = f(", "        x,", "        zz,", "    )"]
+
+
+def test_names_of_a_body() -> None:
+    lines = ("def step(i, t):", '    return x.t + f("u", axis=i)', "return step(0, 1)")
+    assert names_in(lines) == {"x", "f", "i", "step"}

@@ -12,6 +12,7 @@ from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search import variants
+from tempoc.driver.search.candidates import differences
 from tempoc.driver.search.variants import BoundReach, open_variant_family, variant_family
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.forecast.budget import default_filled_stores
@@ -109,3 +110,31 @@ def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
     wide = Compilation(load_source(Source("m.rt", PLAIN)), Options())
     found = open_variant_family(wide, default_filled_stores, 2**70)
     assert len(found.members) == 1 and len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "about"),
+    [
+        (Options(), "", ""),
+        (
+            Options(recompute="cheap", limit=2**20),
+            "recompute-cheap-tiles-1MiB",
+            "values that cost little made again, tiles of what takes more than 1.00 MiB",
+        ),
+        (
+            Options(away=dict.fromkeys("abcdef", 0), apart=True, level=1),
+            "offload-loops-by-host",
+            "`a`, `b`, `c`, `d` and 2 more with the host between uses, "
+            "loops run by the host point by point",
+        ),
+        (
+            Options(recompute="all", apart=True, walk=True),
+            "recompute-all-large-points-in-turn-loops-by-host",
+            "values made again, loops run by the host, large points one after the other",
+        ),
+    ],
+)
+def test_how_variants_differ(options: Options, name: str, about: str) -> None:
+    found = [*differences(options)]
+    assert "-".join(d.name for d in found) == name
+    assert ", ".join(d.about for d in found) == about

@@ -47,7 +47,7 @@ FIXED = {
         "driver/report/equations.py": {"WIDEST"},
         "driver/report/equations_text.py": {"MOST"},
         "driver/report/passes.py": {"GONE"},
-        "driver/search/budget.py": {"_SHOWN"},
+        "driver/search/candidates.py": {"_SHOWN"},
         "frontend/environment/round.py": {"MAX_SITES"},
         "frontend/format/format.py": {"ALIGNED", "WIDTH"},
         "frontend/format/items.py": {"_CONTINUED"},

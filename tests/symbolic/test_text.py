@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from tempoc.symbolic.expr import LengthAt, Slice, Sym
-from tempoc.symbolic.parse import parse, parse_expr
+from tempoc.symbolic.parse import parse, parse_expr, parse_list
 from tempoc.symbolic.text import ExprPrinter, show, spelled
 from tempoc.symbolic.walk import evaluate
 from tests.symbolic.entries import show_entries
@@ -95,3 +95,13 @@ def test_entries_and_slices() -> None:
     assert show_entries(()) == ""
     with pytest.raises(ValueError, match="slice"):
         parse_expr("0:t")
+
+
+def test_lists() -> None:
+    assert parse_list("") == ()
+    assert parse_list("t, min(t-1, T), (a+b)*2") == tuple(
+        map(parse_expr, ("t", "min(t-1, T)", "(a+b)*2"))
+    )
+    for text in ("t,", "t u", ",t", "0:t"):
+        with pytest.raises(ValueError):
+            parse_list(text)

@@ -3,12 +3,12 @@
 import click
 
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.memory import bound_values
 from tempoc.cli.reports.terminal import show
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
 from tempoc.driver.report.cost import cost_text, program_cost
+from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.options import parse_bounds
 
 

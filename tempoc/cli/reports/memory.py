@@ -21,7 +21,7 @@ from tempoc.footprint.peak import peak
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
@@ -162,14 +162,6 @@ def _inverse(program: Program, stores: Collection[str], name: str) -> str | None
     formula = peak(program, stores).formula
     bounds = {b.name for b in program.bounds}
     return inverse(formula, name) if bounds.issuperset(symbols(formula)) else None
-
-
-def bound_values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
-    """All bounds. Raises `RunError`."""
-    resolution = resolve(program, bounds, (), {})
-    if resolution.problems:
-        raise RunError(*resolution.problems)
-    return resolution.values
 
 
 def _others(program: Program, bounds: dict[str, object], solve: str) -> dict[str, int]:

@@ -6,7 +6,6 @@ the arrays, then the bounds that the text names, which are Python ints when the 
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
@@ -18,7 +17,7 @@ from tempoc.codegen.stores.array_sizes import size_lines as room_lines
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import inlined
-from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
+from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names, names_in
 from tempoc.codegen.text.source_lines import equation_lines
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.ops.emission.emitter import KernelEmitter
@@ -91,7 +90,7 @@ def function(
         returned.append(body.failure())
     named = {local[m] for m in statement.members if is_source_name(m)}
     lines = inlined([*out.lines, _return(returned)], named, WIDTH - len(INDENT))
-    used = _names("\n".join(lines))
+    used = names_in(lines)
     passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
     lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
@@ -114,13 +113,6 @@ def function(
         endings=tuple(body.endings),
         windows=stages.windows,
     )
-
-
-def _names(text: str) -> frozenset[str]:
-    """All names that occur in lines of code."""
-    # The lines stand inside a function, where alone `return` is allowed.
-    module = ast.parse("def f():\n" + "\n".join(f" {line}" for line in text.split("\n")))
-    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name))
 
 
 def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:

@@ -127,9 +127,15 @@ class Body:
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, declared) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
-            inline = text.isidentifier() or isinstance(node.op, Literal)
-            bound = text if inline else self.out.bind(hint, text)
-            value = EmittedValue(bound, type_, self._padded(type_), valid=valid[k])
+            constant = node.op.value if isinstance(node.op, Literal) else None
+            inline = text.isidentifier() or constant is not None
+            value = EmittedValue(
+                text=text if inline else self.out.bind(hint, text),
+                type=type_,
+                padded=self._padded(type_),
+                valid=valid[k],
+                constant=constant,
+            )
             self._values[name, k] = self._converted(value, declared)
 
     def _inferred(self, node: Node, args: tuple[EmittedValue, ...]) -> tuple[TensorType, ...]:
@@ -249,8 +255,8 @@ class Body:
         """A local value converted to the type and padded extents of its use."""
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
-            text = self.out.bind(value.text, text)
-        value = replace(value, text=text, type=type_, finite=value.finite is True)
+            value = replace(value, text=self.out.bind(value.text, text), constant=None)
+        value = replace(value, type=type_, finite=value.finite is True)
         return self.out.align(value, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:

@@ -15,7 +15,6 @@ point reads after writing it passes through the inner function.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +28,7 @@ from tempoc.codegen.stores.access import from_axis_order
 from tempoc.codegen.stores.context import KernelArgument, KernelCell, KernelResult, Stages
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
 from tempoc.codegen.stores.slots import same_slots
+from tempoc.codegen.text.naming import names_in
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import KernelBlock, KernelEmitter
 from tempoc.program.nodes.spelling import variable
@@ -179,9 +179,9 @@ class VectorBody:
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
         size = point_bytes(replace(self.statement, single=self.single), self.stages)
         moving = [a for a in arguments if self.mapped_stores[a.cell[0]].is_partial]
-        words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
+        used = names_in((*block.lines, *returned))
         mapped = {d for a in moving for d in self.mapped_stores[a.cell[0]].shifts}
-        indices = [d for d in self.vector if variable(d) in words or d not in mapped]
+        indices = [d for d in self.vector if variable(d) in used or d not in mapped]
         point = self.names.fresh("point")
         given = {a.name: self._kernel_argument(a).name for a in arguments}
         for array, name in self.out.ahead.items():
@@ -189,7 +189,7 @@ class VectorBody:
         starts = [self.window.start] if self.window else []
         parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
         self.out.lines.append(f"def {point}({', '.join(parameters)}):")
-        sizes = self._window_size(moving) if self.window and self.window.size in words else []
+        sizes = self._window_size(moving) if self.window and self.window.size in used else []
         lines = (*sizes, *block.lines, f"return {joined(returned)}")
         self.out.lines += [f"    {line}" for line in lines]
         mapper = point

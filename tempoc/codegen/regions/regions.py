@@ -30,7 +30,7 @@ from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.lengths import length_parameters, loop_endings
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
-from tempoc.program.analysis.live import live_after_each, live_in_loop
+from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
 from tempoc.program.analysis.traversal import written_stores
 from tempoc.program.nodes import nodes
 
@@ -93,8 +93,9 @@ class Regions:
             self.on_host.append(loop.var)
             return _on_host(loop)
         live_out = live_in_loop(loop.body, after, context.registers)
-        local = [n for n in written_stores(loop) if n in context.registers and n not in live_out]
-        changed = [name for name in written_stores(loop) if name in cells and name not in local]
+        carried = changed_stores(loop, live_out, context.registers)
+        changed = [name for name in carried if name in cells]
+        local = [name for name in written_stores(loop) if name not in carried]
         if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")

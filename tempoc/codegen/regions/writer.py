@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,11 +12,11 @@ from tempoc.codegen.kernels.kernel import signature
 from tempoc.codegen.regions.lengths import ended_length, ended_lengths
 from tempoc.codegen.regions.loop_state import may_hold
 from tempoc.codegen.regions.spelling import RegionNames
-from tempoc.codegen.text.naming import RESERVED, identifier
+from tempoc.codegen.text.naming import RESERVED, identifier, names_in
 from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
-from tempoc.program.analysis.live import live_after_each, live_in_loop
-from tempoc.program.analysis.traversal import calls, variables, written_stores
+from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
+from tempoc.program.analysis.traversal import calls, variables
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.spelling import variable
 from tempoc.symbolic.expr import ZERO, Conjunction, Expr, conjunction, minimum, sub
@@ -80,9 +79,9 @@ class RegionWriter(RegionNames):
         ends = [tupled([*self.end_names.values()])] if self.end_names else []
         self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
         body, self.lines = self.lines, []
-        words = {w for content in body for w in re.findall(r"\w+", content)}
+        used = names_in(body)
         for k, var in enumerate(self.outer):
-            if variable(var) in words:
+            if variable(var) in used:
                 self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
         for e, length in self.lengths.items():
             if e not in self.ends or not self.ahead:
@@ -355,8 +354,8 @@ class RegionWriter(RegionNames):
 
     def carried_names(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
         """The names of what a part changes that is live after it: arrays, ends, the fault."""
-        live = [n for n in written_stores(s) if n in after or n not in self.single]
-        carried = [self.array_names[name] for name in live if name in self.cells]
+        changed = changed_stores(s, after, self.single)
+        carried = [self.array_names[name] for name in changed if name in self.cells]
         carried += [self.end_names[e] for e in ended_lengths(s)]
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import keyword
 import re
@@ -41,6 +42,13 @@ def identifier(name: str) -> str:
     """A source name as an identifier: ``h.matmul`` is ``h_matmul``."""
     text = re.sub(r"\W+", "_", name)
     return text if text and not text[0].isdigit() else f"_{text}"
+
+
+def names_in(lines: Iterable[str]) -> frozenset[str]:
+    """The names that lines of the body of a function mention."""
+    # Only within a function `return` is allowed.
+    module = ast.parse("def f():\n" + "\n".join(f" {line}" for line in lines))
+    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name))
 
 
 def is_source_name(node: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.errors import missing_for_memory
 from tempoc.footprint.compiled import Compiled, compiled
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.units import size_text
@@ -21,10 +21,7 @@ def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:
     missing = [b.name for b in program.bounds if b.value is None and b.name not in given]
     if missing:
         raise RunError(missing_for_memory(missing))
-    resolution = resolve(program, given, (), {})
-    if resolution.problems:
-        raise RunError(*resolution.problems)
-    return (*compiled(loaded, resolution.values, default_filled_stores(program)),)
+    return (*compiled(loaded, bound_values(program, given), default_filled_stores(program)),)
 
 
 def copies_text(functions: Sequence[Compiled]) -> str:

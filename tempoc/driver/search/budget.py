@@ -28,19 +28,22 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
+from tempoc.driver.search.candidates import (
+    AS_IT_IS,
+    differences,
+    is_alike,
+    is_tileable,
+    rematerialized,
+    tiled,
+)
 from tempoc.offload.choose import choose, copied_bytes
 from tempoc.passes.analysis.cost import operations
-from tempoc.passes.memory.rematerialize import is_rematerialized
-from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.units import size_text
-
-WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
-"""The texts for `Options.recompute`."""
 
 FilledStores = Callable[[Program], frozenset[str]]
 """Gives the stores of a program that are filled before a run."""
@@ -80,23 +83,7 @@ class BudgetVariant:
 
     def about(self) -> str:
         """How this variant differs from the plain compilation, in words."""
-        options = self.compilation.options
-        parts = [] if options.recompute is None else [WORDS[options.recompute]]
-        if options.limit is not None:
-            parts.append(about_tiles(options.limit))
-        if options.away:
-            names = [f"`{name}`" for name in options.away]
-            some = ", ".join(names[:_SHOWN]) + f" and {len(names) - _SHOWN} more"
-            named = some if len(names) > _SHOWN + 1 else ", ".join(names)
-            parts.append(f"{named} with the host between uses")
-        if options.apart:
-            parts.append("loops run by the host" + " point by point" * (options.level < 2))
-        if options.walk:
-            parts.append("large points one after the other")
-        return ", ".join(parts) or "as it is"
-
-
-_SHOWN = 4
+        return ", ".join(d.about for d in differences(self.compilation.options)) or AS_IT_IS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +114,6 @@ class BudgetFit:
         )
 
 
-def about_tiles(limit: int) -> str:
-    """The text for tiles above a limit of bytes."""
-    return f"tiles of what takes more than {size_text(limit)}"
-
-
 def fit_budget(
     compilation: Compilation,
     bounds: Mapping[str, int],
@@ -153,7 +135,7 @@ def fit_budget(
         rejected = (v for v in search.measured if v is not fitting)
         return BudgetFit(budget=budget, variants=(*rejected, fitting))
     program = min(search.measured, key=lambda v: v.peak).compilation.emitted.program
-    run = PlannedRun(program, _values(program, bounds), filled(program))
+    run = PlannedRun(program, bound_values(program, bounds), filled(program))
     raise RunError(budget_problem([run], budget, searched=True))
 
 
@@ -197,11 +179,9 @@ class _BudgetSearch:
 
     def recomputing(self, compilation: Compilation) -> list[Compilation]:
         """Variants with rematerialization that changes the program."""
-        options = replace(compilation.options, sizes=dict(self.bounds))
         variants = []
-        for work in RECOMPUTE if options.recompute is None else ():
-            variant = compilation.variant(replace(options, recompute=work))
-            if is_rematerialized(variant.passes.graph):
+        for work in RECOMPUTE:
+            if (variant := rematerialized(compilation, work, self.bounds)) is not None:
                 self.measure(variant)
                 variants.append(variant)
         return variants
@@ -215,15 +195,15 @@ class _BudgetSearch:
         by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
-            variant = self.limited(compilation, limit)
+            variant = tiled(compilation, limit, self.bounds)
             least = min((v.peak for v in by_limit.values()), default=0)
             far = len(by_limit) > 1 and least > EFFORT.far_factor * self.budget
             if limit not in small or far:
                 self.skipped.append(variant)
                 continue
-            if variant.passes.graph == compilation.passes.graph:
+            if is_alike(variant, compilation):
                 continue
-            alike = (k for k, v in by_limit.items() if _is_alike(v.compilation, variant))
+            alike = (k for k, v in by_limit.items() if is_alike(v.compilation, variant))
             same = next(alike, 0)
             by_limit[limit] = (
                 self.relabelled(by_limit[same], limit) if same else self.measure(variant)
@@ -232,14 +212,14 @@ class _BudgetSearch:
                 break
         fitting = [limit for limit, v in by_limit.items() if v.peak <= self.budget]
         if fitting:
-            self.measure(self.limited(compilation, 2 * max(fitting)))
+            self.measure(tiled(compilation, 2 * max(fitting), self.bounds))
         return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
     def measure_skipped(self) -> Iterator[BudgetVariant]:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(_is_alike(variant, other) for other in seen):
+            if not any(is_alike(variant, other) for other in seen):
                 seen.append(variant)
                 yield self.measure(variant)
 
@@ -250,11 +230,6 @@ class _BudgetSearch:
         relabelled = replace(variant, compilation=compilation)
         self.measured = [relabelled if v is variant else v for v in self.measured]
         return relabelled
-
-    def limited(self, compilation: Compilation, limit: int) -> Compilation:
-        """The compilation with tensors above a limit of bytes tiled."""
-        options = replace(compilation.options, limit=limit, sizes=dict(self.bounds))
-        return compilation.variant(options)
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """Variants with all loops run by the host and inputs as one array per point."""
@@ -273,7 +248,7 @@ class _BudgetSearch:
     def offloading(self, compilation: Compilation) -> list[BudgetVariant]:
         """The compilation with as few stores offloaded as the budget demands, if that fits."""
         program = compilation.emitted.program
-        values, filled = _values(program, self.bounds), self.given(program)
+        values, filled = bound_values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > EFFORT.offloaded_calls:
             return self.unchanged(compilation)
         choice = choose(program, values, filled, self.budget)
@@ -294,7 +269,7 @@ class _BudgetSearch:
     def measure(self, compilation: Compilation, moved: int = 0) -> BudgetVariant:
         """Predict the cost of a run, and record it."""
         program = compilation.emitted.program
-        values = _values(program, self.bounds)
+        values = bound_values(program, self.bounds)
         prediction = forecast(program, values, self.given(program))
         variant = BudgetVariant(
             compilation=compilation,
@@ -314,17 +289,4 @@ def _limits(compilation: Compilation, peak: int) -> list[int]:
     limits = [MODEL.small_bytes]
     while limits[-1] * EFFORT.tile_limit_factor <= peak:
         limits.append(limits[-1] * EFFORT.tile_limit_factor)
-    tiled = any(isinstance(s, Tile) for s in compilation.steps)
-    return limits[::-1] if tiled and compilation.options.tile is None else []
-
-
-def _is_alike(a: Compilation, b: Compilation) -> bool:
-    return a.passes.graph == b.passes.graph
-
-
-def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:
-    """The values of all bounds, also derived ones. Raises ``RunError``."""
-    resolved = resolve(program, bounds, (), {})
-    if resolved.problems:
-        raise RunError(*resolved.problems)
-    return resolved.values
+    return limits[::-1] if is_tileable(compilation) else []

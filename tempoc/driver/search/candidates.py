@@ -1,7 +1,9 @@
-"""Candidates for tuning: compilations of a program that give the same outputs at other speeds.
+"""Candidates: compilations of a program that give the same outputs with other costs.
 
-Which one is the fastest depends on the device, the sizes and the version of XLA, so ``tuning.py``
-measures them. Each *move* derives candidates from the best one so far by changing one thing:
+Two searches derive them from a compilation, by the same functions where they do the same, and name
+how they differ by the same words: ``budget.py`` predicts peaks, and has an order of its own;
+``tuning.py`` measures times, since these depend on the device, the sizes and the version of XLA.
+For it, each *move* derives candidates from the best one so far by changing one thing:
 
 - *loops*: run by the host, with a kernel call per step; or everything point by point, in loops on
   the device (``-O1`` with regions);
@@ -16,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from tempoc.base.cost_model import MODEL, CostModel, row
 from tempoc.base.effort import EFFORT
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.search.budget import about_tiles
-from tempoc.driver.search.variants import tiles_word
 from tempoc.passes.memory.rematerialize import is_rematerialized
 from tempoc.passes.tiling.tile import Tile
 from tempoc.program.analysis.traversal import regions, statements_in
@@ -30,12 +31,83 @@ from tempoc.program.nodes.gpu_commands import COMMON, WAYS
 from tempoc.program.nodes.nodes import Block, Program, Region
 from tempoc.runtime.data.bounds import resolve
 from tempoc.runtime.device import backend
+from tempoc.runtime.messages.units import size_text
 from tempoc.symbolic.walk import evaluate
+
+AS_IT_IS = "as it is"
+_SHOWN, _LARGE_IN_TURN = 4, "large points one after the other"
 
 
 def device_row() -> CostModel:
     """The row of the cost model for the device of this process."""
     return row("gpu" if backend.has_commands() else "cpu")
+
+
+class Difference(NamedTuple):
+    """How a compilation differs: ``name`` in the name of a folder, ``about`` in words."""
+
+    name: str
+    about: str
+
+
+BY_HOST = Difference("loops-by-host", "loops run by the host")
+RECOMPUTED = {
+    "cheap": Difference("recompute-cheap", "values that cost little made again"),
+    "all": Difference("recompute-all", "values made again"),
+}
+"""By ``Options.recompute``."""
+
+
+def tiles_above(limit: int) -> Difference:
+    """Tiles of tensors above a limit of bytes."""
+    size = size_text(limit)
+    short = size.replace(" ", "").replace(".00", "")
+    return Difference(f"tiles-{short}", f"tiles of what takes more than {size}")
+
+
+def differences(options: Options) -> Iterator[Difference]:
+    """How a variant for a memory budget differs from the plain compilation."""
+    if options.recompute is not None:
+        yield RECOMPUTED[options.recompute]
+    if options.limit is not None:
+        yield tiles_above(options.limit)
+    if options.away:
+        shown = [f"`{name}`" for name in options.away]
+        more = len(shown) - _SHOWN
+        text = ", ".join(shown) if more < 2 else f"{', '.join(shown[:_SHOWN])} and {more} more"
+        yield Difference("offload", f"{text} with the host between uses")
+    if options.apart:
+        name, about = BY_HOST
+        about += " point by point" if options.level < 2 else ""
+        if options.walk:
+            name, about = f"large-points-in-turn-{name}", f"{about}, {_LARGE_IN_TURN}"
+        yield Difference(name, about)
+
+
+def is_tileable(compilation: Compilation) -> bool:
+    """Whether the pipeline tiles, by a limit and not by a fixed size."""
+    return compilation.options.tile is None and any(isinstance(s, Tile) for s in compilation.steps)
+
+
+def tiled(compilation: Compilation, limit: int, sizes: Mapping[str, int]) -> Compilation:
+    """The compilation with tensors tiled that take more bytes than a limit at these bounds."""
+    return compilation.variant(replace(compilation.options, limit=limit, sizes=dict(sizes)))
+
+
+def rematerialized(
+    compilation: Compilation, work: str, sizes: Mapping[str, int]
+) -> Compilation | None:
+    """The compilation with values rematerialized (``RECOMPUTE``); ``None`` if none are."""
+    if compilation.options.recompute is not None:
+        return None
+    options = replace(compilation.options, recompute=work, sizes=dict(sizes))
+    variant = compilation.variant(options)
+    return variant if is_rematerialized(variant.passes.graph) else None
+
+
+def is_alike(a: Compilation, b: Compilation) -> bool:
+    """Whether two compilations have the same graph after all passes."""
+    return a.passes.graph == b.passes.graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +138,7 @@ def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
         return
     if any(True for _ in regions(program.tree)):
         compilation = _recompiled(way, replace(options, regions=False))
-        yield way.but(compilation, "loops-by-host", "loops run by the host")
+        yield way.but(compilation, *BY_HOST)
     elif not options.on_device:
         compilation = _recompiled(way, replace(options, regions=True))
         yield way.but(compilation, "loops-on-device", "loops run on the device")
@@ -89,23 +161,22 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
 def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Smaller tiles, where they change the graph."""
     options, previous = way.compilation.options, way.compilation
-    has_tiles = any(isinstance(s, Tile) for s in previous.steps)
-    if options.tile is not None or not has_tiles or not _is_free(options):
+    if not is_tileable(previous) or not _is_free(options):
         return
     for limit in (n for n in MODEL.tuned_limits if options.limit is None or n < options.limit):
-        compilation = _recompiled(way, replace(options, limit=limit, sizes=dict(sizes)))
-        if compilation.passes.graph != previous.passes.graph:
-            yield way.but(compilation, tiles_word(limit), about_tiles(limit))
+        compilation = tiled(way.compilation, limit, sizes)
+        if not is_alike(compilation, previous):
+            yield way.but(compilation, *tiles_above(limit))
             previous = compilation
 
 
 def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Rematerialization of cheap values, where it changes the graph."""
     options = way.compilation.options
-    if options.recompute is None and options.level > 0 and _is_free(options):
-        compilation = _recompiled(way, replace(options, recompute="cheap", sizes=dict(sizes)))
-        if is_rematerialized(compilation.passes.graph):
-            yield way.but(compilation, "recompute-cheap", "values that cost little made again")
+    if options.level > 0 and _is_free(options):
+        compilation = rematerialized(way.compilation, "cheap", sizes)
+        if compilation is not None:
+            yield way.but(compilation, *RECOMPUTED["cheap"])
 
 
 def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:

@@ -26,8 +26,7 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import not_measured
-from tempoc.driver.search.candidates import MOVES, Candidate, Move, device_row
-from tempoc.driver.search.variants import AS_IT_IS
+from tempoc.driver.search.candidates import AS_IT_IS, MOVES, Candidate, Move, device_row
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.runtime.checkpoint.suspend import called_hosts
 from tempoc.runtime.data.bindings import Given

@@ -13,7 +13,7 @@ The runner predicts the peak of a run and takes the first variant that fits
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -22,16 +22,16 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.search.budget import FilledStores, fit_budget
+from tempoc.driver.search.candidates import AS_IT_IS, differences
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.data.bounds import LIMIT, resolve
+from tempoc.runtime.data.bounds import LIMIT, bound_values, resolve
 from tempoc.runtime.forecast.budget import check_least
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.units import size_text
 
 FOLDER = "variants"
-AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def variant_family(
     """
     walk = _RangeWalk(reach, filled, budget)
     for bounds in (reach.least, reach.most):
-        _check_bounds(compilation.emitted.program, bounds)
+        bound_values(compilation.emitted.program, bounds)
     low, high = reach.ends
     fits_to = walk.add(compilation)
     even = math.ceil((high / max(low, fits_to)) ** (1 / EFFORT.variants))
@@ -218,33 +218,8 @@ class _RangeWalk:
     def _name(self, options: Options) -> str:
         """A unique folder name that describes the variant."""
         names = [variant.name for variant in self.members]
-        base = f"{FOLDER}/{'-'.join(_words(options)) or 'other'}"
+        base = f"{FOLDER}/{'-'.join(d.name for d in differences(options)) or 'other'}"
         name, number = base, 2
         while name in names:
             name, number = f"{base}-{number}", number + 1
         return name
-
-
-def tiles_word(limit: int) -> str:
-    """The part of a folder name for tiles above a limit."""
-    return f"tiles-{size_text(limit).replace(' ', '').replace('.00', '')}"
-
-
-def _words(options: Options) -> Iterator[str]:
-    if options.recompute is not None:
-        yield f"recompute-{options.recompute}"
-    if options.limit is not None:
-        yield tiles_word(options.limit)
-    if options.away:
-        yield "offload"
-    if options.walk:
-        yield "large-points-in-turn"
-    if options.apart:
-        yield "loops-by-host"
-
-
-def _check_bounds(program: Program, bounds: Mapping[str, int]) -> None:
-    """Raises ``RunError`` for bounds that violate an assumption."""
-    resolved = resolve(program, bounds, (), {})
-    if resolved.problems:
-        raise RunError(*resolved.problems)

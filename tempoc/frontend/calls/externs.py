@@ -43,7 +43,7 @@ from tempoc.frontend.syntax import ast
 from tempoc.ops.control.control import Copy
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, at_extents, signature_text
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -185,7 +185,7 @@ def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Re
     copy = make(round, frame, Copy(), (operand,), span)[0]
     copy.draft.dims = round.universe.ordered((*copy.draft.dims, dim))
     full_range = Slice(ZERO, Sym(round.universe.dim(dim).bound))
-    entries = tuple(full_range if d == dim else Sym(d) for d in copy.draft.dims)
+    entries = entries_at(copy.draft.dims, {dim: full_range})
     return read(round, frame, copy.draft, 0, entries, span)
 
 

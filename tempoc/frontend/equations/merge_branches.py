@@ -26,6 +26,7 @@ from tempoc.frontend.equations.join_branches import inverse, join_branches, sour
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.domain import entries_at
 from tempoc.symbolic.expr import FALSE, Expr, Sym
 
 
@@ -140,9 +141,9 @@ def _define(
         )
         _try_conform(round, inner, branch, value, side)
         inverted = inverse(place)
-        entries = tuple(inverted.get(d, Sym(d)) for d in own)
+        entries = entries_at(own, inverted)
         draft.inputs.append(Wire(side, 0, entries, place.target.span, place.used))
-        targets.append(tuple(place.entries.get(d, Sym(d)) for d in dims))
+        targets.append(entries_at(dims, place.entries))
         side.uses += 1
     draft.op = Merge(targets=tuple(targets))
     round.add(draft)

@@ -22,7 +22,7 @@ from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.symbolic.expr import Expr, Sym
-from tempoc.symbolic.parse import parse_expr
+from tempoc.symbolic.parse import parse_list
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
@@ -35,21 +35,8 @@ def signature_text(type_: TensorType) -> str:
 
 def signature_type(text: str) -> TensorType:
     """The type that a text stands for. ``ValueError`` if it is none."""
-    name, bracket, extents = text.partition("[")
-    shape = tuple(parse_expr(e) for e in _split(extents.removesuffix("]"))) if bracket else ()
-    return TensorType(DType(name), shape)
-
-
-def _split(text: str) -> list[str]:
-    """At the commas outside of parentheses."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+    name, _, extents = text.partition("[")
+    return TensorType(DType(name), parse_list(extents.removesuffix("]")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,11 +82,6 @@ def paired(a: str, b: str) -> tuple[str, str]:
     return (a, b) if shorter[0] != a and shorter[1] != b else shorter
 
 
-def is_nonzero(text: str, dtype: DType) -> bool:
-    """Whether emitted code is an integer that is not 0, as ``scalar`` spells it."""
-    return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))
-
-
 def number(value: Scalar, dtype: DType) -> str:
     """The number alone, as a Python literal or a constant of ``jnp``; the shortest text."""
     if dtype is DType.BOOL:

@@ -67,6 +67,7 @@ class EmittedValue:
     valid results. ``valid`` has the valid positions of axes; those without come first.
     ``finite``: the padding has no NaN and no infinity, so that zero times it is zero. The name of
     an array that all points of a kernel read, each its own part: that holds if all of it is finite.
+    ``constant``: the number that ``text`` spells, if it is one.
     """
 
     text: str
@@ -74,6 +75,7 @@ class EmittedValue:
     padded: tuple[Expr, ...]
     finite: bool | str = False
     valid: Mapping[int, Interval] = field(default_factory=dict)
+    constant: Scalar | None = None
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions."""

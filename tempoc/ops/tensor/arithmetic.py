@@ -5,13 +5,12 @@ Operands are converted to the dtype they promote to, then computed in it. Intege
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.definition.dtype_text import cast, dtype_of, is_nonzero, numpy_dtype, paired, scalar
+from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, paired, scalar
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -184,7 +183,7 @@ def _guarded(
 ) -> str:
     a, b = op.texts(args, results, out)
     dtype = results[0].dtype
-    if dtype.is_float or is_nonzero(b, dtype):
+    if dtype.is_float or args[1].constant:
         return op.jax.format(a, b)
     divisor = out.bind("divisor", f"jnp.where({b} == 0, {scalar(1, dtype)}, {b})")
     return f"jnp.where({b} == 0, {scalar(0, dtype)}, {op.jax.format(a, divisor)})"
@@ -210,9 +209,12 @@ class Power(Arithmetic):
         """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""
         dtype = results[0].dtype
         base, exponent = self.texts(args, results, out)
-        if dtype.is_float or 0 <= _count(exponent) < SIX_BITS:
+        if dtype.is_float:
             return (self.jax.format(base, exponent),)
-        if dtype not in (DType.I32, DType.I64) or _count(exponent) >= 0:
+        count = -1 if args[1].constant is None else int(args[1].constant)
+        if 0 <= count < SIX_BITS:
+            return (self.jax.format(base, exponent),)
+        if dtype not in (DType.I32, DType.I64) or count >= 0:
             return (f"integer_power({base}, {exponent})",)
         exponent = out.bind("exponent", exponent)
         power = f"integer_power({base}, jnp.abs({exponent}))"
@@ -233,12 +235,6 @@ def integer_power(base, exponent):
         whole = whole * jnp.power(base, (exponent >> bits) & 63)
     return whole
 '''
-
-
-def _count(text: str) -> int:
-    """The number that emitted code is, if it is one that is not negative; else -1."""
-    match = re.fullmatch(r"jnp\.\w+\((\d+)\)(\.astype\([\w.]+\))?", text)
-    return int(match.group(1)) if match else -1
 
 
 class Minimum(Nary):

@@ -36,7 +36,7 @@ def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str
     """
     full = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     full |= {
-        o.source for o in graph.outputs if _is_unlimited(_entry_of(graph, o.source, o.entries, dim))
+        o.source for o in graph.outputs if is_unlimited(_entry_of(graph, o.source, o.entries, dim))
     }
     paths_of = {
         n.name: [[*_read_paths(graph, n, e, dim)] for e in n.inputs]
@@ -54,7 +54,7 @@ def full_extent_nodes(graph: Graph, dim: str, *, ranges: bool = True) -> set[str
             for edge, writers in zip(node.inputs, paths, strict=True):
                 entry = _entry_of(graph, edge.source, edge.entries, dim)
                 later = any(number > rounds[w.writer].number for w in writers)
-                if entry is not None and (later or (ranges and _is_unlimited(entry) and not adds)):
+                if entry is not None and (later or (ranges and is_unlimited(entry) and not adds)):
                     full.add(edge.source)
     return full
 
@@ -85,7 +85,7 @@ def _entry_of(graph: Graph, source: str, entries: tuple[Entry, ...], dim: str) -
     return entries[dims.index(dim)] if dim in dims else None
 
 
-def _is_unlimited(entry: Entry | None) -> bool:
+def is_unlimited(entry: Entry | None) -> bool:
     """Whether a slice has no constant maximal length."""
     return isinstance(entry, Slice) and interval(extent(entry))[1] is None
 
@@ -159,7 +159,7 @@ def _read_path(writer: Node, read: Entry | None, written: Entry | None, dim: str
         return _ReadPath(writer.name, ends=False)
     if isinstance(read, Slice):
         return _ReadPath(
-            writer.name, ends=_is_unlimited(read) and _is_unlimited_from_start(read.hi, dim)
+            writer.name, ends=is_unlimited(read) and _is_unlimited_from_start(read.hi, dim)
         )
     if read == written:
         return _ReadPath(writer.name, ends=False)

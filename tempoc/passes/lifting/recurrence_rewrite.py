@@ -39,7 +39,7 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
@@ -184,8 +184,7 @@ class _ScanRewrite:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
             return read_original(self.graph, replace(edge, entries=entries, guard=TRUE))
-        entries = tuple(at.get(d, Sym(d)) for d in state.domain.dims)
-        return Edge(source=state.name, entries=entries)
+        return Edge(source=state.name, entries=entries_at(state.domain.dims, at))
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
         """A per-step operand as a slice, and the index of the first step's row in it.

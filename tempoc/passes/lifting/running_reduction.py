@@ -30,7 +30,7 @@ from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges as spans
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
@@ -122,15 +122,14 @@ class RunningReduction:
         first = self._first(element, monoid, early)
         if first is None or first.types != placeholder.types:
             return None
-        points = {growth.dim: growth.before}
-        before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
+        before = Edge(source=name, entries=entries_at(domain.dims, {growth.dim: growth.before}))
         if decay is not None:
             before = read_of(builder.put("faded", Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
         assert monoid.combine is not None
         added = builder.put("next", monoid.combine, both, later)
         starts = {growth.dim: growth.first} if growth.single else {}
-        targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
+        targets = (entries_at(domain.dims, starts), identity(domain))
         inputs = (
             replace(read_of(first), guard=growth.early),
             replace(read_of(added), guard=growth.later),

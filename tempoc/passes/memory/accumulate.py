@@ -21,12 +21,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.base.cost_model import MODEL
-from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.tensor.arithmetic import Add, Divide
 from tempoc.ops.tensor.elementwise import Cast
 from tempoc.ops.tensor.reduction import Mean, Sum
-from tempoc.ops.tensor.source import Full, IndexValue
+from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.dependence import dependences
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.analysis.loop_direction import DependenceCycles, DirectedLoop
@@ -34,24 +35,15 @@ from tempoc.passes.analysis.summands import Summand, is_small_sum, summands
 from tempoc.passes.context import GraphPass, PassContext
 from tempoc.passes.memory.accumulate_benefit import is_made_in_loop, saves_memory
 from tempoc.passes.memory.serialize import large_sums
+from tempoc.passes.running_recurrence import LoopEnds, running_recurrence
 from tempoc.passes.simplify.copy_propagation import forward_copies
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Expr,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    product,
-    sub,
-)
+from tempoc.symbolic.domain import Domain, entries_at
+from tempoc.symbolic.expr import Expr, Sym, product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,29 +119,20 @@ class _RunningSumBuilder(NodeBuilder):
 
     def running_sum(self, nest: Sequence[DirectedLoop]) -> None:
         """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
-        each = self.summand(nest)
-        dims, (type_,) = each.domain.dims, self.node.types
+        each, (type_,) = self.summand(nest), self.node.types
         zero = 0 if type_.dtype.is_int else 0.0
-        none = self.put("none", Full(shape=type_.shape, value=zero, dtype=type_.dtype))
-        ends = [_LoopEnds.along(self.graph, loop) for loop in nest]
-        now = replace(each, name=self.fresh_name("now"))
-        start = {w.dim: w.first for w in ends}
-        targets = [_at(dims, start)]
-        inputs = [replace(read_of(none), guard=conjunction(*(w.is_first for w in ends)))]
-        for k, end in reversed([*enumerate(ends)]):
-            inner = ends[k + 1 :]
-            source = self.carried(now, end, inner) if inner else now
-            entries = _at(source.domain.dims, {end.dim: end.before})
-            guard = conjunction(end.is_later, *(w.is_first for w in inner))
-            inputs.append(Edge(source=source.name, entries=entries, guard=guard))
-            targets.append(_at(dims, {w.dim: w.first for w in inner} | {end.dim: end.after}))
-        merge = Merge(targets=tuple(targets))
-        past = replace(each, name=self.fresh_name("past"), op=merge, inputs=tuple(inputs))
-        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ends}))
-        self.add(past)
-        self.add(each)
-        self.add(replace(now, op=Add(), inputs=(read_of(past), read_of(each))))
-        self.add(replace(self.node, op=Copy(), inputs=(total,)))
+        ends = [LoopEnds.along(x.dim, self.bound(x.dim), forward=x.forward) for x in nest]
+
+        def added(past: Node) -> tuple[Op, tuple[Node, ...]]:
+            return Add(), (past, self.add(each))
+
+        now = running_recurrence(self, each, type_, zero, ends, added)
+        last = entries_at(now.domain.dims, {e.dim: e.last for e in ends})
+        self.add(replace(self.node, op=Copy(), inputs=(Edge(source=now.name, entries=last),)))
+
+    def bound(self, dim: str) -> Expr:
+        """The number of points of a dimension."""
+        return Sym(self.graph.universe.dim(dim).bound)
 
     def summand(self, nest: Sequence[DirectedLoop]) -> Node:
         """The node with the summand at a point of all loops."""
@@ -160,58 +143,3 @@ class _RunningSumBuilder(NodeBuilder):
             domain = Domain(dims, self.node.domain.where)
             summand = replace(summand, op=term.op, inputs=term.inputs, domain=domain)
         return summand
-
-    def carried(self, now: Node, end: _LoopEnds, inner: Sequence[_LoopEnds]) -> Node:
-        """The sum after the inner loops, where loop ``end`` has a next point."""
-        inside = {w.dim: w.last for w in inner}
-        domain = Domain(
-            tuple(d for d in now.domain.dims if d not in inside),
-            conjunction(self.node.domain.where, end.has_next),
-        )
-        edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
-        return self.put(f"over_{end.dim}", Copy(), (edge,), domain, self.node.types)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LoopEnds:
-    """A loop as expressions: its first and last point, and the neighbours of a point."""
-
-    dim: str
-    first: Expr
-    last: Expr
-    before: Expr
-    after: Expr
-
-    @classmethod
-    def along(cls, graph: Graph, loop: DirectedLoop) -> _LoopEnds:
-        """The ends of a loop in its direction."""
-        end, point = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
-        down, up = sub(point, ONE), add(point, ONE)
-        if loop.forward:
-            return cls(dim=loop.dim, first=ZERO, last=end, before=down, after=up)
-        return cls(dim=loop.dim, first=end, last=ZERO, before=up, after=down)
-
-    @property
-    def is_first(self) -> Expr:
-        """The condition for a point to be the first."""
-        return compare("==", Sym(self.dim), self.first)
-
-    @property
-    def is_later(self) -> Expr:
-        """The condition for a point to have a predecessor."""
-        return self._inside(self.first)
-
-    @property
-    def has_next(self) -> Expr:
-        """The condition for a point to have a successor."""
-        return self._inside(self.last)
-
-    def _inside(self, end: Expr) -> Expr:
-        return (
-            compare(">=", Sym(self.dim), ONE) if end == ZERO else compare("<", Sym(self.dim), end)
-        )
-
-
-def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """A read at some points, otherwise at the reader's own."""
-    return tuple(points.get(d, Sym(d)) for d in dims)

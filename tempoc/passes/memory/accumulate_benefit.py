@@ -9,12 +9,12 @@ from collections.abc import Container, Iterable, Mapping
 
 from tempoc.base.graphs import reachable
 from tempoc.ops.control.control import Merge
+from tempoc.passes.analysis.full_extent import is_unlimited
 from tempoc.passes.analysis.summands import Summand
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Entry, Slice, interval
-from tempoc.symbolic.walk import extent
+from tempoc.symbolic.expr import Entry, Slice
 
 
 def saves_memory(
@@ -80,6 +80,6 @@ def _merge_closure(
 def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
     """Whether a read takes a slice of unbounded length along some dimensions."""
     return any(
-        isinstance(entry, Slice) and dim in dims and interval(extent(entry))[1] is None
+        dim in dims and is_unlimited(entry)
         for dim, entry in zip(node.domain.dims, entries, strict=True)
     )

@@ -20,13 +20,12 @@ from tempoc.passes.tiling.axis_flow import AxisAt, VectorDim, column, slices
 from tempoc.passes.tiling.partial_results import combination
 from tempoc.passes.tiling.region import TileRegion
 from tempoc.passes.tiling.tile_index import Tiling
-from tempoc.passes.tiling.tile_nodes import at_point
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
-from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.domain import Domain, entries_at
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
@@ -241,7 +240,7 @@ class Tiler(Tiling):
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
         at = {**self.flows.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
-        entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+        entries = entries_at(tile.domain.dims, at)
         every = replace(edge, source=tile.name, entries=entries)
         axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
@@ -278,9 +277,7 @@ class Tiler(Tiling):
         """The read of a tile in place of a read of all of the axis."""
         source = self.old.nodes[edge.source]
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
-        return replace(
-            edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
-        )
+        return replace(edge, source=tile.name, entries=entries_at(tile.domain.dims, at))
 
     def rows(self, reader: AxisAt, version: Version, edge: Edge, axis: int) -> Edge:
         """The positions of the tile in an operand that is stored at full extent."""
@@ -321,7 +318,7 @@ class Tiler(Tiling):
         result = TensorType(how.dtype, type_.shape)
         now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
-        end = at_point(now.domain, self.dim, self.last(at))
+        end = entries_at(now.domain.dims, {self.dim: self.last(at)})
         total = self.finish(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
@@ -362,7 +359,7 @@ class Tiler(Tiling):
         if isinstance(flow, VectorDim):
             point = Sym(flow.dim)
             places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
-            point_entries = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
+            point_entries = entries_at(tile.domain.dims, places)
             edge = Edge(source=tile.name, entries=point_entries)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
@@ -372,8 +369,7 @@ class Tiler(Tiling):
         full = self.put(node, "full", Pad(widths=widths), (tile,), tile.domain)
         full = self.nodes[full.name] = self.full_size(full, axis)
         count = add(self.last(at), ONE)
-        every = Slice(ZERO, count)
-        entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
+        entries = entries_at(full.domain.dims, {self.dim: Slice(ZERO, count)})
         edge = Edge(source=full.name, entries=entries)
         shape = full.types[0].shape
         if axis:

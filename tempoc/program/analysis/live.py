@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
+from tempoc.program.analysis.traversal import written_stores
 from tempoc.program.nodes import nodes
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import ONE
@@ -57,6 +58,16 @@ def live_before(s: nodes.ProgramStatement, after: StoreNames, single: StoreNames
 def live_in_loop(body: nodes.ProgramStatement, after: StoreNames, single: StoreNames) -> StoreNames:
     """The stores that are live before each step of a loop, given those live ``after`` the loop."""
     return after | live_before(body, frozenset(), single)
+
+
+def changed_stores(
+    s: nodes.ProgramStatement, after: StoreNames, single: StoreNames
+) -> tuple[str, ...]:
+    """The stores that a statement writes and that are live ``after`` it, in order.
+
+    A store of several arrays counts as live.
+    """
+    return tuple(n for n in written_stores(s) if n in after or n not in single)
 
 
 def live_after_each(

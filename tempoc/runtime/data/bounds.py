@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.diagnostics.diagnostic import Collector, Diagnostic
+from tempoc.diagnostics.diagnostic import Collector, Diagnostic, RunError
 from tempoc.program.nodes.bounds import ProgramBound, bound_order
 from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
@@ -64,6 +64,14 @@ class BoundValues:
     def value(self, e: Expr) -> int | None:
         """The value of an expression of bounds, if all of them are known."""
         return evaluate(e, self.values) if set(symbols(e)) <= set(self.values) else None
+
+
+def bound_values(program: Program, given: Mapping[str, object]) -> dict[str, int]:
+    """The values of all bounds of a program, given the free ones. Raises ``RunError``."""
+    resolved = resolve(program, given, (), {})
+    if resolved.problems:
+        raise RunError(*resolved.problems)
+    return resolved.values
 
 
 def resolve(

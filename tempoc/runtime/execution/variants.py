@@ -17,7 +17,7 @@ from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.data.bindings import Bindings, Given
-from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execution.specialize import input_signature, specialize
@@ -138,10 +138,7 @@ def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> Planne
             loaded.known[key] = variant_program
         program = variant_program
     free = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
-    bounds = resolve(program, free, (), {})
-    if bounds.problems:
-        raise RunError(*bounds.problems)
-    return PlannedRun(program, bounds.values, given_stores(program, bindings))
+    return PlannedRun(program, bound_values(program, free), given_stores(program, bindings))
 
 
 def _check(program: Program, other: Program, name: str) -> None:
