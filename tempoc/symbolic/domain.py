@@ -25,7 +25,6 @@ class Domain(metaclass=Interned):
 
 Point = tuple[int, ...]
 """An index for each dimension of a domain."""
-SCALAR = Domain(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
