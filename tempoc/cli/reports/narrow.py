@@ -33,14 +33,14 @@ def cells(lines: Sequence[str]) -> list[list[str]] | None:
     return rows
 
 
-def fold(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The lines of a table in at most `width` columns: the widest cells are broken at spaces.
+def fold(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """The lines of a table in at most `width` columns, if given: wide cells are broken at spaces.
 
     A word longer than its column stays whole, so that it can be copied; then lines are longer.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     least = [max(len(w) for c in col for w in _SPACE.split(c)) for col in zip(*rows, strict=True)]
-    while sum(widths) + len(GAP) * (len(widths) - 1) > width:
+    while width and sum(widths) + len(GAP) * (len(widths) - 1) > width:
         wide = [k for k, w in enumerate(widths) if w > least[k]]
         if not wide:
             break

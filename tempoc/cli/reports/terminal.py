@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+Looks = tuple[tuple[re.Pattern[str], str], ...]
+"""Parts of texts and how they look; what comes first wins."""
 KEYWORDS = (
     "dim|const|assume|import|input|param|extern|output|save|print|def|return|for|in|when|until|"
     "from|over|as|to|if|else|and|or|not|true|false"
@@ -34,7 +36,7 @@ SOURCE = (
     (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
     (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
 )
-"""Parts of `.rt` text and how they look; what comes first wins."""
+"""Parts of `.rt` text."""
 STAGES = (
     (re.compile(r"^# .*$"), "bold"),
     (re.compile(r"^(function|kernel|output|store|tensor)  .*$"), "bold"),
@@ -46,6 +48,13 @@ STAGES = (
     (re.compile(r"# \S+\.rt:.*$"), "dim"),
 )
 """Parts of dumps, schedules and reports."""
+PAGE = (
+    (re.compile(r"^(=+|-+)$"), "bold"),
+    (re.compile(r"^    \$ .*$"), "bold"),
+    (re.compile(r"^    .*$"), ""),
+    (re.compile(r"`[^`]+`"), "cyan"),
+)
+"""Parts of the manual's pages."""
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
 _HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
@@ -97,14 +106,14 @@ def diagnostic_line(line: str) -> Text:
     return text
 
 
-def draw(text: str, stream: TextIO) -> None:
+def draw(text: str, stream: TextIO, looks: Looks = STAGES) -> None:
     """A dump or a report; only tables that are wider than the terminal are laid out anew."""
     from rich.text import Text
 
     screen = console(stream)
     for line in fitted(text, screen.width):
         piece = Text(line)
-        highlight(piece, STAGES)
+        highlight(piece, looks)
         screen.print(piece, soft_wrap=True)
 
 
@@ -137,7 +146,7 @@ def show(text: str, *, python: bool = False) -> None:
         draw(text, sys.stdout)
 
 
-def highlight(text: Text, looks: tuple[tuple[re.Pattern[str], str], ...], start: int = 0) -> None:
+def highlight(text: Text, looks: Looks, start: int = 0) -> None:
     """Give parts of a line their looks; no part gets two."""
     taken = [False] * len(text.plain)
     for pattern, look in looks:
