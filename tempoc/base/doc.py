@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DocLine:
-    """A line break, or `flat` when the group around it fits; `hard` breaks in any case."""
+    """A line break, or `flat` when the group around it fits."""
 
     flat: str = " "
-    hard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,6 @@ SPACE = DocLine()
 
 SOFT = DocLine("")
 """Nothing, or a line break."""
-
-HARD = DocLine(hard=True)
-"""A line break in any case."""
 
 
 def concat(*parts: Doc) -> Doc:
@@ -101,8 +97,8 @@ def render(document: Doc, width: int = 100) -> str:
                 worklist.append((indent, _fits(width - column, body, worklist), body))
             case IfBroken(broken, otherwise):
                 worklist.append((indent, flat, otherwise if flat else broken))
-            case DocLine(blank, hard):
-                if flat and not hard:
+            case DocLine(blank):
+                if flat:
                     out.append(blank)
                     column += len(blank)
                 else:
@@ -132,8 +128,8 @@ def _fits(columns: int, body: Doc, enclosing: Sequence[tuple[int, bool, Doc]]) -
                 worklist.append((flat, inner))
             case IfBroken(broken, otherwise):
                 worklist.append((flat, otherwise if flat else broken))
-            case DocLine(blank, hard):
-                if hard or not flat:
-                    return not (hard and flat and after == len(enclosing))
+            case DocLine(blank):
+                if not flat:
+                    return True
                 columns -= len(blank)
     return False

@@ -16,7 +16,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.domain import Universe
 
-_Sizes = tuple[tuple[str, int], ...]
+_SizesOfBounds = tuple[tuple[str, int], ...]
 
 
 class CachedPass(NamedTuple):
@@ -34,7 +34,7 @@ class PassCache:
     """
 
     spaces: dict[Universe, Space] = field(default_factory=dict)
-    entries: dict[tuple[tuple[Pass, ...], _Sizes], CachedPass] = field(default_factory=dict)
+    entries: dict[tuple[tuple[Pass, ...], _SizesOfBounds], CachedPass] = field(default_factory=dict)
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
@@ -82,5 +82,5 @@ class PassCache:
         return cached
 
 
-def _key(sizes: Mapping[str, int]) -> _Sizes:
+def _key(sizes: Mapping[str, int]) -> _SizesOfBounds:
     return tuple(sorted(sizes.items()))

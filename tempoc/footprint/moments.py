@@ -259,7 +259,7 @@ class _Walker:
         if not dead:
             return live
         then = live
-        with _Bound(self, region.loop, last):
+        with _FixedVariable(self, region.loop, last):
             for part in dead:
                 then = self.after(part, then)
         then = unless(then, region.loop.var)
@@ -269,13 +269,13 @@ class _Walker:
 
     def loop(self, loop: Loop, live: Live) -> Live:
         """First the first step, then any step until nothing new is live, then the last one."""
-        with _Bound(self, loop, self.facts.expr(loop.lower, self.values)):
+        with _FixedVariable(self, loop, self.facts.expr(loop.lower, self.values)):
             first = middle = self.after(loop.body, live)
-        with _Bound(self, loop, None):
+        with _FixedVariable(self, loop, None):
             while (then := either(middle, self.after(loop.body, middle))) != middle:
                 middle = then
             every_step = self.after(loop.body, either(live, middle))
-        with _Bound(self, loop, self.last(loop)):
+        with _FixedVariable(self, loop, self.last(loop)):
             end = self.after(loop.body, either(live, middle))
         if loop.limit is not None:  # it may end before
             end = either(end, middle)
@@ -308,7 +308,7 @@ def _ahead(name: str) -> str:
     return f"{store} {HERE} {AHEAD}{key}"
 
 
-class _Bound:
+class _FixedVariable:
     """For the time of a block, the variable of a loop has this value (``None``: any).
 
     Dimensions whose points it all takes are remembered.

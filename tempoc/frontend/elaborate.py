@@ -72,7 +72,7 @@ def elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
 
 
 def _elaborate(modules: LoadedSources, defines: Mapping[str, str]) -> Elaborated:
-    language = _Language(places(modules))
+    language = _Elaborator(places(modules))
     scopes = Scopes(modules, language, dict(defines))
     scopes.errors.extend(modules.errors)
     check_defines(defines, modules.main.tree, scopes.errors)
@@ -117,7 +117,7 @@ def _force_constant(scope: Scope, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
+class _Elaborator:
     """Connects the parts of the elaborator, which are mutually recursive."""
 
     places: SourcePlaces

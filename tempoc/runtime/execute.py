@@ -29,11 +29,12 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.host.effects import EffectSink, saves
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.options import RunOptions
 from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.report.progress import progress_bar
-from tempoc.runtime.report.table import bytes_text, lengths_text, outputs_table, table
+from tempoc.runtime.report.table import lengths_text, outputs_table, table
 from tempoc.runtime.run import RunResult, Settings, run_given
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
@@ -151,9 +152,9 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
     rows = [
         ("time", f"{result.seconds:.3f} s"),
         *([("variant", variant_text(result))] if result.variant else []),
-        ("inputs and params", bytes_text(result.given_bytes)),
-        ("peak of all stores", bytes_text(result.peak_bytes)),
-        ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
+        ("inputs and params", size_text(result.given_bytes)),
+        ("peak of all stores", size_text(result.peak_bytes)),
+        ("predicted peak", size_text(result.predicted.peak if result.predicted else 0)),
         *_transfer_rows(result),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
@@ -177,9 +178,9 @@ def _transfer_rows(result: RunResult) -> list[tuple[str, str]]:
     if not result.away_bytes:
         return []
     return [
-        ("most with the host", bytes_text(result.away_bytes)),
-        ("copied to the device", bytes_text(result.loaded)),
-        ("copied to the host", bytes_text(result.evicted)),
+        ("most with the host", size_text(result.away_bytes)),
+        ("copied to the device", size_text(result.loaded)),
+        ("copied to the host", size_text(result.evicted)),
     ]
 
 

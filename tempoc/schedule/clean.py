@@ -9,7 +9,6 @@ from tempoc.symbolic.comparisons import solve_comparisons
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    Conjunction,
     Const,
     Expr,
     conjunction,
@@ -98,8 +97,3 @@ def bind(tree: ScheduleTree, env: dict[str, Expr]) -> ScheduleTree:
         case TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body):
             low, high = substitute(lower, env), substitute(upper, env)
             return loop(var, low, high, step, bind(body, env), tree.place)
-
-
-def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The conjuncts of a condition."""
-    return condition.args if isinstance(condition, Conjunction) else (condition,)

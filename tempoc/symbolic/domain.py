@@ -34,7 +34,6 @@ def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | Sym,
 
 Point = tuple[int, ...]
 """An index for each dimension of a domain."""
-SCALAR = Domain(())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,4 @@
 from tempoc.base.doc import (
-    HARD,
     SPACE,
     Doc,
     DocGroup,
@@ -27,10 +26,6 @@ def test_what_follows_a_group_counts() -> None:
     doc = concat(DocGroup(concat("a", SPACE, "b")), "ccc")
     assert render(doc, 6) == "a bccc"
     assert render(doc, 5) == "a\nbccc"
-
-
-def test_a_hard_line_breaks_its_group() -> None:
-    assert render(DocGroup(concat("a", HARD, "b", SPACE, "c"))) == "a\nb\nc"
 
 
 def test_broken_and_flat_alternatives() -> None:

@@ -50,6 +50,20 @@ def test_pages_are_plain_text() -> None:
     assert plain_text(page + code) == text
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_fit_a_terminal(page: str) -> None:
+    """Sentences and tables do; code and words stay whole, and no word is lost."""
+    markdown = manual_page(page)
+    text = plain_text(markdown, 80)
+    prose = [line for line in text.splitlines() if line[:4].strip() and " " in line.strip()]
+    assert prose and max(map(len, prose)) <= 80
+    assert sorted(text.split()) == sorted(plain_text(markdown).split())
+
+
+def test_items_are_indented() -> None:
+    assert plain_text("- a b c\n  d\n- e\n", 5) == "- a b\n  c d\n- e\n"
+
+
 def test_version(tempoc: Session) -> None:
     assert tempoc("--version") == 0
     assert tempoc.out.startswith("tempoc, version ")

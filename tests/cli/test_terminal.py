@@ -71,6 +71,20 @@ def test_reports_keep_their_lines(text: str) -> None:
     assert "\x1b" in screen.getvalue() and ESCAPE.sub("", screen.getvalue()) == text
 
 
+def test_only_statements_have_keywords() -> None:
+    for text, count in (
+        ("for t in reversed 0..T-1 on device:", 3),
+        ("  if T >= 2:", 1),
+        ("read  96 bytes*T  if T >= 2", 1),
+        ("proved  for all bounds: no value is freed before its last read", 0),
+        ("store  kind  type", 0),
+        ("  store x: f32[8] axes t: T", 1),
+    ):
+        screen = Screen()
+        draw(text, screen)
+        assert screen.getvalue().count("\x1b[35m") == count, text
+
+
 def test_kernels() -> None:
     screen = Screen()
     draw_python("def h(at, x):\n    return (x,)\n", screen)

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from tempoc.base.doc import render
 from tempoc.diagnostics.source import Source
-from tempoc.frontend.format.expressions import expression_text
-from tempoc.frontend.format.format import format_module, format_source
+from tempoc.frontend.format.expressions import expression
+from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.parse import parse
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.rt"))
@@ -119,10 +120,9 @@ def test_a_long_documentation_is_left_alone() -> None:
     assert formatted(text) == text
 
 
-def test_format_source_and_expression_text() -> None:
-    assert format_source(Source("m.rt", "x=1")) == "x = 1\n"
+def test_an_expression_alone() -> None:
     (item,) = parse(Source("m.rt", "y = f(a,b)[0:t+1]")).items
-    assert expression_text(item.values[0]) == "f(a, b)[0:t+1]"  # type: ignore[union-attr]
+    assert render(expression(item.values[0])) == "f(a, b)[0:t+1]"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

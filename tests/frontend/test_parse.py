@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from tempoc.base.doc import render
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.format.expressions import expression_text
+from tempoc.frontend.format.expressions import expression
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import MAX_DEPTH, children, parse
 
@@ -35,7 +36,7 @@ def shape(node: ast.Expression) -> str:
         case ast.AsType():
             return f"({shape(node.value)} as {node.type.dtype})"  # type: ignore[union-attr]
         case _:
-            return expression_text(node)
+            return render(expression(node))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

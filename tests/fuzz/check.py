@@ -27,8 +27,9 @@ from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.format.format import format_source
+from tempoc.frontend.format.format import format_module
 from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.frontend.syntax.parse import parse
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.tensor.source import Input, Param
@@ -143,8 +144,8 @@ class _Examination:
         compilation = Compilation(load_source(source), self.plan.options)
         graph = compilation.graph
         self.stage = "fmt"
-        once = format_source(source)
-        if format_source(Source("m.rt", once)) != once:
+        once = format_module(parse(source))
+        if format_module(parse(Source("m.rt", once))) != once:
             raise DiffersError("fmt of fmt is something else")
         self.stage = "schedule"
         after = compilation.optimized

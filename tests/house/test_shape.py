@@ -131,11 +131,13 @@ def test_tests_and_examples_are_short_too() -> None:
 
 
 def test_no_type_has_a_name_twice() -> None:
+    """Nor do two differ by an underscore alone, but for a label of flat code, known to one file."""
     places: dict[str, list[str]] = {}
     for file in files():
         for node in file.tree.body:
             for name in type_names(node):
-                places.setdefault(name, []).append(file.name)
+                if (file.name, name) != ("tempoc/runtime/walk/assemble.py", "_Label"):
+                    places.setdefault(name.lstrip("_"), []).append(file.name)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 

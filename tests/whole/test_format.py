@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tempoc.diagnostics.source import Source
-from tempoc.frontend.format.format import format_source
+from tempoc.frontend.format.format import format_module
+from tempoc.frontend.syntax.parse import parse
 from tests.support.examples import ROOT
 
 PROGRAMS = sorted([*(ROOT / "examples").rglob("*.rt"), *(ROOT / "stdlib").glob("*.rt")])
@@ -16,4 +17,4 @@ PROGRAMS = sorted([*(ROOT / "examples").rglob("*.rt"), *(ROOT / "stdlib").glob("
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
 def test_is_canonical(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert format_source(Source(path=path.name, text=text)) == text
+    assert format_module(parse(Source(path=path.name, text=text))) == text

@@ -38,7 +38,7 @@ def command(
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
     options = replace(options, memory_budget=memory_budget)
     if bounds and memory_budget is None:
-        refuse("--bounds are those with which a run is to keep to --memory-budget")
+        refuse("--bounds needs --memory-budget: a run with these bounds is to fit into it")
     compilation = Compilation.from_path(file, options)
     family: dict[Variant, Compilation] = {}
     if memory_budget is not None:

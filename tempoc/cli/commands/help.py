@@ -2,10 +2,14 @@
 
 import difflib
 import re
+import sys
 
 import click
 
 from tempoc.base.resources import manual_page
+from tempoc.cli.reports import narrow
+from tempoc.cli.reports.terminal import PAGE, console, draw
+from tempoc.runtime.report.streams import is_terminal
 
 PAGES = (
     "start", "commands", "loops", "memory", "cost", "budget", "tune", "checkpoints", "devices",
@@ -13,6 +17,7 @@ PAGES = (
 )  # fmt: skip
 """The names of all pages, in the order in which one would read them."""
 _FENCE = "```"
+_ITEM = re.compile(r"(- |\d+\. )")
 
 
 @click.command("help")
@@ -24,21 +29,36 @@ def command(page: str | None) -> int:
         return 0
     if page not in PAGES:
         raise click.UsageError(_no_such_page(page))
-    click.echo(plain_text(manual_page(page)), nl=False)
+    if is_terminal(sys.stdout):
+        width = console(sys.stdout).width
+        draw(plain_text(manual_page(page), width), sys.stdout, PAGE)
+    else:
+        click.echo(plain_text(manual_page(page)), nl=False)
     return 0
 
 
-def plain_text(markdown: str) -> str:
-    """A page without Markdown's marks: headings underlined, code indented, tables aligned."""
+def plain_text(markdown: str, width: int | None = None) -> str:
+    """A page without Markdown's marks: headings underlined, code indented, tables aligned.
+
+    Sentences and tables are laid out anew for a `width` in columns; code stays as it is.
+    """
     lines: list[str] = []
     table: list[str] = []
+    sentences: list[str] = []
     in_code = False
     for line in [*markdown.splitlines(), ""]:
         if line.startswith("|") and not in_code:
             table.append(line)
             continue
-        lines += _aligned(table)
+        lines += _aligned(table, width)
         table.clear()
+        is_prose = not (in_code or not line or line.startswith(("#", _FENCE)))
+        if sentences and not (is_prose and _ITEM.match(line) is None):
+            lines += _paragraph(sentences, width or 0)
+            sentences.clear()
+        if width and is_prose:
+            sentences.append(_without_bold(line).strip())
+            continue
         if line.startswith(_FENCE):
             in_code = not in_code
         elif in_code:
@@ -46,19 +66,28 @@ def plain_text(markdown: str) -> str:
         elif heading := re.fullmatch(r"(#+) (.*)", line):
             lines += [heading[2], ("=" if heading[1] == "#" else "-") * len(heading[2])]
         else:
-            lines.append(re.sub(r"\*\*(\S[^*]*\S)\*\*", r"\1", line))
+            lines.append(_without_bold(line))
     return "\n".join(lines)
 
 
-def _aligned(table: list[str]) -> list[str]:
+def _paragraph(sentences: list[str], width: int) -> list[str]:
+    """Sentences in lines of at most `width` columns; those of a list's item are indented."""
+    text = " ".join(sentences)
+    item = _ITEM.match(text)
+    indent = item.end() if item else 0
+    lines = narrow.broken(text[indent:], width - indent)
+    return [text[:indent] + lines[0], *(" " * indent + line for line in lines[1:])]
+
+
+def _without_bold(line: str) -> str:
+    return re.sub(r"\*\*(\S[^*]*\S)\*\*", r"\1", line)
+
+
+def _aligned(table: list[str], width: int | None) -> list[str]:
     """The rows of a table in columns; the ruler and an empty head are left out."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     rows = [row for row in rows if not set("".join(row)) <= {"-"}]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        f"  {'  '.join(f'{c:{w}}' for c, w in zip(row, widths, strict=True))}".rstrip()
-        for row in rows
-    ]
+    return [f"  {line}" for line in narrow.fold(rows, width and width - 2)]
 
 
 def _page_list() -> str:

@@ -135,7 +135,7 @@ def _echo_peak(
         values = bound_values(program, bounds) if bounds or not free else None
         show(memory_text(program, values, _in_units))
         return compilation
-    others = _others(program, bounds, solve)
+    others = _others(program, bounds)
     stores = default_filled_stores(program)
     largest = largest_bound(program, others, solve, stores, budget or 0)
     values = bound_values(program, {**bounds, solve: largest})
@@ -164,7 +164,7 @@ def _inverse(program: Program, stores: Collection[str], name: str) -> str | None
     return inverse(formula, name) if bounds.issuperset(symbols(formula)) else None
 
 
-def _others(program: Program, bounds: dict[str, object], solve: str) -> dict[str, int]:
+def _others(program: Program, bounds: dict[str, object]) -> dict[str, int]:
     """The bounds beside the one that is looked for, whose value no assumption may judge yet."""
     resolution = resolve(program, bounds, (), {})
     wrong = [p for p in resolution.problems if p.code not in ("RT515", "RT516")]

@@ -11,16 +11,20 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from tempoc.cli.reports import narrow
 from tempoc.runtime.report.streams import is_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+Looks = tuple[tuple[re.Pattern[str], str], ...]
+"""Parts of texts and how they look; what comes first wins."""
 KEYWORDS = (
     "dim|const|assume|import|input|param|extern|output|save|print|def|return|for|in|when|until|"
     "from|over|as|to|if|else|and|or|not|true|false"
@@ -32,15 +36,25 @@ SOURCE = (
     (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
     (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
 )
-"""Parts of `.rt` text and how they look; what comes first wins."""
+"""Parts of `.rt` text."""
 STAGES = (
     (re.compile(r"^# .*$"), "bold"),
-    (re.compile(r"^(peak|total|budget|proved|largest \w+|FLOPs|read|written)\b"), "bold"),
-    (re.compile(r"\b(for|in|if|while|on device|group|output|kernel|store)\b"), "magenta"),
+    (re.compile(r"^(function|kernel|output|store|tensor)  .*$"), "bold"),
+    (re.compile(r"^(peak|total|budget|proved|largest \w+|read|written)(?=  )"), "bold"),
+    (re.compile(r"^FLOPs(/byte)?(?=  )"), "bold"),
+    (re.compile(r"^ *(for|if|while|group|block|region|kernel|store|output)\b(?! {2})"), "magenta"),
+    (re.compile(r"(?<=  )if\b|\bin(?= (reversed )?\S+\.\.)|\bon device(?=:)"), "magenta"),
     (re.compile(r"%[\w.]+"), "cyan"),
     (re.compile(r"# \S+\.rt:.*$"), "dim"),
 )
 """Parts of dumps, schedules and reports."""
+PAGE = (
+    (re.compile(r"^(=+|-+)$"), "bold"),
+    (re.compile(r"^    \$ .*$"), "bold"),
+    (re.compile(r"^    .*$"), ""),
+    (re.compile(r"`[^`]+`"), "cyan"),
+)
+"""Parts of the manual's pages."""
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
 _HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
@@ -58,10 +72,17 @@ def console(stream: TextIO) -> Console:
 def draw_diagnostics(text: str, stream: TextIO) -> None:
     """Rendered diagnostics: the source highlighted, sentences broken between words."""
     screen = console(stream)
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for k, line in enumerate(lines):
+        gutter = _GUTTER.match(line)
+        if gutter and k and gutter[2] and _MARKS.match(gutter[2]):
+            room = screen.width - gutter.end(1)
+            above, marks = narrow.excerpt(lines[k - 1][gutter.end(1) :], gutter[2], room)
+            lines[k - 1 : k + 1] = [lines[k - 1][: gutter.end(1)] + above, gutter[1] + marks]
+    for line in lines:
         piece = diagnostic_line(line)
-        excerpt = _GUTTER.match(line) is not None or " --> " in line
-        screen.print(piece, no_wrap=excerpt, overflow="ellipsis" if excerpt else "fold")
+        whole = _GUTTER.match(line) is not None or " --> " in line
+        screen.print(piece, no_wrap=whole, overflow="ellipsis" if whole else "fold")
 
 
 def diagnostic_line(line: str) -> Text:
@@ -85,15 +106,23 @@ def diagnostic_line(line: str) -> Text:
     return text
 
 
-def draw(text: str, stream: TextIO) -> None:
-    """A dump or a report; lines stay as they are, a terminal that is too narrow wraps them."""
+def draw(text: str, stream: TextIO, looks: Looks = STAGES) -> None:
+    """A dump or a report; only tables that are wider than the terminal are laid out anew."""
     from rich.text import Text
 
     screen = console(stream)
-    for line in text.splitlines():
+    for line in fitted(text, screen.width):
         piece = Text(line)
-        highlight(piece, STAGES)
+        highlight(piece, looks)
         screen.print(piece, soft_wrap=True)
+
+
+def fitted(text: str, width: int) -> Iterator[str]:
+    """The lines of a report, with its tables in at most `width` columns where that is possible."""
+    for _, group in groupby(text.splitlines(), lambda line: not line or line.startswith("# ")):
+        lines = [*group]
+        rows = narrow.cells(lines) if max(map(len, lines)) > width else None
+        yield from lines if rows is None else narrow.fold(rows, width)
 
 
 def draw_python(text: str, stream: TextIO) -> None:
@@ -102,7 +131,7 @@ def draw_python(text: str, stream: TextIO) -> None:
 
     screen = console(stream)
     screen.print(
-        Syntax(text.rstrip("\n"), "python", theme="ansi_dark", background_color="default"),
+        Syntax(text.rstrip("\n"), "python", theme="ansi_light", background_color="default"),
         soft_wrap=True,
     )
 
@@ -117,7 +146,7 @@ def show(text: str, *, python: bool = False) -> None:
         draw(text, sys.stdout)
 
 
-def highlight(text: Text, looks: tuple[tuple[re.Pattern[str], str], ...], start: int = 0) -> None:
+def highlight(text: Text, looks: Looks, start: int = 0) -> None:
     """Give parts of a line their looks; no part gets two."""
     taken = [False] * len(text.plain)
     for pattern, look in looks:

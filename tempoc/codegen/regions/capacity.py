@@ -8,7 +8,7 @@ from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.walk import symbols
 
 
-def capacity_needs(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.CapacityNeed, ...]:
+def capacity_needs(loop: nodes.Loop) -> tuple[nodes.CapacityNeed, ...]:
     """The capacity needs of all calls, over the variables of the loop and of enclosing loops.
 
     A need that is neither constant in the loop nor grows by one row a step is taken to be the full

@@ -117,7 +117,7 @@ class Regions:
             loop=loop,
             carried=tuple(cells[n] for n in changed),
             read=tuple(cells[n] for n in read),
-            needs=capacity_needs(loop, outer),
+            needs=capacity_needs(loop),
             lengths=lengths,
             endings=tuple(map(lengths.index, ends)),
             local=tuple(local),

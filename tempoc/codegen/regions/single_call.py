@@ -72,18 +72,18 @@ def single_call(
 
 
 @dataclass(slots=True)
-class _LoopNest:
+class _CallsAtDepth:
     """The calls at one depth of loops: their number, and how often each store is an operand."""
 
     calls: int = 0
     operands: dict[str, int] = field(default_factory=dict)
 
 
-def _loop_nests(s: nodes.ProgramStatement, first: Mapping[str, Expr]) -> dict[Expr, _LoopNest]:
+def _loop_nests(s: nodes.ProgramStatement, first: Mapping[str, Expr]) -> dict[Expr, _CallsAtDepth]:
     """The calls of a statement by how often they are executed at most."""
-    nests: dict[Expr, _LoopNest] = {}
+    nests: dict[Expr, _CallsAtDepth] = {}
     for trips, call in _counted(s, first):
-        nest = nests.setdefault(trips, _LoopNest())
+        nest = nests.setdefault(trips, _CallsAtDepth())
         nest.calls += 1
         for cell in (*call.args, *call.results):
             nest.operands[cell.store] = nest.operands.get(cell.store, 0) + 1
@@ -127,7 +127,7 @@ def _trip_count(lower: Expr, upper: Expr, step: int) -> Expr:
     return maximum(ceildiv(gap, abs(step)), Const(0))
 
 
-def _microseconds(trips: Expr, nest: _LoopNest, stores: Mapping[str, Buffer]) -> Expr:
+def _microseconds(trips: Expr, nest: _CallsAtDepth, stores: Mapping[str, Buffer]) -> Expr:
     """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
     moved = add(
         *(product((Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())

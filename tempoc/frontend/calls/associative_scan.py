@@ -54,7 +54,7 @@ def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
     result_leaves = dict(leaves(value))
     if sorted(result_leaves) != sorted(types):
         raise Failure(type_errors.structure(span, tree, value))
-    body = _Body(span)
+    body = _StepList(span)
     for side in (earlier, later):
         for path in types:
             body.argument(side.drafts[path])
@@ -116,7 +116,7 @@ DraftRead = tuple[Draft, int, tuple[Entry, ...]]
 
 
 @dataclass(slots=True)
-class _Body:
+class _StepList:
     """The function as straight-line steps over numbered values: arguments, captures, steps."""
 
     span: Span

@@ -199,7 +199,7 @@ def _help(
     place = _placement(round, draft)
     if place is not None:
         cell, own = place
-        later = _covering_placement(round, cell, own, violation)
+        later = _covering_placement(cell, own, violation)
         if later is not None:
             return access_errors.move_up(later.equation.span.line, cell.plan.name)
     if failing is None:
@@ -261,7 +261,7 @@ def _placement(round: Round, draft: Draft) -> tuple[IndexedTensor, Placement] | 
 
 
 def _covering_placement(
-    round: Round, cell: IndexedTensor, own: Placement, violation: OutsideRead
+    cell: IndexedTensor, own: Placement, violation: OutsideRead
 ) -> Placement | None:
     """A later equation that claims the point: it would be used if moved above this one."""
     point = dict(violation.point)
@@ -279,7 +279,7 @@ def _covering_placement(
 def _forget_covering(round: Round, draft: Draft, violation: OutsideRead, errors: Collector) -> None:
     """Drop the "never used" error of that later equation: it has the same cause."""
     place = _placement(round, draft)
-    later = None if place is None else _covering_placement(round, *place, violation)
+    later = None if place is None else _covering_placement(*place, violation)
     if later is not None:
         unused = domain_errors.UNREACHABLE
         errors.diagnostics[:] = [

@@ -166,7 +166,6 @@ Value = (
     | Package
     | Unknown
 )
-ValueLeaf = ConstantNumber | Index | Ref | Typed
 
 BAD = Unknown(frozenset((ERROR,)))
 

@@ -177,7 +177,7 @@ def _assign(
 ) -> None:
     name = target.name.name
     if is_discarded(target):
-        _check_free(round, outer, here, eq, target, value)
+        _check_free(round, outer, eq, target, value)
         return
     if target.entries is not None:
         cell = outer.scope.find(name)
@@ -205,7 +205,6 @@ def _failed_value(value: Value) -> Value:
 def _check_free(
     round: Round,
     outer: Frame,
-    here: Frame,
     eq: ast.Equation,
     target: ast.EquationTarget,
     value: Value,

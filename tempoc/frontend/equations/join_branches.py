@@ -91,7 +91,7 @@ def _structure(round: Round, cell: IndexedTensor, branches: list[EquationBranch]
     """A tree with the structure of all branches. Raises `Failure`."""
     try:
         return _skeleton(tuple(b.value for b in branches))
-    except _Mismatch as mismatch:
+    except _StructureMismatch as mismatch:
         first, other = (branches[k] for k in mismatch.which)
     sure = [b for b in branches if not doubt_of(b.value)]
     if 0 < len(sure) < len(branches):
@@ -108,7 +108,7 @@ def _structure(round: Round, cell: IndexedTensor, branches: list[EquationBranch]
     )
 
 
-class _Mismatch(Exception):
+class _StructureMismatch(Exception):
     """Two of the trees differ in their structure."""
 
     def __init__(self, first: int, other: int) -> None:
@@ -117,7 +117,7 @@ class _Mismatch(Exception):
 
 
 def _skeleton(values: tuple[Value, ...]) -> Value:
-    """A tree with the common structure of all values. Raises `_Mismatch`."""
+    """A tree with the common structure of all values. Raises `_StructureMismatch`."""
     open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, ConstantNumber))]
     firm = [k for k in range(len(values)) if k not in open_ended]
     if not firm:
@@ -125,7 +125,7 @@ def _skeleton(values: tuple[Value, ...]) -> Value:
     first = values[firm[0]]
     for k in firm[1:]:
         if _form(values[k]) != _form(first):
-            raise _Mismatch(firm[0], k)
+            raise _StructureMismatch(firm[0], k)
     if isinstance(first, RecordValue):
         return RecordValue(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
     if isinstance(first, Listing):
@@ -145,7 +145,7 @@ def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BranchLeaf:
     """A leaf of a branch: its type in the tensor's coordinates."""
 
     branch: EquationBranch
@@ -154,16 +154,16 @@ class _Part:
     doubt: Doubt
 
 
-def _part(branch: EquationBranch, value: Value) -> _Part:
+def _part(branch: EquationBranch, value: Value) -> _BranchLeaf:
     place = branch.placement
     type = type_of(value, place.target.span)
     inverted = inverse(place)
     shape = tuple(substitute(e, inverted) for e in type.shape)
     literal = isinstance(value, ConstantNumber)
-    return _Part(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
+    return _BranchLeaf(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
 
 
-def _join(round: Round, cell: IndexedTensor, parts: list[_Part], early: bool) -> Typed:
+def _join(round: Round, cell: IndexedTensor, parts: list[_BranchLeaf], early: bool) -> Typed:
     """The type of a leaf; `early` if some branches are unknown. Raises `Failure`."""
     early = early or any(p.doubt for p in parts)
     sure = [p for p in parts if not p.literal and p.doubt < Doubt.SHAPE]
@@ -178,7 +178,7 @@ def _join(round: Round, cell: IndexedTensor, parts: list[_Part], early: bool) ->
     return Typed(type, Doubt.NONE if cell.key in round.assumed else doubt)
 
 
-def _promoted(round: Round, parts: list[_Part]) -> tuple[DType, bool]:
+def _promoted(round: Round, parts: list[_BranchLeaf]) -> tuple[DType, bool]:
     try:
         return promote(p.type for p in parts)
     except OperandError as error:
@@ -190,7 +190,7 @@ def _promoted(round: Round, parts: list[_Part]) -> tuple[DType, bool]:
         raise Failure(type_errors.operands(place.target.span, error.message, error.help)) from None
 
 
-def _shape(round: Round, cell: IndexedTensor, parts: list[_Part]) -> Shape:
+def _shape(round: Round, cell: IndexedTensor, parts: list[_BranchLeaf]) -> Shape:
     """The common shape of all branches, each where it is used. Raises `Failure` if there is none.
 
     A branch for a few points may have a less general expression for the shape, so every branch is a
@@ -211,20 +211,20 @@ def _shape(round: Round, cell: IndexedTensor, parts: list[_Part]) -> Shape:
     raise Failure(type_errors.branch_types(place.target.span, cell.plan.name, shown, own, span))
 
 
-def _fits(round: Round, shape: Shape, part: _Part) -> bool:
+def _fits(round: Round, shape: Shape, part: _BranchLeaf) -> bool:
     """Whether a branch has this shape at all points at which it is used."""
     facts = FrameFacts(round, part.branch.placement.used)
     return shape == part.type.shape or same_shape(shape, part.type.shape, facts)
 
 
-def _check_lower_bounds(round: Round, shape: Shape, parts: list[_Part]) -> None:
+def _check_lower_bounds(round: Round, shape: Shape, parts: list[_BranchLeaf]) -> None:
     """Defer if the lower bound of a branch's shape is still below the shape."""
     for part in parts:
         if not part.literal and part.doubt is Doubt.SHAPE and not _fits(round, shape, part):
             round.deferred = True
 
 
-def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
+def _lower_bound(round: Round, parts: list[_BranchLeaf]) -> Shape:
     """The broadcast of the shapes' lower bounds; the first one if they are incompatible."""
     if not parts:
         return ()
@@ -237,6 +237,6 @@ def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
     return shape
 
 
-def _one_dtype(parts: list[_Part], dtype: DType) -> bool:
+def _one_dtype(parts: list[_BranchLeaf], dtype: DType) -> bool:
     """Whether no branch needs a cast, whose result would not be weak."""
     return all(p.literal or p.type.dtype is dtype for p in parts)

@@ -8,7 +8,7 @@ from tempoc.diagnostics.source import Span
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import nearest
-from tempoc.frontend.environment.values import ConstantNumber, Index, Ref, Unknown, Value, dims_of
+from tempoc.frontend.environment.values import Index, Unknown, Value, dims_of
 from tempoc.frontend.errors import domains as domain_errors
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions.apply_operator import check_number
@@ -180,8 +180,3 @@ def check_extents(round: Round, frame: Frame, extents: Iterable[Expr], span: Spa
         if point is not None:
             when = shown_point(round.universe, domain.dims, (e,), point)
             raise Failure(type_errors.negative_extent_at(span, e, evaluate(e, point), when))
-
-
-def is_static(value: Value) -> bool:
-    """Whether a value is an index expression or a number."""
-    return isinstance(value, (ConstantNumber, Index, Ref)) and as_expr(value) is not None

@@ -6,7 +6,7 @@ printed without spaces (`x[t+1]`), elsewhere with spaces (`a + b`).
 
 from typing import assert_never
 
-from tempoc.base.doc import SPACE, Doc, DocGroup, DocNest, bracket, concat, render
+from tempoc.base.doc import SPACE, Doc, DocGroup, DocNest, bracket, concat
 from tempoc.frontend.syntax import ast
 
 # Precedence levels, weakest first; a node in a context of a higher level needs parentheses.
@@ -18,11 +18,6 @@ _LEVELS = {
 }  # fmt: skip
 
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"})
-
-
-def expression_text(node: ast.Expression, *, tight: bool = False) -> str:
-    """An expression on one line, as in a diagnostic; `tight` as inside brackets."""
-    return render(expression(node, tight=tight), width=1_000_000)
 
 
 def quoted(text: str) -> str:

@@ -13,17 +13,12 @@ from tempoc.base.grammar import Token
 from tempoc.diagnostics.source import Source
 from tempoc.frontend.format.items import item_doc
 from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax.parse import parse, rt_grammar
+from tempoc.frontend.syntax.parse import rt_grammar
 
 WIDTH = 100
 INDENT = "  "
 ALIGNED = 60
 """A longer line ends the run of lines whose comments are aligned."""
-
-
-def format_source(source: Source) -> str:
-    """The canonical text of a program; raises `DiagnosticError` if it does not parse."""
-    return format_module(parse(source))
 
 
 def format_module(module: ast.Module, source: Source | None = None) -> str:

@@ -65,7 +65,7 @@ def explain(
     )
     if sample is not None:
         return _from_sample(sample, span, before)
-    shown = _shown(language, token)
+    shown = _shown(token)
     if previous is not None and "NUMBER" in accepted:
         return syntax_errors.missing_operand(span, previous, shown)
     if previous is None:
@@ -183,7 +183,7 @@ def _open_bracket(before: Sequence[Token]) -> str:
     return stack[-1] if stack else ""
 
 
-def _shown(language: Grammar, token: Token) -> str:
+def _shown(token: Token) -> str:
     if token.type == "END":
         return "the end of the statement"
     return f"`{token}`"

@@ -53,7 +53,7 @@ def starts_value(token: Token) -> bool:
 
 
 @dataclass(slots=True)
-class _Statement:
+class _OpenStatement:
     """A statement in progress: its first token, its index in the output, its open brackets.
 
     `header`: a brace would open a body; `assigned`: its `=` has been seen.
@@ -67,14 +67,14 @@ class _Statement:
     open: list[Token] = field(default_factory=list)
 
 
-class _Layout:
+class _LayoutPass:
     """The state of the pass; `levels` has the open statement of each open body."""
 
     def __init__(self, source: Source, errors: Collector) -> None:
         self.source = source
         self.errors = errors
         self.out: list[Token] = []
-        self.levels: list[_Statement | None] = [None]
+        self.levels: list[_OpenStatement | None] = [None]
         self.blocks: list[Token] = []
         self.previous: Token | None = None
 
@@ -84,7 +84,7 @@ class _Layout:
         """Add a token, opening a statement with it if none is open."""
         if self.levels[-1] is None:
             header = token in ("def", "for")
-            self.levels[-1] = _Statement(token, len(self.out), header)
+            self.levels[-1] = _OpenStatement(token, len(self.out), header)
         self.out.append(token)
         self.previous = token
 
@@ -206,7 +206,7 @@ class _Layout:
             return
         self.end_statement(token)
 
-    def abandons(self, statement: _Statement, following: Token) -> bool:
+    def abandons(self, statement: _OpenStatement, following: Token) -> bool:
         """Whether a line inside brackets starts a new statement, so the brackets are unclosed.
 
         True for a line that starts with a declaration, and for one that puts a value after a value
@@ -231,7 +231,7 @@ class _Layout:
 
 def layout_tokens(source: Source, tokens: Iterable[Token], errors: Collector) -> list[Token]:
     """The tokens for the parser; reports errors of brackets, strings and characters."""
-    state = _Layout(source, errors)
+    state = _LayoutPass(source, errors)
     significant = [token for token in tokens if token.type != "COMMENT"]
     for index, token in enumerate(significant):
         if token.type == "NEWLINE":
@@ -251,7 +251,7 @@ def layout_tokens(source: Source, tokens: Iterable[Token], errors: Collector) ->
     return state.out
 
 
-def _take(state: _Layout, token: Token) -> None:
+def _take(state: _LayoutPass, token: Token) -> None:
     if token in CLOSING:
         state.open_bracket(token)
     elif token in (")", "]", "}"):
@@ -270,7 +270,7 @@ def _take(state: _Layout, token: Token) -> None:
             state.refuse(diagnostic)
 
 
-def _token_error(state: _Layout, token: Token) -> Diagnostic | None:
+def _token_error(state: _LayoutPass, token: Token) -> Diagnostic | None:
     """The error of a malformed token; None if it has none."""
     span = state.span(token)
     match token.type:

@@ -21,10 +21,7 @@ from tempoc.ops.tensor.elementwise import Negative
 
 
 def is_linear(
-    steps: Sequence[OpStep],
-    carried: Sequence[int],
-    first: Sequence[TensorType],
-    others: Sequence[TensorType],
+    steps: Sequence[OpStep], first: Sequence[TensorType], others: Sequence[TensorType]
 ) -> bool:
     """Whether the new rows are linear in the rows before and as large, element by element."""
     alike = all((t.shape, t.dtype) == (first[0].shape, first[0].dtype) for t in first)

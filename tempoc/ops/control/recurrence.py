@@ -140,7 +140,7 @@ class Recurrence(Op):
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
         others = [*single, *(v.type for v in constants)]
-        if is_linear(self.steps, self.carried, [v.type for v in first], others):
+        if is_linear(self.steps, [v.type for v in first], others):
             return self.linear(first, xs, constants, out)
         count, alone = out.static(self.count), len(first) == 1
 

@@ -176,7 +176,7 @@ class ImportedFunction(NamedTuple):
     gives: tuple[str, ...]
 
 
-class _Kind(ABCMeta):
+class _OpMeta(ABCMeta):
     """Makes ``isinstance`` on operators as fast as on plain classes: it runs at every node."""
 
     __instancecheck__ = type.__instancecheck__
@@ -204,7 +204,7 @@ class Monoid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Op(metaclass=_Kind):
+class Op(metaclass=_OpMeta):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]

@@ -38,7 +38,7 @@ def trim_domains(graph: Graph, space: Space) -> tuple[Graph, Domains]:
         full |= dict.fromkeys(separating)
     if not shorter:
         return graph, {}
-    nodes = {name: _trimmed(graph, node, shorter, space) for name, node in graph.nodes.items()}
+    nodes = {name: _trimmed(node, shorter, space) for name, node in graph.nodes.items()}
     return replace(graph, nodes=nodes), shorter
 
 
@@ -80,7 +80,7 @@ def _aligned_reads(graph: Graph) -> Iterator[tuple[Node, Node]]:
                 yield node, source
 
 
-def _trimmed(graph: Graph, node: Node, shorter: Domains, space: Space) -> Node:
+def _trimmed(node: Node, shorter: Domains, space: Space) -> Node:
     """The node in its trimmed domain; a merge without branches that are never taken."""
     domain = shorter.get(node.name)
     if domain is None:

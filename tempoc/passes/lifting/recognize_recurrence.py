@@ -178,7 +178,7 @@ def _step_interval(
 
 
 @dataclass(frozen=True, slots=True)
-class _Ref:
+class _StepValue:
     """A value that has no number yet: a state, an operand or a result of a step."""
 
     kind: str
@@ -200,15 +200,15 @@ class _CycleWalk:
     branches: tuple[int, ...]
     before: int
     operands: list[Edge] = field(default_factory=list)
-    steps: list[tuple[Op, tuple[_Ref, ...], tuple[DType, ...]]] = field(default_factory=list)
-    _memo: dict[tuple[str, int], _Ref] = field(default_factory=dict)
+    steps: list[tuple[Op, tuple[_StepValue, ...], tuple[DType, ...]]] = field(default_factory=list)
+    _memo: dict[tuple[str, int], _StepValue] = field(default_factory=dict)
     _in_progress: set[tuple[str, int]] = field(default_factory=set)
 
-    def definition(self, state: str) -> _Ref:
+    def definition(self, state: str) -> _StepValue:
         """The value of a state at its own point."""
         return self.value(state, 0, 0)
 
-    def value(self, name: str, out: int, at: int) -> _Ref:
+    def value(self, name: str, out: int, at: int) -> _StepValue:
         """The value of a node of the cycle, at an offset from the states' point."""
         if (name, at) in self._in_progress or abs(at) > len(self.inside):
             raise NotARecurrence(f"`{name}` needs itself at its own point")
@@ -221,17 +221,17 @@ class _CycleWalk:
         ref = self._memo[name, at]
         return ref if name in self.states else replace(ref, out=out)
 
-    def step(self, node: Node, at: int) -> _Ref:
+    def step(self, node: Node, at: int) -> _StepValue:
         """The first result of an operator."""
         refs = tuple(self.operand(node, e, at) for e in node.inputs)
         self.steps.append((node.op, refs, tuple(t.dtype for t in node.types)))
-        return _Ref("step", len(self.steps) - 1)
+        return _StepValue("step", len(self.steps) - 1)
 
-    def state(self, node: Node, at: int) -> _Ref:
+    def state(self, node: Node, at: int) -> _StepValue:
         """A state of the step before, or of this one."""
         place = self.states.index(node.name)
         if at == self.before:
-            return _Ref("state", place)
+            return _StepValue("state", place)
         if at != 0:
             raise NotARecurrence(f"`{node.name}` is read {abs(at)} points away")
         edge = node.inputs[self.branches[place]]
@@ -239,7 +239,7 @@ class _CycleWalk:
         assert shift is not None
         return self.value(edge.source, edge.out, shift)
 
-    def operand(self, node: Node, edge: Edge, at: int) -> _Ref:
+    def operand(self, node: Node, edge: Edge, at: int) -> _StepValue:
         """The value of an operand of a node of the cycle."""
         if edge.source in self.inside:
             shift = distance(self.graph, node, edge, self.dim)
@@ -253,9 +253,9 @@ class _CycleWalk:
             raise NotARecurrence(f"`{edge.source}` is read with a length that varies")
         if moved not in self.operands:
             self.operands.append(moved)
-        return _Ref("operand", self.operands.index(moved))
+        return _StepValue("operand", self.operands.index(moved))
 
-    def number(self, ref: _Ref) -> int:
+    def number(self, ref: _StepValue) -> int:
         """The number of a value among all: states, operands, results of steps."""
         if ref.kind == "state":
             return ref.place

@@ -79,7 +79,7 @@ class RecurrenceToScan(GraphPass):
                 _remark_missed(graph, recurrences.pop(cycle).dim, cycle, why, context)
             if not rejected:
                 for cycle, node in nodes.items():
-                    _remark_scan(graph, recurrences[cycle], node, context)
+                    _remark_scan(recurrences[cycle], node, context)
                 return rewritten
         return graph
 
@@ -198,9 +198,7 @@ def _is_vectorized(before: Graph, graph: Graph, name: str, dim: str) -> bool:
     return name in sliced_sources(before, dim)
 
 
-def _remark_scan(
-    graph: Graph, recurrence: RecurrenceCycle, node: Node, context: PassContext
-) -> None:
+def _remark_scan(recurrence: RecurrenceCycle, node: Node, context: PassContext) -> None:
     states = ", ".join(f"`{s}`" for s in recurrence.states)
     direction = recurrence.dim if recurrence.forward else f"{recurrence.dim} backwards"
     scan = "is a scan" if len(recurrence.states) == 1 else "are one scan"

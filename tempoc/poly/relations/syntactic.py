@@ -46,10 +46,10 @@ def _same_hole(sink: Domain, entries: tuple[Entry, ...], source: Domain) -> bool
 def _in_range(entry: Entry, bound: Sym, sink: Domain, universe: Universe) -> bool:
     if isinstance(entry, Slice):
         return at_least(entry.lo, 0) and at_most(entry.hi, bound, sink, universe)
-    return _floor(entry, sink, universe) and at_most(entry + 1, bound, sink, universe)
+    return _floor(entry, universe) and at_most(entry + 1, bound, sink, universe)
 
 
-def _floor(e: Expr, sink: Domain, universe: Universe) -> bool:
+def _floor(e: Expr, universe: Universe) -> bool:
     """Whether `e >= 0`: term by term, or because `T-1-t` and `T-1` count from a bound."""
     least = limit(e, universe, greatest=False)
     return at_least(e, 0) or (least is not None and at_least(least, 0, bounds=universe))

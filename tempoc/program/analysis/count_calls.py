@@ -33,10 +33,10 @@ def count_calls(
     return count if isinstance(count, int) else count(env)
 
 
-_Counter = Callable[[Mapping[str, int]], int]
+_CallCount = Callable[[Mapping[str, int]], int]
 
 
-def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counter:
+def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _CallCount:
     """What is called in a statement, or how to find that out."""
     match s:
         case Sequence(items=items):
@@ -55,19 +55,19 @@ def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _Counte
             return 0
 
 
-def _sum_counters(parts: list[int | _Counter]) -> int | _Counter:
+def _sum_counters(parts: list[int | _CallCount]) -> int | _CallCount:
     constant = sum(p for p in parts if isinstance(p, int))
     counters = [p for p in parts if not isinstance(p, int)]
     return (lambda env: constant + sum([p(env) for p in counters])) if counters else constant
 
 
-def _guard_counter(condition: Expr, body: int | _Counter) -> int | _Counter:
+def _guard_counter(condition: Expr, body: int | _CallCount) -> int | _CallCount:
     if isinstance(body, int):
         return (lambda env: body if evaluate(condition, env) else 0) if body else 0
     return lambda env: body(env) if evaluate(condition, env) else 0
 
 
-def _loop_counter(loop: Loop, body: int | _Counter) -> int | _Counter:
+def _loop_counter(loop: Loop, body: int | _CallCount) -> int | _CallCount:
     if body == 0:
         return 0
     varies, var = loop.var in _trip_count_names(loop.body), loop.var

@@ -85,7 +85,7 @@ def evaluate(
     if float64:
         graph = widen(graph)
     known = all_bounds(graph, bounds)
-    machine = _Machine(
+    machine = _Evaluation(
         graph=graph, bounds=known, lengths=KnownLengths(graph, known), externs=externs
     )
     for kind, data in (("input", inputs), ("param", params)):
@@ -115,7 +115,7 @@ class _PointAccess:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Machine:
+class _Evaluation:
     """The state of an evaluation: memoized values, known lengths, given arrays."""
 
     graph: Graph

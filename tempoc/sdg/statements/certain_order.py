@@ -33,12 +33,12 @@ from tempoc.symbolic.expr import (
     sub,
 )
 
-_Span = tuple[int | None, int | None]
+_DistanceRange = tuple[int | None, int | None]
 """The least and the largest value; `None`: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Dependence:
+class _EntryDependence:
     """A dependence of a reader on a writer, by the entries of the read and of the write."""
 
     reader: Statement
@@ -61,7 +61,7 @@ def unproved_components(statements: Statements, universe: Universe) -> tuple[tup
 
 def _unproved_components(
     names: Sequence[str],
-    needs: Sequence[_Dependence],
+    needs: Sequence[_EntryDependence],
     places: Mapping[str, Mapping[str, Expr]],
     done: tuple[str, ...],
 ) -> Iterator[tuple[str, ...]]:
@@ -81,8 +81,8 @@ def _unproved_components(
 
 
 def _unsatisfied(
-    needs: Sequence[_Dependence], place: Mapping[str, Expr]
-) -> list[_Dependence] | None:
+    needs: Sequence[_EntryDependence], place: Mapping[str, Expr]
+) -> list[_EntryDependence] | None:
     """The dependences that a loop, up or down, does not satisfy in which statements run at these
     coordinates; `None` if neither direction is legal."""
     spans = [_distance(n, place[n.reader.name], place[n.writer.name]) for n in needs]
@@ -93,7 +93,7 @@ def _unsatisfied(
     return None
 
 
-def _distance(need: _Dependence, here: Expr, there: Expr) -> _Span:
+def _distance(need: _EntryDependence, here: Expr, there: Expr) -> _DistanceRange:
     """The dependence distance: bounds on the writer's coordinate `there` minus the reader's."""
     step = there.divisor if isinstance(there, FloorDiv) else 1
     fine = there.arg if isinstance(there, FloorDiv) else there
@@ -116,7 +116,7 @@ def _distance(need: _Dependence, here: Expr, there: Expr) -> _Span:
     return None, None
 
 
-def _entry_bounds(entry: Entry, here: Expr) -> _Span:
+def _entry_bounds(entry: Entry, here: Expr) -> _DistanceRange:
     """Bounds on an entry relative to the reader's coordinate ``here``."""
     if isinstance(entry, Slice):
         most = _entry_bounds(entry.hi, here)[1]
@@ -144,15 +144,15 @@ def _lower_bound(e: Expr, here: Expr) -> int | None:
     return interval(sub(e, here))[0]
 
 
-def _flow_dependences(statements: Statements) -> Iterator[_Dependence]:
+def _flow_dependences(statements: Statements) -> Iterator[_EntryDependence]:
     for reader in statements.statements:
         for read in reader.reads:
             for writer, write in statements.writers(read.tensor):
                 if not (read.forwarded and writer is reader):
-                    yield _Dependence(reader, writer, read.entries, write.entries)
+                    yield _EntryDependence(reader, writer, read.entries, write.entries)
 
 
-def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[_Dependence]:
+def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[_EntryDependence]:
     effects = [(s, s.turn) for s in statements.statements if s.turn is not None]
     for later, position in effects:
         for earlier, earlier_position in effects:
@@ -164,12 +164,12 @@ def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[
                 read: tuple[Entry, ...] = prefix
                 if before.less:
                     read = (*prefix[:-1], Slice(ZERO, prefix[-1]))
-                yield _Dependence(later, earlier, read, prefix)
+                yield _EntryDependence(later, earlier, read, prefix)
 
 
-def _length_dependences(statements: Statements) -> Iterator[_Dependence]:
+def _length_dependences(statements: Statements) -> Iterator[_EntryDependence]:
     """Dependences on run-time lengths, of unknown distance."""
     for stop in statements.statements:
         for s in statements.statements if stop.ends else ():
             if not s.is_free:
-                yield _Dependence(s, stop, (), ())
+                yield _EntryDependence(s, stop, (), ())

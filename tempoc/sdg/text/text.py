@@ -56,12 +56,6 @@ def show(graph: Graph, *, sources: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
-def show_node(graph: Graph, node: Node) -> str:
-    """One line, without alignment and comment."""
-    name, what, domain, types, _ = _row(graph, node, False)
-    return f"{name} = {what} : {domain} {types}"
-
-
 def show_domain(domain: Domain, vector: tuple[str, ...] = ()) -> str:
     """``[b*, t | t >= 1]``; a star marks dimensions that are computed all at once."""
     where = [] if domain.where == TRUE else [f"| {show_expr(domain.where)}"]
