@@ -45,7 +45,7 @@ def test_stats_and_profile(rnn, tmp_path, capsys):
     assert main(arguments(rnn, "--stats", "--profile", str(tmp_path / "p.json"))) == 0
     err = capsys.readouterr().err
     # x 48, W 36, h.now 12, h 48 bytes.
-    assert "144 B" in err and "step" in err
+    assert "144 bytes" in err and "step" in err
     events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
     assert [e["args"]["at"] for e in events if e["name"] == "step"] == [[0], [1], [2], [3]]
 
