@@ -20,7 +20,7 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.passes.context import GraphPass, PassContext
-from tempoc.passes.memory.serialize import loop_dims
+from tempoc.passes.memory.serialize import looping_dims
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -64,7 +64,7 @@ class PeelHead(GraphPass):
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
-        loops, lazy, uses = loop_dims(graph, context.space), enclosing_conds(graph), users(graph)
+        loops, lazy, uses = looping_dims(graph, context.space), enclosing_conds(graph), users(graph)
         for name, node in tuple(graph.nodes.items()):
             if name in lazy or not _may_copy(node):
                 continue

@@ -33,7 +33,6 @@ from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Sym, compare
 from tempoc.symbolic.walk import symbols
 
 
@@ -50,7 +49,7 @@ class Serialize(GraphPass):
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with fewer stars."""
         at = estimated_sizes(graph.universe, size_hints=context.sizes)
-        loops = loop_dims(graph, context.space)
+        loops = looping_dims(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
             large = [
@@ -66,22 +65,13 @@ class Serialize(GraphPass):
         return replace(graph, nodes=nodes)
 
 
-def loop_dims(graph: Graph, space: Space) -> frozenset[str]:
+def looping_dims(graph: Graph, space: Space) -> frozenset[str]:
     """The dimensions over which some node loops, with more points than one."""
     dims: set[str] = set()
-    for node in graph.nodes.values():
-        for dim in node.domain.dims if is_computed(node) else ():
-            if dim not in dims and dim not in node.vector and not _is_point(node, dim, space):
-                dims.add(dim)
+    for node in filter(is_computed, graph.nodes.values()):
+        loops = [d for d in node.domain.dims if d not in dims and d not in node.vector]
+        dims |= {d for d in loops if not space.is_fixed_by(node.domain, d)}
     return frozenset(dims)
-
-
-def _is_point(node: Node, dim: str, space: Space) -> bool:
-    """Whether a node has one point along a dimension."""
-    if dim not in symbols(node.domain.where):
-        return False
-    first = space.lower_bound(Sym(dim), node.domain)
-    return space.implies(node.domain, compare("==", Sym(dim), first))
 
 
 def bytes_at_point(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
@@ -106,7 +96,7 @@ def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list
     """
     at, loops = (
         estimated_sizes(graph.universe, size_hints=context.sizes),
-        loop_dims(graph, context.space),
+        looping_dims(graph, context.space),
     )
     lazy = enclosing_conds(graph)
     large: dict[str, list[Summand]] = {}

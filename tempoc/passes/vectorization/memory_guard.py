@@ -19,7 +19,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.symbolic.expr import Expr, Sym, compare, product
+from tempoc.symbolic.expr import Expr, Sym, product
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -30,7 +30,7 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
     """
     full_extent = full_extent_nodes(graph, dim)
     limit = _size(graph, dim, full_extent)
-    single_point = _single_point_nodes(graph, dim, space)
+    single_point = {n.name for n in graph.nodes.values() if space.is_fixed_by(n.domain, dim)}
     full_extent |= single_point
     candidates = [s for s in candidates if s not in single_point]
     boundary = _LoopBoundary(graph, dim, full_extent)
@@ -44,17 +44,6 @@ def affordable_nodes(graph: Graph, dim: str, candidates: Sequence[str], space: S
             if _size(graph, dim, added) <= limit:
                 accepted.update(part)
     return [s for s in candidates if s in accepted]
-
-
-def _single_point_nodes(graph: Graph, dim: str, space: Space) -> set[str]:
-    """The nodes with one point along a dimension."""
-    names: set[str] = set()
-    for node in graph.nodes.values():
-        if dim in symbols(node.domain.where):
-            first = space.lower_bound(Sym(dim), node.domain)
-            if space.implies(node.domain, compare("==", Sym(dim), first)):
-                names.add(node.name)
-    return names
 
 
 class _LoopBoundary:

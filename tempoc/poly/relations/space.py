@@ -299,6 +299,12 @@ class Space:
         """The least value over the domain, in bounds only (a lower bound if not affine)."""
         return self._limit(e, domain, greatest=False)
 
+    def is_fixed_by(self, domain: Domain, dim: str) -> bool:
+        """Whether the condition of a domain leaves one point along a dimension."""
+        if dim not in symbols(domain.where):
+            return False
+        return self.implies(domain, compare("==", Sym(dim), self.lower_bound(Sym(dim), domain)))
+
     def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
         dims = [n for n in symbols(e) if self.universe.is_dim(n)]
         if not dims:

@@ -133,6 +133,13 @@ def test_extremes(e: str, domain, most: str, least: str) -> None:
     assert S.lower_bound(parse_expr(e), domain) == parse_expr(least)
 
 
+def test_dimensions_with_one_point() -> None:
+    assert S.is_fixed_by(dom("t", "t == T-1"), "t")
+    assert S.is_fixed_by(dom("tl", "t >= 1 and t < 2"), "t")
+    assert not S.is_fixed_by(dom("tl", "t == 0"), "l")
+    assert not S.is_fixed_by(dom("t", "t >= 1"), "t")
+
+
 def test_signs_of_differences() -> None:
     both = dom("tl")
     signs = S.signs(both, at("t", "l-1"), both)
