@@ -52,8 +52,8 @@ class Difference(NamedTuple):
 
 BY_HOST = Difference("loops-by-host", "loops run by the host")
 RECOMPUTED = {
-    "cheap": Difference("recompute-cheap", "values that cost little made again"),
-    "all": Difference("recompute-all", "values made again"),
+    "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
+    "all": Difference("recompute-all", "values rematerialized"),
 }
 """By ``Options.recompute``."""
 
@@ -154,7 +154,7 @@ def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     for size in MODEL.tuned_capacities if _is_free(options) else ():
         if size < most and size != options.bucket:
             compilation = _recompiled(way, replace(options, bucket=size))
-            text = f"room for {size} steps at first" if size else "room for all steps at first"
+            text = f"initial capacity for {size or 'all'} steps"
             yield way.but(compilation, f"bucket-{size}", text)
 
 
