@@ -32,7 +32,7 @@ def other_lengths(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
         "read steps there that are the same for all, such as the first one, or put "
         "stop_gradient around the read",
         notes=(
-            f"`{bound}` may be another length there, so that who reads a step depends on the "
-            f"lengths at all points of `{dim}` at once",
+            f"`{bound}` may be another length there, so that the readers of a step depend on "
+            f"the lengths at all points of `{dim}`",
         ),
     )

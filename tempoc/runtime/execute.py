@@ -127,7 +127,7 @@ def check_targets(options: RunOptions, saving: bool) -> None:
 
 
 def effect_sink(options: RunOptions) -> EffectSink:
-    """Where lines and files go; not into files that are named for something else."""
+    """The sink of printed lines and saved files; it refuses files that other options name."""
     named = (options.output, options.profile, options.memory_plot)
     return EffectSink(options.output_dir or ".", [path for path in named if path is not None])
 
@@ -174,7 +174,7 @@ def variant_text(result: RunResult) -> str:
 
 
 def _transfer_rows(result: RunResult) -> list[tuple[str, str]]:
-    """What the host had of stores that live there, and what was copied."""
+    """Rows about offloaded stores: the most bytes on the host, and the bytes copied each way."""
     if not result.away_bytes:
         return []
     return [

@@ -48,16 +48,16 @@ def compiled(text: str = STEPS.format("0.1"), options: Options | None = None) ->
     return Compilation(load_source(Source("m.rt", text)), options or Options())
 
 
-def names(way: Candidate, sizes: Mapping[str, int], *knobs: int) -> list[str]:
-    return [found.name for k in knobs for found in MOVES[k](way, sizes)]
+def names(candidate: Candidate, sizes: Mapping[str, int], *knobs: int) -> list[str]:
+    return [found.name for k in knobs for found in MOVES[k](candidate, sizes)]
 
 
 def test_ways_of_a_loop() -> None:
-    way = Candidate(compilation=compiled())
-    assert names(way, {"T": 100}, 0, 1) == ["loops-by-host", "points", "bucket-0"]
-    assert names(way, {"T": 5000}, 1) == ["bucket-0", "bucket-128", "bucket-2048"]
-    assert names(way, {"T": 5000}, 2, 3, 4, 5) == []
-    (first, *_) = MOVES[0](way, {"T": 100})
+    candidate = Candidate(compilation=compiled())
+    assert names(candidate, {"T": 100}, 0, 1) == ["loops-by-host", "points", "bucket-0"]
+    assert names(candidate, {"T": 5000}, 1) == ["bucket-0", "bucket-128", "bucket-2048"]
+    assert names(candidate, {"T": 5000}, 2, 3, 4, 5) == []
+    (first, *_) = MOVES[0](candidate, {"T": 100})
     assert names(first, {"T": 100}, 0, 1) == [
         "loops-by-host-loops-on-device", "loops-by-host-points", "loops-by-host-bucket-0"
     ]  # fmt: skip
@@ -66,12 +66,12 @@ def test_ways_of_a_loop() -> None:
 
 
 def test_ways_of_training() -> None:
-    way = Candidate(compilation=compiled(LEARN))
+    candidate = Candidate(compilation=compiled(LEARN))
     sizes = {"T": 400_000, "I": 3}
-    found = [*MOVES[2](way, sizes)]
+    found = [*MOVES[2](candidate, sizes)]
     assert [w.name for w in found] == ["tiles-4MiB", "tiles-256KiB"]
     assert found[0].compilation.options.sizes == sizes
-    assert names(way, {"T": 10, "I": 3}, 2) == []
+    assert names(candidate, {"T": 10, "I": 3}, 2) == []
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
     """They are recorded with the program, and XLA knows the options; a CPU does not mind them."""
-    way = Candidate(compilation=compiled())
-    assert names(way, {"T": 6}, 4) == ["commands-none", "commands-loops"]
+    candidate = Candidate(compilation=compiled())
+    assert names(candidate, {"T": 6}, 4) == ["commands-none", "commands-loops"]
     both = Candidate(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
     (first, *_), (second, *_) = MOVES[5](both, {"T": 6}), MOVES[6](both, {"T": 6})
     assert names(first, {"T": 6}, 6)[0] == f"{first.name}-{second.name}"
     assert names(both, {"T": 6}, 7) == []
-    told = [*MOVES[4](way, {"T": 6})]
+    told = [*MOVES[4](candidate, {"T": 6})]
     for number, found in enumerate(told):
         again = Options.from_provenance(found.compilation.options.to_provenance())
         assert again == found.compilation.options
@@ -120,9 +120,9 @@ def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:
     base.write(str(tmp_path / "out"))
     said: list[str] = []
 
-    def knob(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+    def knob(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
         for name, text in zip(("one", "two"), others, strict=False):
-            yield way.but(compiled(text), name, name)
+            yield candidate.but(compiled(text), name, name)
 
     def clock(runs: Sequence[TimedRun]) -> list[list[float]]:
         return [[{"one": 0.5, "two": 0.4}.get(once.about, 1.0)] * 3 for once in runs]
@@ -130,7 +130,7 @@ def measured(tmp_path: Path, *others: str) -> tuple[str, list[str]]:
     given = Given(bounds={}, inputs=as_sources({"x": X}), params={})
     loaded = load(tmp_path / "out")
     found = tune(base, loaded, given, Settings(), said.append, clock, [knob])
-    return found.way.name, said
+    return found.candidate.name, said
 
 
 def test_the_fastest_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
         (
             Options(recompute="cheap", limit=2**20),
             "recompute-cheap-tiles-1MiB",
-            "values that cost little made again, tiles of what takes more than 1.00 MiB",
+            "cheap values rematerialized, tiles of what takes more than 1.00 MiB",
         ),
         (
             Options(away=dict.fromkeys("abcdef", 0), apart=True, level=1),
@@ -130,7 +130,7 @@ def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
         (
             Options(recompute="all", apart=True, walk=True),
             "recompute-all-large-points-in-turn-loops-by-host",
-            "values made again, loops run by the host, large points one after the other",
+            "values rematerialized, loops run by the host, large points one after the other",
         ),
     ],
 )

@@ -71,12 +71,12 @@ _COMPILE_OPTIONS = stack(
         type=click.Choice(RECOMPUTE),
         default=None,
         metavar="WHAT",
-        help="Make values again instead of keeping them for derivatives: cheap ones, or all.",
+        help="Rematerialize values for derivatives instead of storing them: cheap ones, or all.",
     ),
     click.option(
         "--regions/--no-regions",
         default=None,
-        help="Run loops on the device where the host has nothing to do in them; so at -O2.",
+        help="Run loops on the device where the host has no work in them; the default at -O2.",
     ),
     click.option(
         "--bucket",

@@ -30,11 +30,11 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
     check_targets(wanted, saves(loaded.program.tree))
     settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
     tuned = tune_and_record(wanted.directory, loaded, given, settings, _tell)
-    if not tuned.way.name:
+    if not tuned.candidate.name:
         _tell("nothing is faster than the program as it is")
         return
     times = f"{tuned.seconds * 1e3:.2f} ms instead of {tuned.before * 1e3:.2f} ms"
-    _tell(f"{tuned.way.about}: {times}, {'recorded' if kept else 'for this run'}")
+    _tell(f"{tuned.candidate.about}: {times}, {'recorded' if kept else 'for this run'}")
 
 
 def _tell(line: str) -> None:

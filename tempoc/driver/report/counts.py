@@ -16,7 +16,7 @@ from tempoc.sdg.graph.graph import Graph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSize:
-    """A graph in numbers; ``stars`` are dimensions of nodes of which all points are one."""
+    """A graph in numbers; ``stars`` counts the vectorized dimensions of all nodes."""
 
     nodes: int
     edges: int

@@ -2,7 +2,7 @@
 
 smooth.rt:9: h[t] = tanh(U @ x[t] + W @ h[t-1])
   kernel h.1: for each t
-  vectorize: t stays a loop for `h.1`: their points wait for each other
+  vectorize: t stays a loop for `h.1`: their points depend on each other
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ For it, each *move* derives candidates from the best one so far by changing one 
 
 - *loops*: run by the host, with a kernel call per step; or everything point by point, in loops on
   the device (``-O1`` with regions);
-- *room*: the initial capacity, in steps, of stores that grow with the sequence;
+- *initial capacity*: in steps, of stores that grow with the sequence;
 - *tiles* of tensors above a limit of bytes, so that they stay in caches;
-- *again*: rematerialization of cheap values;
+- *rematerialization* of cheap values;
 - *commands*: command buffers of a GPU, for all kernels, then for each loop and block.
 """
 
@@ -52,8 +52,8 @@ class Difference(NamedTuple):
 
 BY_HOST = Difference("loops-by-host", "loops run by the host")
 RECOMPUTED = {
-    "cheap": Difference("recompute-cheap", "values that cost little made again"),
-    "all": Difference("recompute-all", "values made again"),
+    "cheap": Difference("recompute-cheap", "cheap values rematerialized"),
+    "all": Difference("recompute-all", "values rematerialized"),
 }
 """By ``Options.recompute``."""
 
@@ -131,76 +131,78 @@ Move = Callable[[Candidate, Mapping[str, int]], Iterator[Candidate]]
 """Derives candidates that differ in one thing; the mapping has the values of the free bounds."""
 
 
-def loops(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def loops(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Loops on the host instead of the device, or the reverse; or all points in loops."""
-    options, program = way.compilation.options, way.compilation.emitted.program
+    options, program = candidate.compilation.options, candidate.compilation.emitted.program
     if not _is_free(options):
         return
     if any(True for _ in regions(program.tree)):
-        compilation = _recompiled(way, replace(options, regions=False))
-        yield way.but(compilation, *BY_HOST)
+        compilation = _recompiled(candidate, replace(options, regions=False))
+        yield candidate.but(compilation, *BY_HOST)
     elif not options.on_device:
-        compilation = _recompiled(way, replace(options, regions=True))
-        yield way.but(compilation, "loops-on-device", "loops run on the device")
+        compilation = _recompiled(candidate, replace(options, regions=True))
+        yield candidate.but(compilation, "loops-on-device", "loops run on the device")
     if options.level == 2 and options.recompute is None:
-        compilation = _recompiled(way, replace(options, level=1, regions=True, limit=None))
-        yield way.but(compilation, "points", "point by point, in loops on the device")
+        compilation = _recompiled(candidate, replace(options, level=1, regions=True, limit=None))
+        yield candidate.but(compilation, "points", "point by point, in loops on the device")
 
 
-def room(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def initial_capacity(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Other initial capacities of growing stores, below the size that they reach."""
-    options = way.compilation.options
-    most = max(_growing(way.compilation.emitted.program, sizes), default=0)
+    options = candidate.compilation.options
+    most = max(_growing(candidate.compilation.emitted.program, sizes), default=0)
     for size in MODEL.tuned_capacities if _is_free(options) else ():
         if size < most and size != options.bucket:
-            compilation = _recompiled(way, replace(options, bucket=size))
-            text = f"room for {size} steps at first" if size else "room for all steps at first"
-            yield way.but(compilation, f"bucket-{size}", text)
+            compilation = _recompiled(candidate, replace(options, bucket=size))
+            text = f"initial capacity for {size or 'all'} steps"
+            yield candidate.but(compilation, f"bucket-{size}", text)
 
 
-def tiles(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def tiles(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Smaller tiles, where they change the graph."""
-    options, previous = way.compilation.options, way.compilation
+    options, previous = candidate.compilation.options, candidate.compilation
     if not is_tileable(previous) or not _is_free(options):
         return
     for limit in (n for n in MODEL.tuned_limits if options.limit is None or n < options.limit):
-        compilation = tiled(way.compilation, limit, sizes)
+        compilation = tiled(candidate.compilation, limit, sizes)
         if not is_alike(compilation, previous):
-            yield way.but(compilation, *tiles_above(limit))
+            yield candidate.but(compilation, *tiles_above(limit))
             previous = compilation
 
 
-def again(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def rematerialization(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """Rematerialization of cheap values, where it changes the graph."""
-    options = way.compilation.options
+    options = candidate.compilation.options
     if options.level > 0 and _is_free(options):
-        compilation = rematerialized(way.compilation, "cheap", sizes)
+        compilation = rematerialized(candidate.compilation, "cheap", sizes)
         if compilation is not None:
-            yield way.but(compilation, *RECOMPUTED["cheap"])
+            yield candidate.but(compilation, *RECOMPUTED["cheap"])
 
 
-def commands(way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def commands(candidate: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
     """On a GPU: no command buffers, or such for whole loops."""
     if backend.has_commands():
         for mode in WAYS[1:]:
-            yield _with_commands(way, "", mode)
+            yield _with_commands(candidate, "", mode)
 
 
-def commands_of_loop(number: int, way: Candidate, sizes: Mapping[str, int]) -> Iterator[Candidate]:
+def commands_of_loop(
+    number: int, candidate: Candidate, sizes: Mapping[str, int]
+) -> Iterator[Candidate]:
     """Other command buffers for one of several kernels that are loops or blocks."""
-    tree = way.compilation.emitted.program.tree
+    tree = candidate.compilation.emitted.program.tree
     names = [part.kernel for part in statements_in(tree) if isinstance(part, Region | Block)]
     if backend.has_commands() and 1 < len(names) <= EFFORT.tuned_kernels and number < len(names):
-        name, current = names[number], way.compilation.options.commands
+        name, current = names[number], candidate.compilation.options.commands
         for mode in (w for w in WAYS if w != current.get(name, current.get("", COMMON))):
-            yield _with_commands(way, name, mode)
+            yield _with_commands(candidate, name, mode)
 
 
 MOVES: tuple[Move, ...] = (
     loops,
-    room,
+    initial_capacity,
     tiles,
-    again,
+    rematerialization,
     commands,
     *(partial(commands_of_loop, number) for number in range(EFFORT.tuned_kernels)),
 )
@@ -212,10 +214,10 @@ _COMMAND_TEXTS = {
 }
 
 
-def _with_commands(way: Candidate, kernel: str, mode: str) -> Candidate:
-    compilation = way.compilation.with_commands({kernel: mode})
+def _with_commands(candidate: Candidate, kernel: str, mode: str) -> Candidate:
+    compilation = candidate.compilation.with_commands({kernel: mode})
     place = f" in {kernel}" if kernel else ""
-    return way.but(
+    return candidate.but(
         compilation, f"commands-{mode}" + f"-{kernel}" * bool(kernel), _COMMAND_TEXTS[mode] + place
     )
 
@@ -225,8 +227,8 @@ def _is_free(options: Options) -> bool:
     return not (options.away or options.apart or options.walk) and options.passes is None
 
 
-def _recompiled(way: Candidate, options: Options) -> Compilation:
-    return way.compilation.variant(options)
+def _recompiled(candidate: Candidate, options: Options) -> Compilation:
+    return candidate.compilation.variant(options)
 
 
 def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:

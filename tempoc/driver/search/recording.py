@@ -32,13 +32,13 @@ def tune_and_record(
     bounds = specialize(base, given)[0].bounds
     choice = replace(
         condition(loaded.program, bounds, base.variant, settings.precision),
-        name=tuned.way.name[:LONG].rstrip("-"),
-        about=", ".join(text for text in (base.about, tuned.way.about) if text),
+        name=tuned.candidate.name[:LONG].rstrip("-"),
+        about=", ".join(text for text in (base.about, tuned.candidate.about) if text),
         nanoseconds=round(tuned.seconds * 1e9),
         before=round(tuned.before * 1e9),
     )
-    best = tuned.way.compilation
-    emitted = best.emitted if tuned.way.name else None
+    best = tuned.candidate.compilation
+    emitted = best.emitted if tuned.candidate.name else None
     provenance = dict(loaded.program.provenance)
     write_choice(directory, choice, emitted, best.options.to_provenance(), provenance)
     return tuned

@@ -57,10 +57,10 @@ Clock = Callable[[Sequence[TimedRun]], list[list[float]]]
 class Tuned:
     """The result of tuning: the best candidate, and the medians of its time and the original's.
 
-    ``way`` has no name if the original is the fastest.
+    ``candidate`` has no name if the original is the fastest.
     """
 
-    way: Candidate
+    candidate: Candidate
     seconds: float
     before: float
 
@@ -69,7 +69,7 @@ class Tuned:
 class _MeasuredCandidate:
     """A candidate with its outputs; ``first`` are the seconds of its first warm run."""
 
-    way: Candidate
+    candidate: Candidate
     loaded: LoadedProgram
     outputs: Mapping[str, HostArray]
     first: float
@@ -82,7 +82,7 @@ def tune(
     settings: Settings,
     tell: LineSink,
     clock: Clock | None = None,
-    knobs: Sequence[Move] = MOVES,
+    moves: Sequence[Move] = MOVES,
 ) -> Tuned:
     """The fastest way to run ``loaded``, which that compilation made. Raises ``RunError``.
 
@@ -93,7 +93,7 @@ def tune(
         tuner = _Tuner(
             loaded, _read_all(arguments), silent, tell, clock or interleaved, Path(folder)
         )
-        return tuner.run(compilation, knobs)
+        return tuner.run(compilation, moves)
 
 
 class _Tuner:
@@ -121,42 +121,42 @@ class _Tuner:
         self.count = 0
         self.model = device_row()
 
-    def run(self, compilation: Compilation, knobs: Sequence[Move]) -> Tuned:
+    def run(self, compilation: Compilation, moves: Sequence[Move]) -> Tuned:
         """Try all moves."""
         free = [b.name for b in self.loaded.program.bounds if b.value is None]
         sizes = {name: self.bounds[name] for name in free}
         first = best = self.first_run(Candidate(compilation=compilation), self.loaded)
-        for knob in knobs:
-            rivals = [*self.valid(knob(best.way, sizes), best, first)]
+        for move in moves:
+            rivals = [*self.valid(move(best.candidate, sizes), best, first)]
             best = self.fastest(best, rivals) if rivals else best
         if best is first:
             times = baseline = self.clock([self.timed(first)])[0]
         else:
             times, baseline = self.clock([self.timed(best), self.timed(first)])
             if not is_faster(times, baseline):
-                self.log(f"{best.way.about}: not faster when measured once more")
+                self.log(f"{best.candidate.about}: not faster when measured once more")
                 best, times = first, baseline
-        return Tuned(way=best.way, seconds=median(times), before=median(baseline))
+        return Tuned(candidate=best.candidate, seconds=median(times), before=median(baseline))
 
     def valid(
-        self, ways: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
+        self, candidates: Iterator[Candidate], best: _MeasuredCandidate, first: _MeasuredCandidate
     ) -> Iterator[_MeasuredCandidate]:
         """The candidates that compile, give the same outputs, and are not much too slow."""
-        for way in ways:
+        for candidate in candidates:
             try:
-                if self.is_hopeless(way, best):
-                    self.log(f"{way.about}: too many calls of kernels")
+                if self.is_hopeless(candidate, best):
+                    self.log(f"{candidate.about}: too many calls of kernels")
                     continue
-                candidate = self.first_run(way, self.compiled(way))
+                measured = self.first_run(candidate, self.compiled(candidate))
             except DiagnosticError as error:
-                self.log(f"{way.about}: not possible: {_reason(error)}")
+                self.log(f"{candidate.about}: not possible: {_reason(error)}")
                 continue
-            if lines := differences(candidate.outputs, first.outputs):
-                self.log(f"{way.about}: not taken, its outputs differ: {lines[0]}")
-            elif candidate.first > MODEL.hopeless_factor * best.first:
-                self.log(f"{way.about}: {_text(candidate.first)} in its first run")
+            if lines := differences(measured.outputs, first.outputs):
+                self.log(f"{candidate.about}: not taken, its outputs differ: {lines[0]}")
+            elif measured.first > MODEL.hopeless_factor * best.first:
+                self.log(f"{candidate.about}: {_text(measured.first)} in its first run")
             else:
-                yield candidate
+                yield measured
 
     def fastest(
         self, best: _MeasuredCandidate, rivals: Sequence[_MeasuredCandidate]
@@ -164,39 +164,39 @@ class _Tuner:
         """The fastest candidate; ``best`` unless a rival is significantly faster."""
         candidates = [best, *rivals]
         times = self.clock([self.timed(c) for c in candidates])
-        for candidate, seconds in zip(candidates, times, strict=True):
-            self.log(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
+        for measured, seconds in zip(candidates, times, strict=True):
+            self.log(f"{measured.candidate.about or AS_IT_IS}: {_text(median(seconds))}")
         faster = [0, *(k for k in range(1, len(candidates)) if is_faster(times[k], times[0]))]
         return candidates[min(faster, key=lambda k: median(times[k]))]
 
-    def is_hopeless(self, way: Candidate, best: _MeasuredCandidate) -> bool:
+    def is_hopeless(self, candidate: Candidate, best: _MeasuredCandidate) -> bool:
         """Whether the kernel calls alone take too long."""
-        if way.compilation.options.on_device:
+        if candidate.compilation.options.on_device:
             return False
-        program = way.compilation.emitted.program
+        program = candidate.compilation.emitted.program
         values = {b.name: self.bounds.get(b.name, 1) for b in program.bounds}
         seconds = self.model.call_ns * 1e-9 * count_calls(program.tree, values)
         return seconds > MODEL.hopeless_factor * best.first
 
-    def compiled(self, way: Candidate) -> LoadedProgram:
+    def compiled(self, candidate: Candidate) -> LoadedProgram:
         """Write a candidate to a folder, and load it."""
         self.count += 1
         directory = self.folder / str(self.count)
-        way.compilation.write(str(directory))
+        candidate.compilation.write(str(directory))
         return load(directory, self.loaded.extern_path)
 
-    def first_run(self, way: Candidate, loaded: LoadedProgram) -> _MeasuredCandidate:
+    def first_run(self, candidate: Candidate, loaded: LoadedProgram) -> _MeasuredCandidate:
         """Run twice: the kernels are compiled in the first run."""
         outputs = run_given(loaded, self.given, self.settings).outputs
         start = time.perf_counter()
         run_given(loaded, self.given, self.settings)
         first = time.perf_counter() - start
-        return _MeasuredCandidate(way=way, loaded=loaded, outputs=outputs, first=first)
+        return _MeasuredCandidate(candidate=candidate, loaded=loaded, outputs=outputs, first=first)
 
-    def timed(self, candidate: _MeasuredCandidate) -> TimedRun:
+    def timed(self, measured: _MeasuredCandidate) -> TimedRun:
         """A run of a candidate to measure."""
-        run = partial(run_given, candidate.loaded, self.given, self.settings)
-        return TimedRun(candidate.way.about or AS_IT_IS, run)
+        run = partial(run_given, measured.loaded, self.given, self.settings)
+        return TimedRun(measured.candidate.about or AS_IT_IS, run)
 
 
 def interleaved(runs: Sequence[TimedRun]) -> list[list[float]]:

@@ -40,7 +40,7 @@ class AssociativeScan(Op):
     """Each element of ``leaves`` tensors combined with all before it, along ``axis``.
 
     ``results`` are the numbers of the values that make the new element. The operands after the
-    leaves are what the function reads from outside. Garbage at the end of a ragged axis comes after
+    leaves are what the function reads from outside. Padding at the end of a ragged axis comes after
     all that is valid, so nothing is masked.
     """
 

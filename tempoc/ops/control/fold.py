@@ -101,7 +101,7 @@ class Fold(Op):
         return tuple(np.zeros((0, *values[n].shape), values[n].dtype) for n in self.outputs)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """A scan of single elements; garbage at the end of a ragged axis carries nothing on."""
+        """A scan of single elements; padding never reaches valid elements."""
         first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
         ragged = self.reverse and xs[0].is_ragged(0)
         single = [

@@ -187,7 +187,7 @@ class Recurrence(Op):
         constants: EmittedValues,
         out: Emitter,
     ) -> tuple[str, ...]:
-        """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""
+        """The rows of a linear recurrence: a function of one step, called by ``linear_rows``."""
 
         def body(names: tuple[str, ...]) -> str:
             k, *before = names

@@ -1,4 +1,4 @@
-"""Derivatives of the user's functions: JAX has them."""
+"""Derivatives of the user's functions, by ``jax.vjp``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RULES = Rules()
 
 @RULES.of(ExternJax, ExternVjp)
 def extern_jax(op: ExternJax, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Derivatives:
-    """All at once, by ``jax.vjp``; the rule of derivatives too, which are functions again."""
+    """All cotangents in one call, which is differentiated by the same rule."""
     attributes = {f.name: getattr(op, f.name) for f in fields(ExternJax)}
     order = op.order + 1 if isinstance(op, ExternVjp) else 1
     floats = [a.type.dtype.is_float for a in args]

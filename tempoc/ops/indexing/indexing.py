@@ -97,7 +97,7 @@ def first_wrong(*wrong):
 
 
 def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
-    """Positions counted from the front, with a check; garbage in their padding is not judged."""
+    """Positions counted from the front, with a check; values in their padding are not checked."""
     n = atom(out.index(extent))
     if idx.type.dtype is DType.U32:
         inside = f"({idx.text} < jnp.uint32({n}))"

@@ -170,7 +170,7 @@ class Bernoulli(Draw):
         return (np.asarray(u < args[1].astype(np.promote_types(u.dtype, args[1].dtype))),)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """The padding is garbage."""
+        """The padding is unspecified."""
         p = with_own_padding(args[1], out)
         u = _uniform(args[0], p.type.shape, self.dtype, out)
         return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)

@@ -85,7 +85,7 @@ class Nary(Op):
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """One expression; garbage meets garbage."""
+        """One expression; padding is combined with padding."""
         texts = self.texts(args, results, out)
         texts = [*paired(*texts)] if len(texts) == 2 else texts
         return (self.jax.format(*texts),)

@@ -53,7 +53,7 @@ def clean(
 ) -> EmittedValue:
     """The operand with 0 in the padding of summed axes.
 
-    It may keep finite garbage (integers are finite) when ``other``, masked along the same axes,
+    It may keep finite padding (integers are finite) when ``other``, masked along the same axes,
     brings the zeros.
     """
     if other is not None and (v.finite is True or not v.type.dtype.is_float):

@@ -70,7 +70,7 @@ class Unary(Op):
         return (y.astype(x.dtype) if rounds else y,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """One call; garbage stays where it is."""
+        """One call; padding stays where it is."""
         dtype = results[0].dtype
         x = out.align(args[0], padded(results[0].shape, out))
         if dtype is not DType.BOOL:

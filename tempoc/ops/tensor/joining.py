@@ -132,7 +132,7 @@ class Stack(Op):
                 yield Link((axis,) * len(args), (axis + (axis >= new),))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """Garbage stays where it is."""
+        """Padding stays where it is."""
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
         shape = without(padded(result.shape, out), (axis,))

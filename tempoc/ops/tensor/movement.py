@@ -83,7 +83,7 @@ class Transpose(Op):
             yield Link((source,), (axis,))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """Garbage moves along."""
+        """Padding moves along."""
         v = with_own_padding(args[0], out)
         return (f"jnp.transpose({v.text}, {self.order(v.type.ndim)})",)
 
@@ -116,7 +116,7 @@ class ExpandDims(Op):
             yield Link((axis,), (axis + (axis >= new),))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
-        """Garbage stays where it is."""
+        """Padding stays where it is."""
         axis = axis_of(self.axis, args[0].type.ndim + 1)
         return (f"jnp.expand_dims({with_own_padding(args[0], out).text}, {axis})",)
 

@@ -31,7 +31,7 @@ from tempoc.symbolic.expr import Expr, product
 class Scan(Op):
     """Each element combined with all before it. ``jax`` names the function of ``lax``.
 
-    Garbage at the end of a ragged axis comes after all that is valid, so it is masked only when the
+    Padding at the end of a ragged axis comes after all that is valid, so it is masked only when the
     scan starts there.
     """
 

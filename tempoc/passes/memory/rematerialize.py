@@ -71,22 +71,22 @@ class Rematerialize(GraphPass):
         """The graph with clones."""
         if graph.universe.ended:
             why = "how long it runs is found out while it does"
-            context.remarks.add(self.name, f"nothing is made again: {why}")
+            context.remarks.add(self.name, f"nothing is rematerialized: {why}")
             return graph
         sequence = NodeSequence.of(graph, context)
         segmentation = None if sequence is None else self.segmentation(sequence)
         if segmentation is None:
-            context.remarks.add(self.name, "nothing is made again: that would keep no less")
+            context.remarks.add(self.name, "nothing is rematerialized: that would save no memory")
             return graph
         cloner = _Cloner(graph, context.space, *segmentation)
         cloned = cloner.run()
         if cloned is graph or unschedulable_nodes(cloned, context.space):
-            why = "there is nothing that it could wait for"
-            context.remarks.add(self.name, f"nothing is made again: {why}")
+            why = "no later node could trigger it"
+            context.remarks.add(self.name, f"nothing is rematerialized: {why}")
             return graph
         for name, count in cloner.again.items():
             what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
-            message = f"`{name}` is made again instead of kept, {what}"
+            message = f"`{name}` is rematerialized instead of stored, {what}"
             context.remarks.add(self.name, message, graph.nodes[name].span)
         return drop_dead(cloned)
 

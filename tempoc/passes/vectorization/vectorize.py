@@ -109,7 +109,11 @@ def _vectorize_along(
         affordable = affordable_nodes(graph, dim, stars, context.space)
         dropped = [s for s in stars if s not in affordable]
         _remark_missed(
-            graph, dim, dropped, "what they share with these would have to be kept whole", context
+            graph,
+            dim,
+            dropped,
+            "what they share with these would be stored at full extent",
+            context,
         )
         stars = affordable
     if stars:
@@ -138,7 +142,7 @@ def _schedulable(
                 break
             late, why = (
                 [s for s in inside if s in unschedulable],
-                "their points wait for each other",
+                "their points depend on each other",
             )
             if not late:  # no plain loop carries these: what stars around would do is not known
                 without_loop |= _cycle_of(min(unschedulable), list(dims), needs)

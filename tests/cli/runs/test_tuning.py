@@ -151,7 +151,7 @@ def test_programs_in_source(sums: Session, fast: Fast) -> None:
 
 def test_a_choice_keeps_to_the_budget(sums: Session, fast: Fast) -> None:
     """One that takes more is not taken by runs that may not."""
-    fast("room for all steps at first")
+    fast("initial capacity for all steps")
     assert sums("run out --input x=x6.npy --tune --memory") == 0
     text = CHOICES.read_text()
     assert "bucket-0" in text

@@ -1,4 +1,4 @@
-"""What is kept whole along a dimension, and why."""
+"""What is stored at full extent along a dimension, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values made again instead of kept: which, what they wait for, and the proof."""
+"""Values rematerialized instead of stored: which, when, and the proof."""
 
 from __future__ import annotations
 

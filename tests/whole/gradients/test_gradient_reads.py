@@ -1,4 +1,4 @@
-"""Gradients through reads of all kinds: who reads a point is a slice, several, or none at all."""
+"""Gradients through reads of all kinds: the readers of a point are a slice, several, or none."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ FOUR = ALL.replace("recompute", "recompute{segments=4}")
 
 @cache
 def compilation(text: str, recompute: str | None) -> Compilation:
-    """A program for 1000 points, with values made again or not."""
+    """A program for 1000 points, with values rematerialized or not."""
     options = Options(recompute=recompute, sizes={"B": 1000}, verify_each=True)
     return Compilation(load_source(Source("m.rt", text)), options)
 
@@ -124,7 +124,7 @@ def test_budgets_that_want_values_made_again() -> None:
     assert found.chosen.compilation.options.recompute == "all"
     assert found.chosen.compilation.options.limit is None
     assert peak_of(found.chosen.compilation) == found.chosen.peak <= natural * 2 // 3
-    assert "values made again" in found.note()
+    assert "values rematerialized" in found.note()
     assert "% more operations" in found.note()
     kept = found.chosen.compilation.options
     assert Options.from_provenance(kept.to_provenance()) == replace(kept, verify_each=False)
