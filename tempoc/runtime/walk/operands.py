@@ -179,8 +179,8 @@ class Operands:
             cells, key = frame.cells[number], access.key_in(frame)
             if access.key is None:
                 frame.cells[number] = moved(frame.transfers, number, cells, key)
-            elif (cell := moved(frame.transfers, number, cells.get(key), key)) is not None:
-                cells[key] = cell
+            elif (array := moved(frame.transfers, number, cells.get(key), key)) is not None:
+                cells[key] = array
 
         return move
 
