@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
+from tempoc.program.analysis.traversal import (
+    final_frees,
+    kernel_numbers,
+    lengths_of,
+    overwritten_stores,
+)
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes
 from tempoc.runtime.device.capacity import CapacityGroup, groups
@@ -73,6 +78,7 @@ def assemble(
         selected=selected,
         single_calls=frozenset() if hooks.account else selected,
         numbers=numbers,
+        kernel_numbers=kernel_numbers(program),
         values=values,
         operands=operands,
         filled=zero_filled_stores(program),
@@ -99,6 +105,7 @@ class _Assembler:
     selected: frozenset[str]
     single_calls: frozenset[str]
     numbers: Mapping[str, int]
+    kernel_numbers: Mapping[str, int]
     values: Values
     operands: Operands
     filled: frozenset[str]
@@ -299,7 +306,7 @@ class _Assembler:
 
     def call(self, call: nodes.Call, effect: nodes.Effect | None = None) -> None:
         """A kernel call; none if all that it computes is given."""
-        number = self.kernel_number(call.kernel)
+        number = self.kernel_numbers[call.kernel]
         kernel = self.program.kernels[number]
         stored = [cell for cell in call.results if cell.store not in self.given]
         if not stored and not kernel.checks and effect is None and not call.endings:
@@ -458,7 +465,7 @@ class _Assembler:
         self, part: nodes.Region | nodes.Block, results: tuple[nodes.Cells, ...]
     ) -> code.DeviceCall:
         """The call of the kernel of a region or block."""
-        number = self.kernel_number(part.kernel)
+        number = self.kernel_numbers[part.kernel]
         ended = (part.lengths[place] for place in part.endings)
         return code.DeviceCall(
             number=number,
@@ -485,9 +492,6 @@ class _Assembler:
             self.act(done)
 
     # -------------------------------------------------------------- operands
-
-    def kernel_number(self, name: str) -> int:
-        return next(i for i, kernel in enumerate(self.program.kernels) if kernel.name == name)
 
     def location(self, cell: nodes.Cell) -> tuple[str, tuple[object, ...]]:
         """What tells cells apart: the store, and parts of the key that are not always 0."""

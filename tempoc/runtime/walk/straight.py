@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.analysis.traversal import kernel_numbers, statements_in
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -70,7 +70,7 @@ def straight_call(
     if len(nodes) != 1 or nodes[0].endings:
         return None
     (node,) = nodes
-    number = next(i for i, kernel in enumerate(program.kernels) if kernel.name == node.kernel)
+    number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
     if kernel.checks or kernel.lengths or operands is None or results is None:
