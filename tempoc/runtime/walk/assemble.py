@@ -7,7 +7,7 @@ executes the statements of blocks one by one, since each of them has bytes of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -62,9 +62,12 @@ def assemble(
     kernels: Sequence[Callable[..., Any]],
     on: Device,
     hooks: RunHooks,
+    single_calls: frozenset[str],
 ) -> HostCode:
-    """The code of a program; ``given`` are the stores that are filled before the run."""
-    selected = blocks.single_call_blocks(program, bounds, given)
+    """The code of a program; ``given`` are the stores that are filled before the run.
+
+    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    """
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
     operands = Operands(tuple(layouts.values()), numbers, values, hooks.account)
@@ -75,8 +78,8 @@ def assemble(
         kernels=kernels,
         device=on,
         hooks=hooks,
-        selected=selected,
-        single_calls=frozenset() if hooks.account else selected,
+        selected=single_calls,
+        single_calls=frozenset() if hooks.account else single_calls,
         numbers=numbers,
         kernel_numbers=kernel_numbers(program),
         values=values,
@@ -189,11 +192,10 @@ class _Assembler:
             self.resume.append(following)
             self.emit(lambda: code.boundary(number, self.to(following)))
 
-    def grow(self, checks: Sequence[GroupRows] | Any) -> None:
+    def grow(self, checks: Iterable[GroupRows]) -> None:
         """Add checks of capacities."""
         for group, rows in checks:
-            needed, following = function(self.values.of(rows)), self.following
-            self.emit(self.bound(code.grow, group, needed, following))
+            self.act(code.grow(group, function(self.values.of(rows))))
 
     def growing_groups(self) -> dict[str, CapacityGroup]:
         """The growing stores with their groups."""
@@ -527,8 +529,3 @@ class _Assembler:
             return lambda variables: coordinates(point(variables))
         constant = self.device.constant(point)
         return lambda variables: constant
-
-    def bound(self, make: Callable[..., Instruction], *arguments: Any) -> Callable[[], Instruction]:
-        """Makes an instruction of arguments, the last of which is the following one."""
-        *others, following = arguments
-        return lambda: make(*others, self.to(following))

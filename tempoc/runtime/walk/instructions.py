@@ -40,16 +40,15 @@ def ensured(act: Action, number: int, following: int) -> Instruction:
     return instruction
 
 
-def grow(group: int, rows: Function, following: int) -> Instruction:
+def grow(group: int, rows: Function) -> Action:
     """Let a group of stores grow if it has fewer slots."""
 
-    def instruction(frame: RunFrame) -> int:
+    def act(frame: RunFrame) -> None:
         needed = rows(frame.variables)
         if needed > frame.capacities.now[group]:
             frame.grow(group, needed)
-        return following
 
-    return instruction
+    return act
 
 
 def branch(condition: Function, following: int, otherwise: int) -> Instruction:
