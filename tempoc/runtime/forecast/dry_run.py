@@ -58,6 +58,10 @@ class _NoDevice:
 
     constant = coordinates
 
+    def coordinate(self, value: int) -> object:
+        """The point itself."""
+        return (value,)
+
     def to_device(self, copy: Any, dtype: str) -> object:
         """A placeholder."""
         return ARRAY

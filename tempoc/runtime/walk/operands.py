@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,14 +211,3 @@ class Operands:
             slots = [self.values.slot(key[k], moduli[k]) for k in cells.places]
             arrays.append((key_value(slots), Cell(store=cells.store, key=key)))
         return arrays
-
-
-def gather(readers: Sequence[Reader]) -> Reader:
-    """Reads all operands of a call."""
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda frame: (only(frame),)
-    if len(readers) == 2:
-        first, second = readers
-        return lambda frame: (first(frame), second(frame))
-    return lambda frame: [read(frame) for read in readers]
