@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from tempoc.program.analysis.count_calls import count_calls
@@ -192,22 +191,13 @@ def call_of_singles(
 
     It takes little more time than the call itself: such calls fill the loops of the host.
     """
-    if len(operands) == len(results) == 1:
-        (operand,), (result,) = operands, results
-
-        def unary(frame: RunFrame) -> None:
-            cells = frame.cells
-            (cells[result],) = kernel(point(frame.variables), cells[operand])
-
-        return unary
-    # Slices make `itemgetter` give a sequence for any number of operands.
-    get = itemgetter(*operands) if len(operands) > 1 else itemgetter(_slice_of(operands))
+    called = _called_with(kernel, operands)
     if len(results) == 1:
         (only,) = results
 
         def one(frame: RunFrame) -> None:
             cells = frame.cells
-            (cells[only],) = kernel(point(frame.variables), *get(cells))
+            (cells[only],) = called(point(frame.variables), cells)
 
         return one
     if len(results) == 2:
@@ -215,22 +205,37 @@ def call_of_singles(
 
         def two(frame: RunFrame) -> None:
             cells = frame.cells
-            cells[first], cells[second] = kernel(point(frame.variables), *get(cells))
+            cells[first], cells[second] = called(point(frame.variables), cells)
 
         return two
 
     def call(frame: RunFrame) -> None:
         cells = frame.cells
-        arrays = kernel(point(frame.variables), *get(cells))
+        arrays = called(point(frame.variables), cells)
         for number, array in zip(results, arrays, strict=True):
             cells[number] = array
 
     return call
 
 
-def _slice_of(operands: tuple[int, ...]) -> slice:
-    """At most one number as a slice."""
-    return slice(operands[0], operands[0] + 1) if operands else slice(0)
+def _called_with(
+    kernel: DeviceFunction, operands: tuple[int, ...]
+) -> Callable[[Any, list[Any]], Sequence[Any]]:
+    """Calls a kernel at a point with some of the cells.
+
+    To unpack a sequence into arguments takes 0.3 us, which is 4 % of a short call.
+    """
+    match operands:
+        case (a,):
+            return lambda at, cells: kernel(at, cells[a])
+        case (a, b):
+            return lambda at, cells: kernel(at, cells[a], cells[b])
+        case (a, b, c):
+            return lambda at, cells: kernel(at, cells[a], cells[b], cells[c])
+        case (a, b, c, d):
+            return lambda at, cells: kernel(at, cells[a], cells[b], cells[c], cells[d])
+        case _:
+            return lambda at, cells: kernel(at, *[cells[number] for number in operands])
 
 
 @dataclass(frozen=True, slots=True)
