@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tempoc.base.cost_model import MODEL
-from tempoc.program.analysis.traversal import calls
+from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -115,7 +115,7 @@ def _compiled(
     called: Called, loaded: LoadedProgram, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
 ) -> Compiled:
     program = loaded.program
-    number = next(k for k, found in enumerate(program.kernels) if found.name == called.kernel)
+    number = kernel_numbers(program)[called.kernel]
     kernel = program.kernels[number]
     args = _args(called)
     at = backend.described((_coordinates(called, program),), "i32")
@@ -162,7 +162,7 @@ def _coordinates(called: Called, program: Program) -> int:
         case Block(point=point, lengths=lengths):
             return len(point) + len(lengths)
         case Call(kernel=name, point=point):
-            return len(point) + sum(len(k.lengths) for k in program.kernels if k.name == name)
+            return len(point) + len(program.kernels[kernel_numbers(program)[name]].lengths)
 
 
 def _arrays(cells: Cells, store: Layout, bounds: Mapping[str, int]) -> Any:

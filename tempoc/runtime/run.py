@@ -199,8 +199,10 @@ def _run_specialized(
         finally:
             if suspender is not None:
                 suspender.close()
-        if settings.is_plain and (call := prepared.straight_call(stores)) is not None:
-            specialization.remember_direct(prepared, call, bindings)
+        if settings.is_plain and specialization.direct is None:
+            call = prepared.straight_call(stores)
+            if call is not None:
+                specialization.remember_direct(prepared, call, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result

@@ -19,11 +19,17 @@ from tempoc.program.nodes.nodes import (
     Kernel,
     Load,
     Loop,
+    Program,
     ProgramStatement,
     Region,
     Sequence,
 )  # fmt: skip
 from tempoc.symbolic.expr import Expr
+
+
+def kernel_numbers(program: Program) -> dict[str, int]:
+    """The numbers of kernels by name."""
+    return {kernel.name: number for number, kernel in enumerate(program.kernels)}
 
 
 def statements_in(s: ProgramStatement) -> Iterator[ProgramStatement]:

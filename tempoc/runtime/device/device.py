@@ -17,6 +17,9 @@ class Device(Protocol):
     def coordinates(self, point: tuple[int, ...]) -> Any:
         """A new int32 vector: the device may read the one before at any later time."""
 
+    def coordinate(self, value: int) -> Any:
+        """The same of a single coordinate, which may be part of a table."""
+
     def constant(self, point: tuple[int, ...]) -> Any:
         """A vector for many calls."""
 

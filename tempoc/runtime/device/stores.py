@@ -129,10 +129,6 @@ class KeyedCells(dict[PointIndex | int, DeviceArray]):
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
-        return self.touch(key)
-
-    def touch(self, key: PointIndex | int) -> DeviceArray:
-        """Allocate a cell as zeros."""
         self[key] = self.allocate(self.store)
         self.wrote(key)
         return self[key]

@@ -6,7 +6,7 @@ valid, so that an eviction need not copy it back.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +17,16 @@ from tempoc.runtime.device.stores import Layout
 
 @dataclass(slots=True)
 class Transfers:
-    """Loads and evictions of a run. ``filled`` are the stores whose cells start as zeros."""
+    """Loads and evictions of a run. ``filled`` are the stores whose cells start as zeros.
+
+    ``allocate`` makes them.
+    """
 
     layouts: tuple[Layout, ...]
     filled: Collection[str]
     ledger: Ledger
     device: Device
+    allocate: Callable[[Layout], Any]
     aside: dict[LedgerEntry, Any] = field(default_factory=dict)
 
     def loaded(self, number: int, cell: Any, key: Any = ()) -> Any:
@@ -34,7 +38,7 @@ class Transfers:
             return self.device.to_device(cell, store.dtype)
         if cell is None and store.name in self.filled:
             self.ledger.wrote(number, key)
-            return self.device.zeros(store.shape, store.dtype)
+            return self.allocate(store)
         return cell
 
     def evicted(self, number: int, cell: Any, key: Any = ()) -> Any:

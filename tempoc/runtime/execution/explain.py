@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import Diagnostic, RunError
+from tempoc.program.analysis.traversal import kernel_numbers
 from tempoc.program.nodes.nodes import Call, Host, Kernel
 from tempoc.runtime.device import backend, faults
 from tempoc.runtime.device.backend import DeviceArray
@@ -52,7 +53,7 @@ def explained(
 
 def kernel_named(frame: RunFrame, name: str) -> Kernel:
     """The kernel of a program by name."""
-    return next(k for k in frame.program.kernels if k.name == name)
+    return frame.program.kernels[kernel_numbers(frame.program)[name]]
 
 
 def _unwritten(frame: RunFrame, call: Call) -> Iterator[str]:

@@ -31,6 +31,7 @@ from tempoc.runtime.device.stores import Layout, given_stores, layouts_of
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
+from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.assemble import RunHooks, assemble
 from tempoc.runtime.walk.code import HostCode
 from tempoc.runtime.walk.frame import Storage
@@ -53,6 +54,7 @@ class Prepared:
     is_limited: bool
     precision: str
     codes: dict[tuple[frozenset[str], RunHooks], HostCode] = field(default_factory=dict)
+    blocks: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     straight: dict[frozenset[str], StraightCall | None] = field(default_factory=dict)
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
@@ -91,7 +93,22 @@ class Prepared:
         self, given: frozenset[str], hooks: RunHooks, kernels: Sequence[Callable[..., Any]]
     ) -> HostCode:
         """The code with these kernels."""
-        return assemble(self.program, self.layouts, self.bounds, given, kernels, backend, hooks)
+        return assemble(
+            self.program,
+            self.layouts,
+            self.bounds,
+            given,
+            kernels,
+            backend,
+            hooks,
+            self.single_calls(given),
+        )
+
+    def single_calls(self, given: frozenset[str]) -> frozenset[str]:
+        """The blocks that run as one call each, by their kernels, cached."""
+        if given not in self.blocks:
+            self.blocks[given] = blocks.single_call_blocks(self.program, self.bounds, given)
+        return self.blocks[given]
 
     def straight_call(self, given: frozenset[str]) -> StraightCall | None:
         """The run as a single call without observers, cached; ``None`` if it is not one."""
@@ -100,7 +117,14 @@ class Prepared:
             self.straight[given] = (
                 None
                 if late
-                else straight_call(self.program, self.layouts, self.bounds, given, self.kernels)
+                else straight_call(
+                    self.program,
+                    self.layouts,
+                    self.bounds,
+                    given,
+                    self.kernels,
+                    self.single_calls(given),
+                )
             )
         return self.straight[given]
 

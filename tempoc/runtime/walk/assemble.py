@@ -7,12 +7,17 @@ executes the statements of blocks one by one, since each of them has bytes of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.analysis.traversal import final_frees, lengths_of, overwritten_stores
+from tempoc.program.analysis.traversal import (
+    final_frees,
+    kernel_numbers,
+    lengths_of,
+    overwritten_stores,
+)
 from tempoc.program.analysis.zero_filled import zero_filled_stores
 from tempoc.program.nodes import nodes
 from tempoc.runtime.device.capacity import CapacityGroup, groups
@@ -29,7 +34,7 @@ from tempoc.runtime.walk.growth import (
     invariant_needs,
     output_needs,
 )
-from tempoc.runtime.walk.operands import Action, Operands, Writer, gather
+from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import Values, Variables, function
 from tempoc.symbolic.expr import ZERO, Expr, LengthAt, Sym, minimum
@@ -57,9 +62,12 @@ def assemble(
     kernels: Sequence[Callable[..., Any]],
     on: Device,
     hooks: RunHooks,
+    single_calls: frozenset[str],
 ) -> HostCode:
-    """The code of a program; ``given`` are the stores that are filled before the run."""
-    selected = blocks.single_call_blocks(program, bounds, given)
+    """The code of a program; ``given`` are the stores that are filled before the run.
+
+    ``single_calls`` are the blocks that run as one call each, by their kernels.
+    """
     numbers = {store.name: i for i, store in enumerate(program.stores)}
     values = Values(bounds, frozenset(length.bound for length in program.lengths))
     operands = Operands(tuple(layouts.values()), numbers, values, hooks.account)
@@ -70,9 +78,10 @@ def assemble(
         kernels=kernels,
         device=on,
         hooks=hooks,
-        selected=selected,
-        single_calls=frozenset() if hooks.account else selected,
+        selected=single_calls,
+        single_calls=frozenset() if hooks.account else single_calls,
         numbers=numbers,
+        kernel_numbers=kernel_numbers(program),
         values=values,
         operands=operands,
         filled=zero_filled_stores(program),
@@ -99,11 +108,13 @@ class _Assembler:
     selected: frozenset[str]
     single_calls: frozenset[str]
     numbers: Mapping[str, int]
+    kernel_numbers: Mapping[str, int]
     values: Values
     operands: Operands
     filled: frozenset[str]
     growth: GrowthChecks
     makers: list[Callable[[], Instruction]] = field(default_factory=list)
+    acts: list[tuple[int, Action]] = field(default_factory=list)
     calls: dict[int, KernelCall | nodes.Host] = field(default_factory=dict)
     resume: list[int] = field(default_factory=list)
     loops: list[nodes.Loop] = field(default_factory=list)
@@ -154,20 +165,31 @@ class _Assembler:
         if call is not None:
             self.calls[len(self.makers)] = call
         self.makers.append(make)
+        self.acts = []
 
-    def act(self, act: Action) -> None:
-        """Add an instruction that goes on to the next one."""
-        following = self.following
-        self.emit(lambda: code.action(act, self.to(following)))
+    def act(self, act: Action, call: KernelCall | nodes.Host | None = None) -> None:
+        """Add an action: to the instruction before, if that is one of actions.
+
+        Each takes a number, the position if it fails.
+        """
+        number, acts = len(self.makers), self.acts
+        if acts:
+            self.emit(lambda: code.unreachable, call)
+        else:
+            acts = []
+            self.emit(lambda: code.actions(acts, self.to(acts[-1][0] + 1)), call)
+        acts.append((number, act))
+        self.acts = acts
 
     def mark(self, label: _Label) -> None:
         """The label is the next instruction."""
         label.number = len(self.makers)
+        self.acts = []
 
     def jump(self, number: int) -> None:
         """Go on elsewhere: takes a number, but no instruction is executed for it."""
         self.jumps[len(self.makers)] = number
-        self.makers.append(lambda: code.unreachable)
+        self.emit(lambda: code.unreachable)
 
     def to(self, number: int) -> int:
         """The next instruction, if all jumps on the way to it are taken."""
@@ -182,11 +204,10 @@ class _Assembler:
             self.resume.append(following)
             self.emit(lambda: code.boundary(number, self.to(following)))
 
-    def grow(self, checks: Sequence[GroupRows] | Any) -> None:
+    def grow(self, checks: Iterable[GroupRows]) -> None:
         """Add checks of capacities."""
         for group, rows in checks:
-            needed, following = function(self.values.of(rows)), self.following
-            self.emit(self.bound(code.grow, group, needed, following))
+            self.act(code.grow(group, function(self.values.of(rows))))
 
     def growing_groups(self) -> dict[str, CapacityGroup]:
         """The growing stores with their groups."""
@@ -217,8 +238,7 @@ class _Assembler:
     def ensure_zeros(self, name: str) -> None:
         """Allocate the only cell of an operand if it was not written yet."""
         if self.layouts[name].is_single and name not in self.given:
-            act, number, following = self.new_zeros(name), self.numbers[name], self.following
-            self.emit(lambda: code.ensured(act, number, self.to(following)))
+            self.act(code.ensured(self.new_zeros(name), self.numbers[name]))
 
     def new_zeros(self, name: str) -> Action:
         write = self.operands.writer(nodes.Cell(store=name))
@@ -278,6 +298,11 @@ class _Assembler:
         self.boundary()
         with self.growth.scoped():
             self.statement(loop.body)
+        acts = self.acts
+        if acts and acts[0][0] == body:
+            self.makers[head - 1] = lambda: code.loop_of_actions(
+                loop.var, number, steps, limit, acts, self.to(end.number)
+            )
         self.jump(head)
         self.mark(end)
 
@@ -299,19 +324,19 @@ class _Assembler:
 
     def call(self, call: nodes.Call, effect: nodes.Effect | None = None) -> None:
         """A kernel call; none if all that it computes is given."""
-        number = self.kernel_number(call.kernel)
+        number = self.kernel_numbers[call.kernel]
         kernel = self.program.kernels[number]
         stored = [cell for cell in call.results if cell.store not in self.given]
         if not stored and not kernel.checks and effect is None and not call.endings:
             return
         self.grow(self.growth.of(call.needs))
         overwritten = [self.location(cell) for cell in stored if cell.when is None]
-        readers = [
+        readers = tuple(
             self.operands.argument(
                 cell, donated=i in kernel.donated, overwritten=self.location(cell) in overwritten
             )
             for i, cell in enumerate(call.args)
-        ]
+        )
         released = [
             cell for i in kernel.donated if self.location(cell := call.args[i]) not in overwritten
         ]
@@ -321,32 +346,22 @@ class _Assembler:
             if cell.when is not None and i not in kernel.donated
         }
         lengths = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
-        point, following = self.point((*call.point, *lengths)), self.following
+        point = self.point((*call.point, *lengths))
         function_ = self.kernels[number]
-        gathered, singles = gather(readers), self.singles(call.args)
+        singles = self.singles(call.args)
         writers = [
             self.operands.writer(cell) if cell.store not in self.given else None
             for cell in call.results
         ]
         if released or call.endings or kernel.checks or effect or None in writers:
             sink = self.sink(call, number, writers, released, effect)
-            self.emit(
-                lambda: code.call_into_sink(function_, point, gathered, sink, self.to(following)),
-                call,
-            )
+            self.act(code.call_kernel(function_, point, readers, sink.returned), call)
         elif singles is not None and all(map(self.is_plain, stored)):
             results = tuple(self.numbers[cell.store] for cell in stored)
-            self.emit(
-                lambda: code.call_of_singles(
-                    function_, point, singles, results, self.to(following)
-                ),
-                call,
-            )
+            self.act(code.call_of_singles(function_, point, singles, results), call)
         else:
-            puts = tuple(write for write in writers if write is not None)
-            self.emit(
-                lambda: code.call_kernel(function_, point, gathered, puts, self.to(following)), call
-            )
+            store = code.write_all([write for write in writers if write is not None])
+            self.act(code.call_kernel(function_, point, readers, store), call)
         if effect is not None:
             self.effects.append(effect)
         self.count(1)
@@ -374,13 +389,11 @@ class _Assembler:
 
     def host(self, host: nodes.Host) -> None:
         """A call of a host function; its arguments and results are cells."""
-        number, point, following = len(self.hosts), self.tuple(host.point), self.following
-        gathered = gather([self.operands.reader(cell) for cell in host.args])
-        writers = tuple(map(self.operands.writer, host.results))
+        number, point = len(self.hosts), self.tuple(host.point)
+        readers = tuple(map(self.operands.reader, host.args))
+        store = code.write_all([*map(self.operands.writer, host.results)])
         self.hosts.append(host)
-        self.emit(
-            lambda: code.call_host(number, point, gathered, writers, self.to(following)), host
-        )
+        self.act(code.call_host(number, point, readers, store), host)
 
     def region(self, region: nodes.Region) -> None:
         """Calls of the kernel of a device loop until all its steps are done."""
@@ -445,9 +458,8 @@ class _Assembler:
             self.ensure_zeros(cells.store)
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
         point = self.point((*map(Sym, block.point), *block.lengths))
-        following = self.following
         device_call = self.device_call(block, (*block.carried, *block.made))
-        self.emit(lambda: code.call_block(device_call, point, self.to(following)), block)
+        self.act(code.call_block(device_call, point), block)
         if self.hooks.count:
             first = dict.fromkeys(block.point, 0)
             self.count(count_calls(block.body, {**first, **self.values.bounds}))
@@ -458,7 +470,7 @@ class _Assembler:
         self, part: nodes.Region | nodes.Block, results: tuple[nodes.Cells, ...]
     ) -> code.DeviceCall:
         """The call of the kernel of a region or block."""
-        number = self.kernel_number(part.kernel)
+        number = self.kernel_numbers[part.kernel]
         ended = (part.lengths[place] for place in part.endings)
         return code.DeviceCall(
             number=number,
@@ -486,9 +498,6 @@ class _Assembler:
 
     # -------------------------------------------------------------- operands
 
-    def kernel_number(self, name: str) -> int:
-        return next(i for i, kernel in enumerate(self.program.kernels) if kernel.name == name)
-
     def location(self, cell: nodes.Cell) -> tuple[str, tuple[object, ...]]:
         """What tells cells apart: the store, and parts of the key that are not always 0."""
         slots = zip(cell.key, self.layouts[cell.store].moduli, strict=True)
@@ -515,16 +524,12 @@ class _Assembler:
         """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
         if not some:
             return lambda variables: ()
-        coordinates, point = self.device.coordinates, self.values.point(some)
-        if callable(point):
-            if len(some) == 1 and (affine := self.values.affine(some[0])) is not None:
-                name, offset = affine
-                return lambda variables: coordinates((variables[name] + offset,))
-            return lambda variables: coordinates(point(variables))
-        constant = self.device.constant(point)
-        return lambda variables: constant
-
-    def bound(self, make: Callable[..., Instruction], *arguments: Any) -> Callable[[], Instruction]:
-        """Makes an instruction of arguments, the last of which is the following one."""
-        *others, following = arguments
-        return lambda: make(*others, self.to(following))
+        point = self.values.point(some)
+        if not callable(point):
+            constant = self.device.constant(point)
+            return lambda variables: constant
+        if len(some) == 1 and (affine := self.values.affine(some[0])) is not None:
+            coordinate, (name, offset) = self.device.coordinate, affine
+            return lambda variables: coordinate(variables[name] + offset)
+        coordinates = self.device.coordinates
+        return lambda variables: coordinates(point(variables))

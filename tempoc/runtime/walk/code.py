@@ -38,11 +38,13 @@ class HostCode:
 
 
 def execute(code: HostCode, frame: RunFrame) -> None:
-    """Run from the frame's position to the end."""
+    """Run from the frame's position to the end; after an exception it says where that was."""
     instructions, number = code.instructions, frame.position
+    frame.position = END
     try:
         while number >= 0:
             number = instructions[number](frame)
     except BaseException:
-        frame.position = number
+        if frame.position == END:  # an instruction of several actions knows which of them failed
+            frame.position = number
         raise

@@ -103,7 +103,7 @@ class RunFrame(ABC):
         self.ledger = Ledger(layouts, self.capacities.now)
         self.allocate = Allocator(on, self.capacities.now)
         self.filled = storage.filled
-        self.transfers = Transfers(layouts, self.filled, self.ledger, on)
+        self.transfers = Transfers(layouts, self.filled, self.ledger, on, self.allocate)
         self.lengths = {n.bound: RunLengths(bounds[n.bound]) for n in program.lengths}
         self.ends: dict[str, dict[PointIndex, int]] = {name: {} for name in self.lengths}
         self.tables: dict[str, Any] = {table(name): known for name, known in self.lengths.items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tempoc.program.nodes.nodes import Cell, Cells
 from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.values import Function, KeyValue, Values, function, key_value
 
@@ -17,6 +18,8 @@ Writer = Callable[[RunFrame, Any], None]
 """Stores an array."""
 Action = Callable[[RunFrame], None]
 """Changes a frame."""
+CellMove = Callable[[Transfers, int, Any, Any], Any]
+"""Takes the number of a store, a cell or ``None``, and its key; gives the cell where it then is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,37 +162,27 @@ class Operands:
 
     def load(self, cell: Cell) -> Action:
         """Loads a cell to the device if it exists, or starts as zeros."""
-        access = self.access(cell)
-        number = access.number
-
-        def load(frame: RunFrame) -> None:
-            if access.when is not None and not access.when(frame.variables):
-                return
-            cells, key = frame.cells[number], access.key_in(frame)
-            if access.key is None:
-                frame.cells[number] = frame.transfers.loaded(number, cells)
-            elif key in cells:
-                cells[key] = frame.transfers.loaded(number, cells[key], key)
-            elif cells.filled:
-                cells.touch(key)
-
-        return load
+        return self.move(cell, Transfers.loaded)
 
     def evict(self, cell: Cell) -> Action:
         """Moves a cell to the host if it is on the device."""
-        access = self.access(cell)
-        number = access.number
+        return self.move(cell, Transfers.evicted)
 
-        def evict(frame: RunFrame) -> None:
-            if access.when is not None and not access.when(frame.variables):
+    def move(self, cell: Cell, moved: CellMove) -> Action:
+        """Moves a cell to the place that ``moved`` gives it, where its condition holds."""
+        access = self.access(cell)
+        number, when = access.number, access.when
+
+        def move(frame: RunFrame) -> None:
+            if when is not None and not when(frame.variables):
                 return
             cells, key = frame.cells[number], access.key_in(frame)
             if access.key is None:
-                frame.cells[number] = frame.transfers.evicted(number, cells)
-            elif key in cells:
-                cells[key] = frame.transfers.evicted(number, cells[key], key)
+                frame.cells[number] = moved(frame.transfers, number, cells, key)
+            elif (array := moved(frame.transfers, number, cells.get(key), key)) is not None:
+                cells[key] = array
 
-        return evict
+        return move
 
     def several(self, cells: Cells) -> Reader:
         """Reads an operand of a region: an array, or a dict of arrays by slots."""
@@ -218,14 +211,3 @@ class Operands:
             slots = [self.values.slot(key[k], moduli[k]) for k in cells.places]
             arrays.append((key_value(slots), Cell(store=cells.store, key=key)))
         return arrays
-
-
-def gather(readers: Sequence[Reader]) -> Reader:
-    """Reads all operands of a call."""
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda frame: (only(frame),)
-    if len(readers) == 2:
-        first, second = readers
-        return lambda frame: (first(frame), second(frame))
-    return lambda frame: [read(frame) for read in readers]

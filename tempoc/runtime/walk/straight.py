@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tempoc.program.analysis.traversal import statements_in
+from tempoc.program.analysis.traversal import kernel_numbers, statements_in
 from tempoc.program.nodes.nodes import (
     Block,
     Call,
@@ -24,7 +24,6 @@ from tempoc.program.nodes.nodes import (
 from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.walk import blocks
 from tempoc.runtime.walk.blocks import used_stores
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.walk import evaluate
@@ -52,12 +51,13 @@ def straight_call(
     bounds: Mapping[str, int],
     given: frozenset[str],
     kernels: Sequence[Callable[..., Any]],
+    single_calls: Collection[str],
 ) -> StraightCall | None:
     """The call of a program that is nothing else; ``None`` if it is more.
 
     It neither checks anything nor ends a length, and all stores are single cells of fixed size.
+    ``single_calls`` are the blocks that run as one call each, by their kernels.
     """
-    single_calls = blocks.single_call_blocks(program, bounds, given)
     nodes: list[Call | Block] = []
     for item in flattened(program.tree, single_calls):
         match _taken(item, bounds):
@@ -70,7 +70,7 @@ def straight_call(
     if len(nodes) != 1 or nodes[0].endings:
         return None
     (node,) = nodes
-    number = next(i for i, kernel in enumerate(program.kernels) if kernel.name == node.kernel)
+    number = kernel_numbers(program)[node.kernel]
     kernel = program.kernels[number]
     operands, results = _operands(node), _results(node)
     if kernel.checks or kernel.lengths or operands is None or results is None:
