@@ -38,7 +38,7 @@ from tempoc.frontend.expressions import annotations as annotate
 from tempoc.frontend.expressions import conditional as choice
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
-from tempoc.frontend.expressions.arithmetic import binary, unary
+from tempoc.frontend.expressions.arithmetic import binary_operation, unary_operation
 from tempoc.frontend.expressions.spatial_indexing import EvaluatedSlice, Position, select
 from tempoc.frontend.expressions.temporal_access import pick, temporal
 from tempoc.frontend.expressions.unroll import loop_iterations
@@ -121,12 +121,12 @@ def _group(round: Round, frame: Frame, e: ast.GroupExpr) -> Value:
 
 
 def _unary(round: Round, frame: Frame, e: ast.UnaryExpr) -> Value:
-    return unary(round, frame, e.op, round.evaluate(frame, e.operand), e.span)
+    return unary_operation(round, frame, e.op, round.evaluate(frame, e.operand), e.span)
 
 
 def _binary(round: Round, frame: Frame, e: ast.Binary | ast.ComparisonExpr) -> Value:
     left = round.evaluate(frame, e.left)
-    return binary(round, frame, e.op, left, round.evaluate(frame, e.right), e.span)
+    return binary_operation(round, frame, e.op, left, round.evaluate(frame, e.right), e.span)
 
 
 def _access(round: Round, frame: Frame, e: ast.Access) -> Value:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import pytest
 
-from tempoc.codegen.program.bundle import write_bundle
+from tempoc.base.graphs import reachable
+from tempoc.codegen.program.bundle import RUNNERS, SHIPPED, contents, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.program.codec import load
 from tests.codegen.programs import RNN_REGISTER
+from tests.house.source import files
 
 MAIN = {"main": Source("dir/rnn.rt", "dim t < T\n"), "nn": Source("lib/nn.rt", "# nn\n")}
 
@@ -56,6 +58,16 @@ def test_runs_where_the_compiler_cannot_be_imported(emitted, tmp_path):
     assert done.returncode == 0, done.stderr
     h = np.load(tmp_path / "results" / "h.npy")
     np.testing.assert_allclose(h, np.tanh(np.ones(8)), rtol=1e-5)
+
+
+def test_carries_the_modules_that_a_run_imports_and_no_others(emitted):
+    imports = {file.module: [i.module for i in file.imports()] for file in files()}
+    needed = reachable(RUNNERS, lambda module: [m for m in imports[module] if m in imports])
+    paths = {f"{module.removeprefix('tempoc.').replace('.', '/')}.py" for module in needed}
+    shipped = {name for name in contents(emitted, MAIN, {}) if PurePath(name).parts[0] in SHIPPED}
+    assert {name for name in shipped if PurePath(name).name != "__init__.py"} == {
+        path for path in paths if not path.endswith("__init__.py")
+    }
 
 
 def test_replaces_an_earlier_compilation(emitted, tmp_path):

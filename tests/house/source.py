@@ -69,14 +69,14 @@ class File:
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                modules = [self.absolute(node)]
+                modules = self.modules_of(node)
             else:
                 continue
             for module in modules:
                 yield Import(module=module, line=node.lineno, at_top=id_of(node) not in inside)
 
-    def absolute(self, node: ast.ImportFrom) -> str:
-        """The dotted name that a `from` import means, relative ones included."""
+    def modules_of(self, node: ast.ImportFrom) -> list[str]:
+        """The dotted names of the modules that a `from` import means, relative ones included."""
         if not node.level:
             module = node.module or ""
         else:
@@ -84,10 +84,17 @@ class File:
             base = here[: len(here) - node.level + 1]
             module = ".".join((*base, *filter(None, [node.module])))
         # `from tempoc import ops` and `from . import ops` name a package, not a module's content.
-        inside = PACKAGE.joinpath(*module.split(".")[1:], node.names[0].name)
-        if inside.is_dir() or inside.with_suffix(".py").is_file():
-            return f"{module}.{node.names[0].name}"
-        return module
+        names = (f"{module}.{alias.name}" for alias in node.names)
+        return [*dict.fromkeys(name if is_module(name) else module for name in names)]
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module or a package of the compiler."""
+    top, *parts = name.split(".")
+    if top != PACKAGE.name:
+        return False
+    path = PACKAGE.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def id_of(node: ast.stmt) -> tuple[int, int]:

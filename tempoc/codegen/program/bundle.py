@@ -32,7 +32,8 @@ SHIPPED = ("diagnostics", "program", "runtime", "symbolic")
 RUNNERS = ("tempoc.runtime.main", "tempoc.runtime.run", "tempoc.runtime.ready")
 """The modules that a compiled directory offers."""
 _IMPORT = re.compile(r"^\s*from (tempoc[\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
-_NAME = re.compile(r"\w+")
+_NAME = re.compile(r"(?<!\bas )\b\w+")
+"""What is imported, not the name that it gets: that may be another module's."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 _OURS = frozenset(
     {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}

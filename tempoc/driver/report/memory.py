@@ -141,7 +141,7 @@ def _notes(largest: Peak, stores: Mapping[str, Buffer], facts: BoundFacts) -> Se
     copies = [stores[r.part[0]] for r in largest.rows if r.part[1] == COPY]
     names = dict.fromkeys(name for s in copies for name in grown(s, facts))
     return [
-        f"{show(Sym(name + BEFORE))}: how many slots there were before the last growth to {name}; "
-        "0 if there is only one size"
+        f"{show(Sym(name + BEFORE))}: how many slots there were before the last growth to {name}"
+        "; 0 if there is only one size"
         for name in names
     ]

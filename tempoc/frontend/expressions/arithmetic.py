@@ -62,7 +62,7 @@ _FOLD: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
+def binary_operation(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
     """`a op b` for all operators with two operands. Raises `Failure`."""
     unknown = unknown_in(a, b) if isinstance(a, Several) or isinstance(b, Several) else None
     if unknown is not None:
@@ -188,7 +188,7 @@ def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> ConstantNumber
     return None
 
 
-def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
+def unary_operation(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
     """`-a` and `not a`. Raises `Failure`."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:

@@ -170,8 +170,8 @@ class Conv(Op):
         return (self.call(text, kernel, sizes[:lead], sizes[lead:], pads, wide, out),)
 
     def shifted(
-        self, text: str, x: EmittedValue, axis: int, kernel: Expr, room: Expr, sizes: list[Expr],
-        zero: str, out: Emitter,
+        self, text: str, x: EmittedValue, axis: int, kernel: Expr, room: Expr,
+        sizes: list[Expr], zero: str, out: Emitter,
     ) -> str:  # fmt: skip
         """An axis of true extent ``n`` laid into ``room`` slots with its zeros around it."""
         n = x.type.shape[axis]
