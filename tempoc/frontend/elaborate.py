@@ -17,8 +17,7 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.build_graph import assemble
 from tempoc.frontend.calls import inline as expand
-from tempoc.frontend.declarations import inputs as data
-from tempoc.frontend.declarations import unresolved
+from tempoc.frontend.declarations import inputs as data, unresolved
 from tempoc.frontend.declarations.dimensions import make_universe
 from tempoc.frontend.declarations.module_scopes import Scopes, SourceProgram, check_defines
 from tempoc.frontend.domains import prove_accesses as causality
@@ -31,8 +30,7 @@ from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import BAD, Ref, Unknown, Value, map_leaves
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import value_of
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.fixpoint import run_rounds, top_cell
 from tempoc.frontend.syntax import ast

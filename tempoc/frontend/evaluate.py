@@ -30,13 +30,17 @@ from tempoc.frontend.environment.values import (
     unknown_in,
 )
 from tempoc.frontend.equations.merge_branches import value_of
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.errors import (
+    domains as domain_errors,
+    names as name_errors,
+    types as type_errors,
+)
 from tempoc.frontend.errors.library import about_method
-from tempoc.frontend.expressions import annotations as annotate
-from tempoc.frontend.expressions import conditional as choice
-from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions import (
+    annotations as annotate,
+    conditional as choice,
+    index_expressions as indices,
+)
 from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
 from tempoc.frontend.expressions.arithmetic import binary_operation, unary_operation
 from tempoc.frontend.expressions.spatial_indexing import EvaluatedSlice, Position, select

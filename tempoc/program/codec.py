@@ -16,8 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tempoc.program.expression_json import from_json, to_json
-from tempoc.program.nodes import nodes
-from tempoc.program.nodes import variants as choices
+from tempoc.program.nodes import nodes, variants as choices
 from tempoc.program.nodes.errors import (
     bad_fields,
     bad_value,

@@ -15,8 +15,7 @@ import numpy as np
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.load.load import LoadedProgram, load
-from tempoc.runtime.ready import Ready as Often
-from tempoc.runtime.ready import ready as often
+from tempoc.runtime.ready import Ready as Often, ready as often
 from tempoc.runtime.run import RunResult, Settings, run_given
 
 ROOT = Path(__file__).resolve().parents[2]

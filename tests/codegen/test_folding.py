@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tempoc.codegen.text.inline_values import inlined
 from tempoc.codegen.text.naming import is_source_name, local_names, names_in

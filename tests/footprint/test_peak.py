@@ -8,8 +8,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, note, settings
-from hypothesis import given as drawn
+from hypothesis import HealthCheck, given as drawn, note, settings
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.diagnostics.source import Source
@@ -34,8 +33,7 @@ from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text, data, free_bounds
-from tests.support.examples import EXAMPLES, Example
-from tests.support.examples import compiled as example_compiled
+from tests.support.examples import EXAMPLES, Example, compiled as example_compiled
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program as Generated
 

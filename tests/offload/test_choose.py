@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, note, settings
-from hypothesis import given as drawn
+from hypothesis import HealthCheck, given as drawn, note, settings
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.footprint.formulas import BoundFacts

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, note, settings
-from hypothesis import given as drawn
+from hypothesis import HealthCheck, given as drawn, note, settings
 
 from tempoc.offload.rewrite import FAR, NEAR
 from tempoc.runtime.data.bindings import Given

@@ -8,8 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.poly.relations.space import Space

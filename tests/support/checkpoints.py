@@ -18,8 +18,7 @@ from tempoc.runtime.execution import machine
 from tempoc.runtime.host.effects import Shown
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.walk import blocks
-from tempoc.runtime.walk import region_calls as turns
+from tempoc.runtime.walk import blocks, region_calls as turns
 
 
 @dataclass(slots=True)

@@ -12,8 +12,11 @@ from tempoc.base.names import Names
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import VectorBody
-from tempoc.codegen.stores.array_sizes import dynamic_sizes, with_dynamic_sizes
-from tempoc.codegen.stores.array_sizes import size_lines as room_lines
+from tempoc.codegen.stores.array_sizes import (
+    dynamic_sizes,
+    size_lines as room_lines,
+    with_dynamic_sizes,
+)
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.codegen.text.inline_values import inlined

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.calls import associative_scan as combine
-from tempoc.frontend.calls import builtin_signatures as builtin_names
-from tempoc.frontend.calls import builtin_tensors
+from tempoc.frontend.calls import (
+    associative_scan as combine,
+    builtin_signatures as builtin_names,
+    builtin_tensors,
+)
 from tempoc.frontend.calls.grad import gradient
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round
@@ -22,8 +24,7 @@ from tempoc.frontend.environment.values import (
     unknown_in,
 )
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import conditional as choice
-from tempoc.frontend.expressions import random_draws as draws
+from tempoc.frontend.expressions import conditional as choice, random_draws as draws
 from tempoc.frontend.expressions.apply_operator import (
     check_number,
     elementwise,

@@ -31,10 +31,8 @@ from tempoc.frontend.environment.values import (
     map_leaves,
     unknown_in,
 )
-from tempoc.frontend.errors import externs as extern_errors
-from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import annotations as annotate
-from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.errors import externs as extern_errors, types as type_errors
+from tempoc.frontend.expressions import annotations as annotate, index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
 from tempoc.frontend.expressions.bind_arguments import bind
 from tempoc.frontend.expressions.partial_types import stand_ins

@@ -28,9 +28,11 @@ from tempoc.frontend.environment.values import (
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import WrittenTarget, make_plan
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.errors import (
+    domains as domain_errors,
+    names as name_errors,
+    types as type_errors,
+)
 from tempoc.frontend.expressions.bind_arguments import bind
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast

@@ -11,8 +11,7 @@ from tempoc.frontend.declarations.module_scopes import Scopes
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.environment.values import ConstantNumber, Unknown, Value
-from tempoc.frontend.errors import lengths as ending_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.space import Space

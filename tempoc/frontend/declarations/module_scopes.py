@@ -32,8 +32,7 @@ from tempoc.frontend.environment.values import (
     lift,
     unknown_in,
 )
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedModule, LoadedSources
 from tempoc.poly.relations.space import Space

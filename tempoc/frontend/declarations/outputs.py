@@ -18,8 +18,7 @@ from tempoc.frontend.environment.values import (
     describe,
     leaves,
 )
-from tempoc.frontend.errors import lengths as ending_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
 from tempoc.frontend.expressions.apply_operator import tensor
 from tempoc.frontend.syntax import ast
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym

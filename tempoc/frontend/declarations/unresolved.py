@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.scope import Scope, nearest
 from tempoc.frontend.environment.values import Closure, Package
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import children
 

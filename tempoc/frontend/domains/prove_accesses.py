@@ -12,10 +12,12 @@ from tempoc.frontend.domains.demand import sink_of
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Round, call_sites
-from tempoc.frontend.errors import accesses as access_errors
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import lengths as ending_errors
-from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import (
+    accesses as access_errors,
+    domains as domain_errors,
+    lengths as ending_errors,
+    names as name_errors,
+)
 from tempoc.ops.control.gradient import Gradient
 from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param

@@ -29,11 +29,12 @@ from tempoc.frontend.environment.values import (
 )
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import make_plan
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import annotations as annotate
-from tempoc.frontend.expressions import random_draws as draws
+from tempoc.frontend.errors import (
+    domains as domain_errors,
+    names as name_errors,
+    types as type_errors,
+)
+from tempoc.frontend.expressions import annotations as annotate, random_draws as draws
 from tempoc.frontend.expressions.apply_operator import identity, type_of, unspread
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.frontend.syntax import ast

@@ -9,8 +9,7 @@ from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import Placement, TargetPlan
 from tempoc.frontend.environment.round import Frame, Round
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import lengths as ending_errors
+from tempoc.frontend.errors import domains as domain_errors, lengths as ending_errors
 from tempoc.frontend.expressions.index_expressions import condition, entry_name, index
 from tempoc.frontend.syntax import ast
 from tempoc.symbolic.domain import Domain

@@ -31,8 +31,7 @@ from tempoc.frontend.environment.values import (
     map_leaves,
     unknown_in,
 )
-from tempoc.frontend.errors import lengths as ending_errors
-from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
 from tempoc.frontend.expressions.weak_literals import typed_literal
 from tempoc.ops.catalog import OPS
 from tempoc.ops.control.control import Copy

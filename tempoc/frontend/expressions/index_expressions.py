@@ -9,8 +9,7 @@ from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import nearest
 from tempoc.frontend.environment.values import Index, Unknown, Value, dims_of
-from tempoc.frontend.errors import domains as domain_errors
-from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.errors import domains as domain_errors, types as type_errors
 from tempoc.frontend.expressions.apply_operator import check_number
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.witness import shown_point

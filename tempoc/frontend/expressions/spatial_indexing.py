@@ -18,8 +18,7 @@ from tempoc.frontend.environment.values import (
     dims_of,
 )
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import index_expressions as indices
-from tempoc.frontend.expressions import numpy_indexing as slicing
+from tempoc.frontend.expressions import index_expressions as indices, numpy_indexing as slicing
 from tempoc.frontend.expressions.apply_operator import make, spread, tensor
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.witness import shown_point

@@ -14,8 +14,7 @@ from typing import Any, cast
 from tempoc.base.grammar import Token
 from tempoc.diagnostics.diagnostic import Collector
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import ast, errors as syntax_errors
 
 _NUMBER = re.compile(
     r"(?:0|[1-9][0-9]*)|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?"

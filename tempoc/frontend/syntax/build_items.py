@@ -4,8 +4,7 @@ import re
 from typing import Any
 
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.build_expressions import (
     ExpressionActions,
     ListPart,

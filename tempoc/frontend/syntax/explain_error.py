@@ -6,8 +6,7 @@ from functools import cache
 from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.syntax import errors as syntax_errors
-from tempoc.frontend.syntax import statement_errors
+from tempoc.frontend.syntax import errors as syntax_errors, statement_errors
 from tempoc.frontend.syntax.build_items import ItemActions
 from tempoc.frontend.syntax.error_samples import SAMPLES, Sample
 from tempoc.frontend.syntax.layout import (

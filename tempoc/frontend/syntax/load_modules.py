@@ -17,8 +17,7 @@ from types import MappingProxyType
 from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.parse import parse_with_recovery
 
 STANDARD_INPUT = "-"

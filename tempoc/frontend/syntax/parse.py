@@ -13,8 +13,7 @@ from tempoc.base.grammar import Grammar, Mark, Mismatch, ParseMachine, Token
 from tempoc.base.members import field_names
 from tempoc.diagnostics.diagnostic import Collector, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.syntax import ast
-from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.build_items import ItemActions
 from tempoc.frontend.syntax.explain_error import explain
 from tempoc.frontend.syntax.layout import layout_tokens

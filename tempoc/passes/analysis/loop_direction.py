@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from itertools import product as choices
+from itertools import permutations, product as choices
 
 from tempoc.base.graphs import edges_in_cycles, reachable
 from tempoc.passes.analysis.dependence import ANY, Dependence

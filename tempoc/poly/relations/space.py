@@ -13,8 +13,7 @@ from functools import cached_property
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly.relations import maps, products, recover
-from tempoc.poly.relations import syntactic as fast
+from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point
 from tempoc.symbolic.domain import Domain, Universe

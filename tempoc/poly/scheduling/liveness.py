@@ -25,8 +25,7 @@ from typing import TypeVar
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly.relations import maps, recover
-from tempoc.poly.relations import syntactic as fast
+from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (

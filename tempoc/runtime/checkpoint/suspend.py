@@ -12,8 +12,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Iterator, Mapping
-from collections.abc import Sequence as Many
+from collections.abc import Iterator, Mapping, Sequence as Many
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Sequence as Many
+from collections.abc import Callable, Iterator, Mapping, Sequence as Many
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.codec import load as decode
-from tempoc.program.codec import load_choices as decode_choices
+from tempoc.program.codec import load as decode, load_choices as decode_choices
 from tempoc.program.nodes.errors import ProgramError
 from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice, is_folder

@@ -23,8 +23,7 @@ from tempoc.program.nodes import nodes
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
-from tempoc.runtime.walk import blocks
-from tempoc.runtime.walk import instructions as code
+from tempoc.runtime.walk import blocks, instructions as code
 from tempoc.runtime.walk.code import END, HostCode, Instruction, KernelCall
 from tempoc.runtime.walk.frame import RunFrame
 from tempoc.runtime.walk.growth import (

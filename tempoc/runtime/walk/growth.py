@@ -20,8 +20,8 @@ from tempoc.program.nodes.nodes import (
     ProgramOutput,
     ProgramStatement,
     Region,
+    Sequence as Several,
 )
-from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols

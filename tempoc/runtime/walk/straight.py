@@ -20,8 +20,8 @@ from tempoc.program.nodes.nodes import (
     Host,
     Program,
     ProgramStatement,
+    Sequence as Several,
 )
-from tempoc.program.nodes.nodes import Sequence as Several
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores

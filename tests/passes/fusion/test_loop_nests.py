@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tempoc.base.graphs import strongly_connected_components
 from tempoc.passes.analysis.dependence import Dependence, is_schedulable

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, note, settings
-from hypothesis import given as drawn
+from hypothesis import HealthCheck, Phase, given as drawn, note, settings
 
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.timeline import Occurrence, Timeline, timeline

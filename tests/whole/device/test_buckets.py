@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, note, settings
-from hypothesis import strategies as st
+from hypothesis import given, note, settings, strategies as st
 
 from tempoc.codegen.program.assemble import EmittedProgram
 from tempoc.diagnostics.source import Source

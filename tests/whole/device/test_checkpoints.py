@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given as generated
-from hypothesis import note, settings
+from hypothesis import given as generated, note, settings
 
 from tempoc.cli.main import status
 from tempoc.runtime.checkpoint.state import PRINTED, STATE

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, reject, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, note, reject, settings, strategies as st
 
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.driver.options import Options
 from tests.support.agreement import free_bounds
 from tests.support.elaborated import graph_of
-from tests.support.generators.blends import Blend, blends
-from tests.support.generators.blends import endings as blend_endings
+from tests.support.generators.blends import Blend, blends, endings as blend_endings
 from tests.support.generators.mixes import mixes
 from tests.support.generators.programs import Program
 from tests.support.optimized import PLAIN, assert_kept
