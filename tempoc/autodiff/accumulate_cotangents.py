@@ -19,10 +19,10 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, conjunction, negation
 
-CotangentPart = tuple[Expr, list[Contribution]]
+CotangentPart = tuple[ix.Expr, list[Contribution]]
 
 
 def accumulate(
@@ -38,7 +38,7 @@ def accumulate(
     `source` is the domain of the tensor itself, `seeds` counts how often it is a loss.
     """
     parts = [p for r in reads for p in contributions(builder, r, source, cotangent.name)]
-    parts += [Contribution(where=TRUE, operand=None)] * seeds
+    parts += [Contribution(where=ix.TRUE, operand=None)] * seeds
     cells = _cells(builder, cotangent.domain, parts)
     if cells is not None:
         _assemble(builder, cotangent, cells, spans)
@@ -64,7 +64,7 @@ def _assemble(
     for number, (where, inside) in enumerate(cells):
         name = builder.names.fresh(f"{cotangent.name}.{number}")
         full = builder.space.symbolic.simplify(
-            conjunction(cotangent.domain.where, where), Domain(cotangent.domain.dims)
+            ix.conjunction(cotangent.domain.where, where), Domain(cotangent.domain.dims)
         )
         branch = replace(cotangent, name=name, domain=Domain(cotangent.domain.dims, full))
         _sum_contributions(builder, branch, branch.domain, inside, spans)
@@ -81,21 +81,21 @@ def _cells(
     `None` if there are too many.
     """
     symbolic = builder.space.symbolic
-    cells: list[CotangentPart] = [(TRUE, [])]
+    cells: list[CotangentPart] = [(ix.TRUE, [])]
     for part in parts:
         where = symbolic.simplify(part.where, domain)
         split: list[CotangentPart] = []
         for condition, inside in cells:
-            given = Domain(domain.dims, conjunction(domain.where, condition))
+            given = Domain(domain.dims, ix.conjunction(domain.where, condition))
             within = symbolic.simplify(where, given)
-            if within == TRUE:
+            if within == ix.TRUE:
                 split.append((condition, [*inside, part]))
                 continue
-            both = conjunction(condition, within)
-            if symbolic.is_empty(Domain(domain.dims, conjunction(domain.where, both))):
+            both = ix.conjunction(condition, within)
+            if symbolic.is_empty(Domain(domain.dims, ix.conjunction(domain.where, both))):
                 split.append((condition, inside))
                 continue
-            outside = conjunction(condition, negation(within))
+            outside = ix.conjunction(condition, ix.negation(within))
             split.append((symbolic.simplify(both, domain), [*inside, part]))
             split.append((symbolic.simplify(outside, domain), inside))
         cells = split

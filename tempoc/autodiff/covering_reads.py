@@ -16,18 +16,8 @@ from tempoc.ops.gradients.calculus import Term
 from tempoc.ops.gradients.indexing import getitem
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ZERO,
-    Const,
-    Entry,
-    Slice,
-    Sym,
-    add,
-    maximum,
-    minimum,
-    sub,
-)
 from tempoc.symbolic.walk import extent
 
 
@@ -40,45 +30,45 @@ def read_full_range(
     """
     space, sink = builder.space, operand.sink
     pairs = list(zip(operand.dims, operand.entries, strict=True))
-    covers = {d: _covering_slice(space, sink, d, e) for d, e in pairs if e != Sym(d)}
+    covers = {d: _covering_slice(space, sink, d, e) for d, e in pairs if e != ix.Sym(d)}
     slices = {d: e for d, e in covers.items() if e is not None}
     if not covers or len(slices) < len(covers):
         return None
-    rank = sum(isinstance(e, Slice) for e in operand.entries)
+    rank = sum(isinstance(e, ix.Slice) for e in operand.entries)
     element_shape = operand.term.shape[rank:]
     extents = [
-        maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
+        ix.maximum(space.upper_bound(own_extent, sink), space.upper_bound(source_extent, source))
         for own_extent, source_extent in zip(element_shape, operand.shape, strict=True)
     ]
     index: list[IndexPart] = [
         _index_into(space, sink, e, slices[d]) for d, e in pairs if d in slices
     ]
-    op = SpatialIndex(entries=(*index, *((ZERO, e, 1) for e in element_shape)))
-    shape = (*(sub(e.hi, e.lo) for e in slices.values()), *extents)
+    op = SpatialIndex(entries=(*index, *((ix.ZERO, e, 1) for e in element_shape)))
+    shape = (*(ix.sub(e.hi, e.lo) for e in slices.values()), *extents)
     full_read = Term(TensorType(operand.term.type.dtype, shape), None)
     build = PointBuild(builder=builder, domain=sink, prefix=prefix, spans=operand.spans)
     term = getitem(op, build.calculus, (full_read,), (), (operand.term,))[0]
     assert term is not None
-    entries: tuple[Entry, ...] = tuple(slices.get(d, e) for d, e in pairs)
+    entries: tuple[ix.Entry, ...] = tuple(slices.get(d, e) for d, e in pairs)
     return None if entries == operand.entries else replace(operand, entries=entries, term=term)
 
 
-def _covering_slice(space: Space, sink: Domain, dim: str, entry: Entry) -> Slice | None:
+def _covering_slice(space: Space, sink: Domain, dim: str, entry: ix.Entry) -> ix.Slice | None:
     """A contiguous slice of a dimension that covers what all readers read."""
     first, stop = (
-        (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, Const(1)))
+        (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry, ix.add(entry, ix.Const(1)))
     )
     low, high = space.lower_bound(first, sink), space.upper_bound(stop, sink)
-    bound = Sym(space.universe.dim(dim).bound)
-    for cover in (Slice(low, maximum(low, high)), Slice(ZERO, bound)):
+    bound = ix.Sym(space.universe.dim(dim).bound)
+    for cover in (ix.Slice(low, ix.maximum(low, high)), ix.Slice(ix.ZERO, bound)):
         if space.universe.has_lengths(cover, ()):
             return cover
     return None
 
 
-def _index_into(space: Space, sink: Domain, entry: Entry, wide: Slice) -> IndexPart:
+def _index_into(space: Space, sink: Domain, entry: ix.Entry, wide: ix.Slice) -> IndexPart:
     """An entry as an index into the axis of its covering slice."""
-    if not isinstance(entry, Slice):
-        return sub(entry, wide.lo)
-    first = space.reduce(minimum(entry.lo, wide.hi), sink)  # an empty slice may begin anywhere
-    return sub(first, wide.lo), space.reduce(extent(entry), sink), entry.step
+    if not isinstance(entry, ix.Slice):
+        return ix.sub(entry, wide.lo)
+    first = space.reduce(ix.minimum(entry.lo, wide.hi), sink)  # an empty slice may begin anywhere
+    return ix.sub(first, wide.lo), space.reduce(extent(entry), sink), entry.step

@@ -23,8 +23,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import ancestors
 from tempoc.sdg.statements.branches import branch_conditions
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Sym
 
 
 def differentiate(graph: Graph, space: Space) -> Graph:
@@ -77,7 +77,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     sweep.run()
     for node in job.placeholders:
         source = sweep.cotangent(_target(node))
-        own_point = tuple(Sym(d) for d in node.domain.dims)
+        own_point = tuple(ix.Sym(d) for d in node.domain.dims)
         edge = Edge(source=source, entries=own_point)
         builder.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
     live = _without_dead(graph, builder)

@@ -13,20 +13,9 @@ from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.gradients.calculus import Calculus, Term
-from tempoc.ops.tensor.arithmetic import (
-    Add,
-    And,
-    FloorDivide,
-    Maximum,
-    Minimum,
-    Multiply,
-    Or,
-    Remainder,
-)
-from tempoc.ops.tensor.elementwise import Not
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.source import Arange, IndexValue
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.expr import Expr, Slice
 from tempoc.symbolic.walk import children, symbols
 
 
@@ -35,9 +24,9 @@ class IndexTensors:
     """Builds tensors of index values; axis `k` runs over the `k`-th slice of `over`."""
 
     calculus: Calculus
-    over: dict[str, Slice]
+    over: dict[str, ix.Slice]
 
-    def value(self, e: Expr) -> Term:
+    def value(self, e: ix.Expr) -> Term:
         """The expression at all points; an axis that it does not vary along has extent 1.
 
         One that varies along none has no axis.
@@ -53,26 +42,26 @@ class IndexTensors:
             case ix.IndexSum(terms=terms, const=k):
                 parts = [self.times(factor, self.value(x)) for factor, x in terms]
                 parts += [c.number(k, DType.I32)] if k else []
-                return self.joined(Add(), parts)
+                return self.joined(binary.Add(), parts)
             case ix.FloorDiv(arg=a, divisor=k):
-                return c.op(FloorDivide(), self.value(a), c.number(k, DType.I32))
+                return c.op(binary.FloorDivide(), self.value(a), c.number(k, DType.I32))
             case ix.Mod(arg=a, divisor=k):
-                return c.op(Remainder(), self.value(a), c.number(k, DType.I32))
+                return c.op(binary.Remainder(), self.value(a), c.number(k, DType.I32))
             case ix.Relation(op=op, left=a, right=b):
                 return c.op(SYMBOLS[op](), self.value(a), self.value(b))
             case ix.Negation(arg=a):
-                return c.op(Not(), self.value(a))
+                return c.op(unary.Not(), self.value(a))
             case ix.IndexProduct():
-                return self.over_children(Multiply(), e)
+                return self.over_children(binary.Multiply(), e)
             case ix.IndexMin():
-                return self.over_children(Minimum(), e)
+                return self.over_children(binary.Minimum(), e)
             case ix.IndexMax():
-                return self.over_children(Maximum(), e)
+                return self.over_children(binary.Maximum(), e)
             case ix.Conjunction():
-                return self.over_children(And(), e)
+                return self.over_children(binary.And(), e)
             case _:
                 assert isinstance(e, ix.Disjunction)
-                return self.over_children(Or(), e)
+                return self.over_children(binary.Or(), e)
 
     def axis(self, name: str) -> Term:
         """The values of a dimension, along its axis."""
@@ -85,9 +74,9 @@ class IndexTensors:
     def times(self, factor: int, x: Term) -> Term:
         """A multiple."""
         c = self.calculus
-        return x if factor == 1 else c.op(Multiply(), c.number(factor, DType.I32), x)
+        return x if factor == 1 else c.op(binary.Multiply(), c.number(factor, DType.I32), x)
 
-    def over_children(self, op: Op, e: Expr) -> Term:
+    def over_children(self, op: Op, e: ix.Expr) -> Term:
         """The operands of an expression combined by an associative operator."""
         return self.joined(op, [self.value(x) for x in children(e)])
 

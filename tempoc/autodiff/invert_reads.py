@@ -21,8 +21,8 @@ from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.ops.gradients.calculus import Term
 from tempoc.poly.relations.inverse import Inverse, covering, readers
 from tempoc.poly.relations.run_lengths import loses_lengths
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import Entry, Sym
 from tempoc.symbolic.walk import symbols
 
 
@@ -96,7 +96,7 @@ def _at_fixed_lengths(
 
 
 def _readers(
-    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
     """The readers of each point as slices under conditions; `None` if they are not."""
     if not _has_slices(builder, sink, entries, source):
@@ -105,7 +105,7 @@ def _readers(
 
 
 def _has_slices(
-    builder: GraphBuilder, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    builder: GraphBuilder, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
 ) -> bool:
     """Whether readers can be slices: not if a varying length differs among them."""
     return not loses_lengths(builder.space.universe, sink, entries, source)
@@ -123,7 +123,7 @@ def _intermediate_cotangent(
     return transpose(build, part), domain
 
 
-InvertedRead = tuple[Domain, OperandCotangent, tuple[Entry, ...]]
+InvertedRead = tuple[Domain, OperandCotangent, tuple[ix.Entry, ...]]
 """The domain of an intermediate tensor, how readers read it, and how it reads the source."""
 
 
@@ -136,10 +136,10 @@ def _intermediate_tensors(
     for dim in reversed(sink.dims):
         if dim not in named:
             remaining = tuple(d for d in sink.dims if d != dim)
-            same = tuple(Sym(d) for d in remaining)
+            same = tuple(ix.Sym(d) for d in remaining)
             inner = replace(operand, entries=same, dims=remaining, shape=operand.term.shape)
             yield space.project(sink, remaining), inner, operand.entries
-    source_point = tuple(Sym(d) for d in source.dims)
+    source_point = tuple(ix.Sym(d) for d in source.dims)
     if operand.entries == source_point:
         return
     own = dict(zip(source.dims, operand.entries, strict=True))

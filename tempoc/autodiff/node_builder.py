@@ -18,8 +18,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, type_of_read
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, negation
 from tempoc.symbolic.walk import symbols
 
 
@@ -70,7 +70,7 @@ class PointBuild:
         """Add an operator, over the dimensions that its operands vary with; its results."""
         edges = tuple(edge_of(a) for a in args)
         types = op.infer(tuple(a.type for a in args), self.facts)
-        entries: list[Entry] = [e for edge in edges for e in edge.entries]
+        entries: list[ix.Entry] = [e for edge in edges for e in edge.entries]
         entries += [*expressions(op), *(e for t in types for e in t.shape)]
         universe = self.builder.space.universe
         names = universe.ordered(tuple(n for e in entries for n in symbols(e)))
@@ -109,9 +109,9 @@ class PointBuild:
         """The term extended by 0 to all points of the dimensions."""
         x = self.at_all_points(x)
         where = self.domain.where
-        if where == TRUE:
+        if where == ix.TRUE:
             return x
-        box, complement = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
+        box, complement = Domain(self.domain.dims), Domain(self.domain.dims, ix.negation(where))
         outside = replace(self, domain=complement)
         zero = outside.at_all_points(outside.calculus.number(0.0, x.type.dtype, x.shape))
         own_point = identity(box)

@@ -25,8 +25,8 @@ from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.branches import BranchCondition
 from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE
 
 NodeOutput = tuple[str, int]
 
@@ -117,7 +117,7 @@ class Sweep:
             prefix=self.cotangents.get((node.name, 0), node.name),
             spans=node.spans,
         )
-        args = tuple(build.read(replace(e, guard=TRUE)) for e in node.inputs)
+        args = tuple(build.read(replace(e, guard=ix.TRUE)) for e in node.inputs)
         results = tuple(Term(t, read_of(node, k)) for k, t in enumerate(node.types))
         if isinstance(node.op, Cond):
             operand_cotangents: tuple[Term | None, ...] = (None, cots[0], cots[0])

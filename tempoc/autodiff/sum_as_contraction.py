@@ -15,7 +15,7 @@ from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.movement import Transpose
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.rewrite import read_through
-from tempoc.symbolic.expr import Entry, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 ElementSelector = Callable[[Term], tuple[Term, tuple[str, ...]]]
@@ -25,7 +25,7 @@ def as_contraction(
     build: PointBuild,
     sink: PointBuild,
     term: Term,
-    by: Mapping[str, Entry],
+    by: Mapping[str, ix.Entry],
     slices: int,
     select: ElementSelector,
 ) -> Term | None:
@@ -37,10 +37,10 @@ def as_contraction(
     """
     nodes = build.builder.nodes
     node = nodes[edge_of(term).source]
-    at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+    at_own_point = edge_of(term).entries == tuple(ix.Sym(d) for d in node.domain.dims)
     if not isinstance(node.op, Einsum) or not at_own_point:
         return None
-    ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
+    ranging = [d for d in node.domain.dims if isinstance(by[d], ix.Slice)]
     if not ranging:
         return None
     terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
@@ -88,5 +88,5 @@ def _transposed_operand(sink: PointBuild, x: Term, own: str, first: str) -> Term
 
 def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
     """A tuple with one element for each axis of the operand."""
-    slices = [e for e in edge.entries if isinstance(e, Slice)]
+    slices = [e for e in edge.entries if isinstance(e, ix.Slice)]
     return (*slices, *nodes[edge.source].types[edge.out].shape)

@@ -21,25 +21,8 @@ from tempoc.ops.tensor.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.tensor.source import Arange
 from tempoc.poly.relations.inverse import Inverse
 from tempoc.sdg.graph.graph import Edge
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    IndexSum,
-    Slice,
-    Sym,
-    add,
-    compare,
-    floordiv,
-    maximum,
-    mul,
-    product,
-    sub,
-)
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
@@ -51,7 +34,7 @@ class OperandCotangent:
     """
 
     sink: Domain
-    entries: tuple[Entry, ...]
+    entries: tuple[ix.Entry, ...]
     dims: tuple[str, ...]
     term: Term
     shape: Shape
@@ -65,7 +48,7 @@ class Contribution:
     `inverse` has the readers of a point. Without an `operand` it is the 1 of a loss.
     """
 
-    where: Expr
+    where: ix.Expr
     operand: OperandCotangent | None
     inverse: Inverse | None = None
 
@@ -90,16 +73,16 @@ class _Transposition:
     inverse: Inverse
 
     @property
-    def points(self) -> dict[str, Expr]:
+    def points(self) -> dict[str, ix.Expr]:
         """The dimensions of the sink that have one value for a point of the source."""
         pairs = zip(self.operand.sink.dims, self.inverse.entries, strict=True)
-        return {d: e for d, e in pairs if not isinstance(e, Slice)}
+        return {d: e for d, e in pairs if not isinstance(e, ix.Slice)}
 
     @property
-    def sliced(self) -> dict[str, Slice]:
+    def sliced(self) -> dict[str, ix.Slice]:
         """The dimensions of the sink with a range of values."""
         pairs = zip(self.operand.sink.dims, self.inverse.entries, strict=True)
-        return {d: e for d, e in pairs if isinstance(e, Slice)}
+        return {d: e for d, e in pairs if isinstance(e, ix.Slice)}
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -111,10 +94,12 @@ class _Transposition:
         term, facts = self.total(), self.build.facts
         target = self.operand.shape[len(self.operand.shape) - term.type.ndim :]
         pairs = zip(term.shape, target, strict=True)
-        extents = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
+        extents = [
+            have if have == ix.ONE or same(have, want, facts) else want for have, want in pairs
+        ]
         if tuple(extents) == term.shape:
             return term
-        cut: tuple[IndexPart, ...] = tuple((ZERO, e, 1) for e in extents)
+        cut: tuple[IndexPart, ...] = tuple((ix.ZERO, e, 1) for e in extents)
         return self.build.calculus.op(SpatialIndex(entries=cut), term)
 
     def total(self) -> Term:
@@ -146,12 +131,12 @@ class _Transposition:
         if term.handle is None and term.number is not None:
             return sink.calculus.number(term.number, term.type.dtype, term.shape[count:])
         node = sink.builder.nodes[edge_of(term).source]
-        at_own_point = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+        at_own_point = edge_of(term).entries == tuple(ix.Sym(d) for d in node.domain.dims)
         if not isinstance(node.op, BroadcastTo) or not at_own_point:
             return None
         operand = sink.read(node.inputs[0])
         first = range(max(0, count - (term.type.ndim - operand.type.ndim)))
-        if any(operand.shape[k] != ONE for k in first):
+        if any(operand.shape[k] != ix.ONE for k in first):
             return None
         return sink.calculus.op(Squeeze(axes=tuple(first)), operand) if first else operand
 
@@ -164,23 +149,23 @@ class _Transposition:
         edge = edge_of(term)
         dims = self.build.builder.nodes[edge.source].domain.dims
         pairs = zip(dims, edge.entries, strict=True)
-        ranging = tuple(d for d, e in pairs if isinstance(e, Slice))
+        ranging = tuple(d for d, e in pairs if isinstance(e, ix.Slice))
         if self.slices() or not self.inverse.exact:
             term = self.index_slices(term, ranging)
         return term, ranging
 
     def times_readers(self, term: Term, dims: tuple[str, ...]) -> Term:
         """The term times the number of readers that differ only in other dimensions than these."""
-        times = product(extent(e) for d, e in self.sliced.items() if d not in dims)
-        if times == ONE:
+        times = ix.product(extent(e) for d, e in self.sliced.items() if d not in dims)
+        if times == ix.ONE:
             return term
         c = self.build.calculus
         return c.mul(c.index(times, term.type.dtype), term)
 
-    def slices(self) -> list[tuple[Slice, str]]:
+    def slices(self) -> list[tuple[ix.Slice, str]]:
         """The slices of the read, each with its dimension of the tensor."""
         pairs = zip(self.operand.entries, self.operand.dims, strict=True)
-        return [(e, d) for e, d in pairs if isinstance(e, Slice)]
+        return [(e, d) for e, d in pairs if isinstance(e, ix.Slice)]
 
     def sink_builder(self) -> PointBuild:
         """The builder of nodes at the points of the readers."""
@@ -190,12 +175,12 @@ class _Transposition:
         """The term as a node at the readers' points, padded to one shape for all of them."""
         build = self.sink_builder()
         moving = self.moving
-        widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * term.type.ndim
+        widths: list[tuple[ix.Expr, ix.Expr]] = [(ix.ZERO, ix.ZERO)] * term.type.ndim
         shape = list(term.shape)
         for axis, have in enumerate(term.shape):
             if any(n in moving for n in symbols(have)):
                 padded = self.uniform_extent(have, axis)
-                widths[axis] = (ZERO, sub(padded, have))
+                widths[axis] = (ix.ZERO, ix.sub(padded, have))
                 shape[axis] = padded
         if shape != list(term.shape):
             type = replace(term.type, shape=tuple(shape), weak=False)
@@ -205,19 +190,19 @@ class _Transposition:
             return build.zero_extended(term)
         edge = edge_of(term)
         node = build.builder.nodes[edge.source]
-        own_point = tuple(Sym(d) for d in node.domain.dims)
+        own_point = tuple(ix.Sym(d) for d in node.domain.dims)
         named = [n for e, _ in self.slices() for n in symbols(e.lo) if n in self.sliced]
         varies = all(n in node.domain.dims for n in named)
         return term if edge.entries == own_point and varies else build.at_all_points(term)
 
-    def uniform_extent(self, have: Expr, axis: int) -> Expr:
+    def uniform_extent(self, have: ix.Expr, axis: int) -> ix.Expr:
         """The extent of an axis that is sufficient for all readers."""
         space, place = self.build.builder.space, axis - len(self.slices())
         longest = space.upper_bound(have, self.operand.sink)
         if place < 0:
             return longest
         needed = self.operand.shape[place]  # also at points without readers
-        return maximum(longest, space.upper_bound(needed, self.build.domain))
+        return ix.maximum(longest, space.upper_bound(needed, self.build.domain))
 
     def read(self, term: Term) -> Term:
         """The term read at the readers of the point at hand."""
@@ -227,22 +212,22 @@ class _Transposition:
         entries = tuple(by[d] for d in node.domain.dims)
         return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries))
 
-    def at_source(self, e: Expr) -> Expr:
+    def at_source(self, e: ix.Expr) -> ix.Expr:
         """An expression over the sink's dimensions at the readers of a point; see `_reader_dim`."""
-        return substitute(e, self.points | {d: Sym(_reader_dim(d)) for d in self.sliced})
+        return substitute(e, self.points | {d: ix.Sym(_reader_dim(d)) for d in self.sliced})
 
-    def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
+    def shift(self, entry: ix.Slice) -> tuple[str, int, ix.Expr] | None:
         """`(dim, a, offset)` if the slice starts at `a * dim + offset`, with one dimension."""
         low = self.at_source(entry.lo)
         moving = [d for d in self.sliced if _reader_dim(d) in symbols(low)]
-        if len(moving) != 1 or not isinstance(low, (IndexSum, Sym)) or not self.inverse.exact:
+        if len(moving) != 1 or not isinstance(low, (ix.IndexSum, ix.Sym)) or not self.inverse.exact:
             return None
-        terms = low.terms if isinstance(low, IndexSum) else ((1, low),)
-        dim = Sym(_reader_dim(moving[0]))
+        terms = low.terms if isinstance(low, ix.IndexSum) else ((1, low),)
+        dim = ix.Sym(_reader_dim(moving[0]))
         factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
             return None
-        offset = sub(low, mul(Const(factor), dim))
+        offset = ix.sub(low, ix.mul(ix.Const(factor), dim))
         steps = factor * self.sliced[moving[0]].step
         if dim.name in symbols(offset) or steps % entry.step:
             return None
@@ -254,16 +239,18 @@ class _Transposition:
         The first axes of `term` are those of the dimensions `lead`.
         """
         c = self.build.calculus
-        parts: list[IndexPart] = [(ZERO, e, 1) for e in term.shape]
+        parts: list[IndexPart] = [(ix.ZERO, e, 1) for e in term.shape]
         along: list[tuple[int, Term]] = []
-        searched: list[tuple[int, Slice, str]] = []
+        searched: list[tuple[int, ix.Slice, str]] = []
         axis = len(lead)
         for k, (entry, dim) in enumerate(self.slices()):
             shift = self.shift(entry)
             if not self.inverse.exact:
                 searched.append((axis, entry, dim))
             elif not any(n in self.sliced for n in symbols(entry.lo)):
-                parts[len(lead) + k] = floordiv(sub(Sym(dim), self.at_source(entry.lo)), entry.step)
+                parts[len(lead) + k] = ix.floordiv(
+                    ix.sub(ix.Sym(dim), self.at_source(entry.lo)), entry.step
+                )
                 continue
             elif shift is None:
                 along.append((axis, self.position(entry, dim, lead)))
@@ -271,7 +258,7 @@ class _Transposition:
                 others = [k for k, d in enumerate(lead) if d != shift[0]]
                 along.append((axis, c.expand(self.positions(entry, dim, shift), others)))
             axis += 1
-        if any(isinstance(p, Expr) for p in parts):
+        if any(isinstance(p, ix.Expr) for p in parts):
             term = c.op(SpatialIndex(entries=tuple(parts)), term)
         for axis, positions in along:
             index = self.with_trailing_axes(positions, term.type.ndim)
@@ -281,7 +268,9 @@ class _Transposition:
         gone = [a - sum(s < a for s, _, _ in searched) for a in gone]
         return c.op(Squeeze(axes=tuple(gone)), term) if gone else term
 
-    def search(self, term: Term, lead: tuple[str, ...], axes: list[tuple[int, Slice, str]]) -> Term:
+    def search(
+        self, term: Term, lead: tuple[str, ...], axes: list[tuple[int, ix.Slice, str]]
+    ) -> Term:
         """The term without these axes of slices, by a masked sum over positions.
 
         If the inverse is not exact, candidates that do not read the point count as 0.
@@ -293,11 +282,11 @@ class _Transposition:
             place = ranging.times(entry.step, c.op(Arange(stop=term.shape[axis])))
             place = c.expand(place, [k for k in range(rank) if k != axis])
             first = self.with_trailing_axes(ranging.value(self.at_source(entry.lo)), rank)
-            tests.append(c.op(Equal(), c.op(Add(), first, place), ranging.value(Sym(dim))))
+            tests.append(c.op(Equal(), c.op(Add(), first, place), ranging.value(ix.Sym(dim))))
         pairs = zip(self.operand.entries, self.operand.dims, strict=True)
         for point, dim in pairs if not self.inverse.exact else ():
-            if not isinstance(point, Slice):
-                same = compare("==", self.at_source(point), Sym(dim))
+            if not isinstance(point, ix.Slice):
+                same = ix.compare("==", self.at_source(point), ix.Sym(dim))
                 if not self.holds_for_all(same):
                     tests.append(self.with_trailing_axes(ranging.value(same), rank))
         if not tests:
@@ -305,20 +294,20 @@ class _Transposition:
         term = c.masked(ranging.joined(And(), tests), term)
         return c.sum(term, [axis for axis, _, _ in axes])
 
-    def holds_for_all(self, condition: Expr) -> bool:
+    def holds_for_all(self, condition: ix.Expr) -> bool:
         """Whether a condition holds for all candidates."""
         if any(_reader_dim(d) in symbols(condition) for d in self.sliced):
-            return condition == TRUE
+            return condition == ix.TRUE
         return self.build.builder.space.implies(self.build.domain, condition)
 
     def with_trailing_axes(self, x: Term, ndim: int) -> Term:
         """A term that has the first axes only, expanded to `ndim` axes."""
         return self.build.calculus.expand(x, range(x.type.ndim, ndim)) if x.type.ndim else x
 
-    def position(self, entry: Slice, dim: str, lead: tuple[str, ...]) -> Term:
+    def position(self, entry: ix.Slice, dim: str, lead: tuple[str, ...]) -> Term:
         """For each reader the position of the point at hand in its slice."""
         return self.ranging(lead).value(
-            floordiv(sub(Sym(dim), self.at_source(entry.lo)), entry.step)
+            ix.floordiv(ix.sub(ix.Sym(dim), self.at_source(entry.lo)), entry.step)
         )
 
     def ranging(self, lead: tuple[str, ...]) -> IndexTensors:
@@ -326,15 +315,15 @@ class _Transposition:
         over = {_reader_dim(d): self.sliced[d] for d in lead}
         return IndexTensors(calculus=self.build.calculus, over=over)
 
-    def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
+    def positions(self, entry: ix.Slice, dim: str, shift: tuple[str, int, ix.Expr]) -> Term:
         """For each reader the position of the point at hand in a slice with a `shift`."""
         moving, factor, offset = shift
         over = self.sliced[moving]
-        low = add(mul(Const(factor), over.lo), offset)
-        first = floordiv(sub(Sym(dim), low), entry.step)
+        low = ix.add(ix.mul(ix.Const(factor), over.lo), offset)
+        first = ix.floordiv(ix.sub(ix.Sym(dim), low), entry.step)
         step = -(factor * over.step // entry.step)
         count = self.build.builder.space.reduce(extent(over), self.build.domain)
-        stop = add(first, mul(Const(step), count))
+        stop = ix.add(first, ix.mul(ix.Const(step), count))
         return self.build.calculus.op(Arange(start=first, stop=stop, step=step))
 
 

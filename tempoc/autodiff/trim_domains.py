@@ -15,13 +15,13 @@ from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, Expr, Sym, conjunction
 
 
 def trim_to_demand(nodes: dict[str, Node], new: Sequence[str], space: Space) -> None:
     """Trim the domains of the `new` nodes to what their readers read."""
-    _CotangentDemand(nodes=nodes, space=space, demand=dict.fromkeys(new, FALSE)).run(new)
+    _CotangentDemand(nodes=nodes, space=space, demand=dict.fromkeys(new, ix.FALSE)).run(new)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class _CotangentDemand:
 
     nodes: dict[str, Node]
     space: Space
-    demand: dict[str, Expr]
+    demand: dict[str, ix.Expr]
 
     def run(self, new: Sequence[str]) -> None:
         """Consumers before producers, by strongly connected components."""
@@ -80,14 +80,14 @@ class _CotangentDemand:
 
     def is_never_taken(self, domain: Domain, edge: Edge) -> bool:
         """Whether a branch is never taken."""
-        both = conjunction(domain.where, edge.guard)
+        both = ix.conjunction(domain.where, edge.guard)
         return self.space.symbolic.is_empty(Domain(domain.dims, both))
 
     def add_reads(self, node: Node, domain: Domain) -> bool:
         """Add the demand of a node in this domain for its operands; whether any has grown."""
         new = False
         for edge in node.inputs:
-            if edge.source in self.demand and domain.where != FALSE:
+            if edge.source in self.demand and domain.where != ix.FALSE:
                 new = self.add_read(domain, edge) or new
         return new
 
@@ -97,13 +97,13 @@ class _CotangentDemand:
         known = self.demand[edge.source]
         if known == source.where:
             return False
-        sink = Domain(domain.dims, conjunction(domain.where, edge.guard))
+        sink = Domain(domain.dims, ix.conjunction(domain.where, edge.guard))
         points = self.image(sink, edge, source)
         if not symbolic.universe.has_lengths(points, source.dims):
             points = source.where
-        if points == FALSE or symbolic.implies(Domain(source.dims, points), known):
+        if points == ix.FALSE or symbolic.implies(Domain(source.dims, points), known):
             return False
-        if known != FALSE:
+        if known != ix.FALSE:
             both = symbolic.union(Domain(source.dims, known), Domain(source.dims, points))
             points = both.where
         if symbolic.implies(source, points):
@@ -111,15 +111,15 @@ class _CotangentDemand:
         self.demand[edge.source] = points
         return True
 
-    def image(self, sink: Domain, edge: Edge, source: Domain) -> Expr:
+    def image(self, sink: Domain, edge: Edge, source: Domain) -> ix.Expr:
         """The points of the source that are read."""
         symbolic = self.space.symbolic
         if symbolic.is_empty(sink):
-            return FALSE
+            return ix.FALSE
         pairs = zip(source.dims, edge.entries, strict=True)
         if moves_elsewhere(symbolic.universe, sink, edge.entries, source):
             return source.where
-        if all(e == Sym(d) for d, e in pairs):
+        if all(e == ix.Sym(d) for d, e in pairs):
             return symbolic.project(sink, source.dims).where
         points = symbolic.access_map(sink, edge.entries, source).range()
         return symbolic.domain(points, source.dims).where

@@ -14,15 +14,7 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
-from tempoc.cli.reports.diagnostics import (
-    CHECK_FAILED,
-    INTERRUPTED,
-    CheckFailed,
-    report_bug,
-    report_diagnostics,
-    report_system,
-    report_usage,
-)
+from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
@@ -94,16 +86,16 @@ def status(argv: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        return report_usage(error, argv)
+        return diagnostics.report_usage(error, argv)
     except (click.Abort, KeyboardInterrupt):
         # click turns an interrupt into the former after ending the line.
         click.echo("interrupted", err=True)
-        return INTERRUPTED
-    except CheckFailed as error:
-        report_diagnostics(error.diagnostics, argv)
-        return CHECK_FAILED
+        return diagnostics.INTERRUPTED
+    except diagnostics.CheckFailed as error:
+        diagnostics.report_diagnostics(error.diagnostics, argv)
+        return diagnostics.CHECK_FAILED
     except DiagnosticError as error:
-        return report_diagnostics(error.diagnostics, argv)
+        return diagnostics.report_diagnostics(error.diagnostics, argv)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong.
         abandon_output()
@@ -113,9 +105,9 @@ def status(argv: Sequence[str]) -> int:
         abandon_output()
         return int(stop.code or 0) if "_TEMPOC_COMPLETE" in os.environ else 0
     except MemoryError:
-        return report_diagnostics([out_of_memory()], argv)
+        return diagnostics.report_diagnostics([out_of_memory()], argv)
     except OSError as error:
         abandon_output()
-        return report_system(error, argv)
+        return diagnostics.report_system(error, argv)
     except Exception as error:
-        return report_bug(error, argv)
+        return diagnostics.report_bug(error, argv)

@@ -12,19 +12,10 @@ from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import BundledVariant, write_bundle
 from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
 from tempoc.diagnostics.source import Span
+from tempoc.driver import pipelines
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
-from tempoc.driver.pipelines import (
-    LEVELS,
-    REGISTRY,
-    Pass,
-    with_limit,
-    with_recompute,
-    with_serialize,
-    with_tiles,
-    without_scans,
-)
 from tempoc.frontend.syntax.load_modules import LoadedSources, load_file, load_source, read_source
 from tempoc.memory.plan import plan
 from tempoc.memory.plan_types import MemoryPlan
@@ -129,20 +120,22 @@ class Compilation:
         return compilation
 
     @cached_property
-    def steps(self) -> tuple[Pass, ...]:
+    def steps(self) -> tuple[pipelines.Pass, ...]:
         """The passes that run: those of the level, or those that the options name."""
-        steps = LEVELS[self.options.level]
+        steps = pipelines.LEVELS[self.options.level]
         if self.options.passes is not None:
-            steps = parse_pipeline(self.options.passes, REGISTRY)
+            steps = parse_pipeline(self.options.passes, pipelines.REGISTRY)
         if self.options.recompute is not None:
-            steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
+            steps = pipelines.with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
-            steps = without_scans(steps)
+            steps = pipelines.without_scans(steps)
         if self.options.walk:
-            steps = with_serialize(steps)
+            steps = pipelines.with_serialize(steps)
         if self.options.limit is not None:
-            steps = with_limit(steps, self.options.limit)
-        return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
+            steps = pipelines.with_limit(steps, self.options.limit)
+        return (
+            steps if self.options.tile is None else pipelines.with_tiles(steps, self.options.tile)
+        )
 
     @cached_property
     def passes(self) -> Outcome[Graph]:

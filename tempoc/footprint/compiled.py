@@ -16,19 +16,7 @@ from typing import Any
 
 from tempoc.base.cost_model import MODEL
 from tempoc.program.analysis.traversal import calls, kernel_numbers
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    Cell,
-    Cells,
-    Effect,
-    Guard,
-    Loop,
-    Program,
-    ProgramStatement,
-    Region,
-    Sequence,
-)  # fmt: skip
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.device import backend
@@ -38,7 +26,7 @@ from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.walk import blocks
 from tempoc.symbolic.walk import evaluate
 
-Called = Region | Block | Call
+Called = prog.Region | prog.Block | prog.Call
 """What the runner calls a function for."""
 
 
@@ -93,19 +81,19 @@ def compiled(
                 yield _compiled(called, loaded, layouts, bounds)
 
 
-def _called(s: ProgramStatement, whole: Collection[str]) -> Iterator[Called]:
+def _called(s: prog.ProgramStatement, whole: Collection[str]) -> Iterator[Called]:
     """What the runner calls, in order; of blocks that are no single call, their parts."""
     match s:
-        case Sequence(items=items):
+        case prog.Sequence(items=items):
             for item in items:
                 yield from _called(item, whole)
-        case Loop(body=body) | Guard(body=body):
+        case prog.Loop(body=body) | prog.Guard(body=body):
             yield from _called(body, whole)
-        case Block(kernel=kernel, body=body) if kernel not in whole:
+        case prog.Block(kernel=kernel, body=body) if kernel not in whole:
             yield from _called(body, whole)
-        case Effect(call=call):
+        case prog.Effect(call=call):
             yield call
-        case Region() | Block() | Call():
+        case prog.Region() | prog.Block() | prog.Call():
             yield s
         case _:
             pass
@@ -121,7 +109,7 @@ def _compiled(
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
     static = {variable(name): bounds[name] for name in kernel.bounds}
-    if isinstance(called, Region) and backend.compiles_late():
+    if isinstance(called, prog.Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(MODEL.reported_steps)
     wanted = (at, *given), precision_of(loaded.program)
     inspected = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
@@ -136,7 +124,7 @@ def _compiled(
     )
     return Compiled(
         kernel=kernel.name,
-        loop=called.loop.var if isinstance(called, Region) else "",
+        loop=called.loop.var if isinstance(called, prog.Region) else "",
         given=sum(layouts[c.store].nbytes() * len({*c.keys}) for c in away),
         updated=inspected.updated,
         temporary=inspected.temporary,
@@ -144,28 +132,28 @@ def _compiled(
     )
 
 
-def _args(called: Called) -> tuple[Cells, ...]:
-    if isinstance(called, Call):
+def _args(called: Called) -> tuple[prog.Cells, ...]:
+    if isinstance(called, prog.Call):
         return tuple(map(_alone, called.args))
     return (*called.carried, *called.read)
 
 
-def _alone(cell: Cell) -> Cells:
-    return Cells(store=cell.store, keys=(cell.key,))
+def _alone(cell: prog.Cell) -> prog.Cells:
+    return prog.Cells(store=cell.store, keys=(cell.key,))
 
 
-def _coordinates(called: Called, program: Program) -> int:
+def _coordinates(called: Called, program: prog.Program) -> int:
     """How many numbers the function is told."""
     match called:
-        case Region(point=point, lengths=lengths):
+        case prog.Region(point=point, lengths=lengths):
             return 2 + len(point) + len(lengths)
-        case Block(point=point, lengths=lengths):
+        case prog.Block(point=point, lengths=lengths):
             return len(point) + len(lengths)
-        case Call(kernel=name, point=point):
+        case prog.Call(kernel=name, point=point):
             return len(point) + len(program.kernels[kernel_numbers(program)[name]].lengths)
 
 
-def _arrays(cells: Cells, store: Layout, bounds: Mapping[str, int]) -> Any:
+def _arrays(cells: prog.Cells, store: Layout, bounds: Mapping[str, int]) -> Any:
     """What stands for the arrays of a store: one, or a dict by slots."""
     array = backend.described(store.shape, store.dtype)
     if not cells.places:

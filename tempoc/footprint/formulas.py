@@ -6,18 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tempoc.program.nodes.nodes import Loop, Program
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    Sym,
-    interval,
-    sub,
-)
+from tempoc.program.nodes import nodes as prog
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -28,19 +18,21 @@ class BoundFacts:
     Constants have their values. A length that the run finds out is as long as it may be.
     """
 
-    program: Program
+    program: prog.Program
 
     @cached_property
-    def constants(self) -> dict[str, Expr]:
+    def constants(self) -> dict[str, ix.Expr]:
         """Names that stand for something else: constants, and the largest of lengths."""
         bounds = self.program.bounds
-        constants: dict[str, Expr] = {b.name: b.value for b in bounds if isinstance(b.value, Const)}
-        return constants | {n.largest: Sym(n.bound) for n in self.program.lengths}
+        constants: dict[str, ix.Expr] = {
+            b.name: b.value for b in bounds if isinstance(b.value, ix.Const)
+        }
+        return constants | {n.largest: ix.Sym(n.bound) for n in self.program.lengths}
 
     @cached_property
-    def derived(self) -> dict[str, Expr]:
+    def derived(self) -> dict[str, ix.Expr]:
         """Bounds that follow from others, as formulas of those that are given."""
-        derived: dict[str, Expr] = {}
+        derived: dict[str, ix.Expr] = {}
         for b in self.program.bounds:
             if b.value is not None and b.name not in self.constants:
                 derived[b.name] = self.size(b.value)
@@ -53,7 +45,9 @@ class BoundFacts:
         """The bounds that a run is given."""
         return tuple(b.name for b in self.program.bounds if b.value is None)
 
-    def expr(self, e: Expr, values: Mapping[str, Expr | None] | None = None) -> Expr | None:
+    def expr(
+        self, e: ix.Expr, values: Mapping[str, ix.Expr | None] | None = None
+    ) -> ix.Expr | None:
         """The formula; ``None`` where it names a variable without a value.
 
         A length is that of its bound, at all points.
@@ -62,21 +56,21 @@ class BoundFacts:
         known = {name: value for name, value in named.items() if value is not None}
         return substitute(e, known) if len(known) == len(named) else None
 
-    def named(self, name: str) -> Expr:
+    def named(self, name: str) -> ix.Expr:
         """The formula of a bound."""
-        return self.constants.get(name, Sym(name))
+        return self.constants.get(name, ix.Sym(name))
 
-    def size(self, e: Expr) -> Expr:
+    def size(self, e: ix.Expr) -> ix.Expr:
         """The formula of a size: over bounds alone."""
         formula = self.expr(e)
         assert formula is not None, e
         return formula
 
-    def decided(self, condition: Expr, values: Mapping[str, Expr | None]) -> bool | None:
+    def decided(self, condition: ix.Expr, values: Mapping[str, ix.Expr | None]) -> bool | None:
         """Whether a condition holds, whatever the bounds are; ``None`` if that depends."""
-        if isinstance(condition, Conjunction | Disjunction):
+        if isinstance(condition, ix.Conjunction | ix.Disjunction):
             parts = [self.decided(a, values) for a in condition.args]
-            absorbing = isinstance(condition, Disjunction)
+            absorbing = isinstance(condition, ix.Disjunction)
             if absorbing in parts:
                 return absorbing
             return None if None in parts else not absorbing
@@ -87,20 +81,20 @@ class BoundFacts:
         if formula is None:
             return None
         formula = self.least(formula)
-        return True if formula == TRUE else False if formula == FALSE else None
+        return True if formula == ix.TRUE else False if formula == ix.FALSE else None
 
-    def least(self, e: Expr) -> Expr:
+    def least(self, e: ix.Expr) -> ix.Expr:
         """The same in symbols that count from 0: bounds are at least 1."""
         e = substitute(e, self.derived)
-        given = {name: Sym(name) + 1 for name in self.free if name in symbols(e)}
+        given = {name: ix.Sym(name) + 1 for name in self.free if name in symbols(e)}
         return substitute(e, given)
 
-    def at_least(self, e: Expr, low: int) -> bool:
+    def at_least(self, e: ix.Expr, low: int) -> bool:
         """Whether a formula has at least that value for all bounds."""
-        smallest = interval(self.least(e))[0]
+        smallest = ix.interval(self.least(e))[0]
         return smallest is not None and smallest >= low
 
-    def covers(self, loop: Loop, bound: str) -> bool:
+    def covers(self, loop: prog.Loop, bound: str) -> bool:
         """Whether a loop takes all values from 0 up to a bound."""
         up = loop.step > 0
         lower, upper = (loop.lower, loop.upper) if up else (loop.upper, loop.lower)
@@ -108,5 +102,5 @@ class BoundFacts:
         if abs(loop.step) != 1 or loop.limit is not None or low is None or high is None:
             return False
         size = self.named(bound)
-        below = self.at_least(sub(Const(0 if up else -1), low), 0)
-        return below and self.at_least(sub(high, size) if up else sub(high + 1, size), 0)
+        below = self.at_least(ix.sub(ix.Const(0 if up else -1), low), 0)
+        return below and self.at_least(ix.sub(high, size) if up else ix.sub(high + 1, size), 0)

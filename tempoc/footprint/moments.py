@@ -16,27 +16,10 @@ from tempoc.footprint.formulas import BoundFacts
 from tempoc.program.analysis.aliases import slot
 from tempoc.program.analysis.traversal import final_frees, overwritten_stores, statements_in
 from tempoc.program.analysis.zero_filled import zero_filled_stores
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    CapacityNeed,
-    Cell,
-    Cells,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Load,
-    Loop,
-    Program,
-    ProgramStatement,
-    Region,
-    Sequence,
-)
 from tempoc.runtime.walk.blocks import used_stores
-from tempoc.symbolic.expr import ONE, Expr, Sym, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import spelled
 
 Live = Mapping[str, frozenset[str]]
@@ -50,7 +33,7 @@ _WHOLE: frozenset[str] = frozenset()
 
 
 def moments(
-    program: Program, given: Collection[str], facts: BoundFacts
+    program: prog.Program, given: Collection[str], facts: BoundFacts
 ) -> tuple[frozenset[StorePart], ...]:
     """The largest sets of what may be live together; none of them is in another one."""
     walker = _Walker(program=program, given=frozenset(given), facts=facts)
@@ -60,14 +43,14 @@ def moments(
 
 @dataclass(slots=True, kw_only=True)
 class _Walker:
-    program: Program
+    program: prog.Program
     given: frozenset[str]
     facts: BoundFacts
     stores: dict[str, Buffer] = field(default_factory=dict)
     donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
     checked: dict[str, bool] = field(default_factory=dict)
     live_sets: dict[frozenset[StorePart], None] = field(default_factory=dict)
-    values: dict[str, Expr | None] = field(default_factory=dict)
+    values: dict[str, ix.Expr | None] = field(default_factory=dict)
     whole: dict[str, frozenset[str]] = field(default_factory=dict)
     inner: bool = False
 
@@ -81,11 +64,11 @@ class _Walker:
         away = frozenset(s.name for s in program.stores if s.away)
         live: Live = dict.fromkeys(self.given - away, _WHOLE)
         self.note(live)
-        items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
+        items = program.tree.items if isinstance(program.tree, prog.Sequence) else (program.tree,)
         started: dict[str, None] = dict.fromkeys((*self.given, *away))
         for item in items:
             names = [n for n in dict.fromkeys(used_stores(item, ())) if n not in started]
-            first = item.body if isinstance(item, Block) else item
+            first = item.body if isinstance(item, prog.Block) else item
             written = overwritten_stores(first, names)
             anew = [n for n in names if not self.grows(n) and n in written]
             fresh = [n for n in names if n in filled and self.is_single(n) and n not in anew]
@@ -107,10 +90,10 @@ class _Walker:
                 largest.append(moment)
         return tuple(largest)
 
-    def placeholders(self) -> Iterable[Cell]:
+    def placeholders(self) -> Iterable[prog.Cell]:
         """Arguments that may not be there: the runner keeps zeros for these."""
         for call in statements_in(self.program.tree):
-            if isinstance(call, Call):
+            if isinstance(call, prog.Call):
                 gone = self.donated[call.kernel]
                 yield from (
                     c for i, c in enumerate(call.args) if c.when is not None and i not in gone
@@ -127,7 +110,7 @@ class _Walker:
 
     def is_single(self, name: str) -> bool:
         """Whether a store is one cell."""
-        return all(k.modulo == ONE for k in self.stores[name].keys)
+        return all(k.modulo == ix.ONE for k in self.stores[name].keys)
 
     def with_(self, live: Live, names: Iterable[str]) -> Live:
         """The same with more; the runner drops what it computes of what is given."""
@@ -137,41 +120,41 @@ class _Walker:
 
     # ------------------------------------------------------------ statements
 
-    def after(self, s: ProgramStatement, live: Live) -> Live:
+    def after(self, s: prog.ProgramStatement, live: Live) -> Live:
         """What is live after a statement."""
         match s:
-            case Sequence(items=items):
+            case prog.Sequence(items=items):
                 for item in items:
                     live = self.after(item, live)
                 return live
-            case Loop():
+            case prog.Loop():
                 return self.loop(s, live)
-            case Guard(condition=condition, body=body):
+            case prog.Guard(condition=condition, body=body):
                 holds = self.decided(condition)
                 if holds is False:
                     return live
                 then = self.after(body, live)
                 return then if holds else either(live, then)
-            case Call(results=results, endings=endings):
+            case prog.Call(results=results, endings=endings):
                 of_use = any(c.store not in self.given for c in results) or endings
                 return self.call(s, live) if of_use or self.checked[s.kernel] else live
-            case Effect(call=call):
+            case prog.Effect(call=call):
                 return self.call(call, live)
-            case Host(results=results):
+            case prog.Host(results=results):
                 return self.with_(live, self.kept(results))
-            case Free(cells=cells):
+            case prog.Free(cells=cells):
                 return self.freed(live, cells)
-            case Load(cells=cells, ahead=ahead):
+            case prog.Load(cells=cells, ahead=ahead):
                 names = self.kept(cells, given=True)
                 return self.with_(live, [_ahead(n) for n in names] if ahead else names)
-            case Evict(cells=cells):
+            case prog.Evict(cells=cells):
                 gone = {self.name(cell) for cell in cells}
                 left = {name: over for name, over in live.items() if name not in gone}
                 stays = (c for c in cells if c.when is not None and not self.decided(c.when))
                 return left | {_ahead(n): _WHOLE for c in stays if (n := self.name(c)) in live}
-            case Region():
+            case prog.Region():
                 return self.region(s, live)
-            case Block(body=body):
+            case prog.Block(body=body):
                 before, self.inner = self.inner, True
                 live = self.after(body, live)
                 self.inner = before
@@ -179,7 +162,7 @@ class _Walker:
             case _:
                 assert_never(s)
 
-    def kept(self, cells: Iterable[Cell], *, given: bool = False) -> list[str]:
+    def kept(self, cells: Iterable[prog.Cell], *, given: bool = False) -> list[str]:
         """What cells are in that are there at all; the runner drops what it computes of the given.
 
         Within what is one call nothing moves, so of what lives with the host nothing is added.
@@ -192,7 +175,7 @@ class _Walker:
             and not (self.inner and self.stores[c.store].away)
         ]
 
-    def name(self, cell: Cell) -> str:
+    def name(self, cell: prog.Cell) -> str:
         """The store, or the cell of one that lives with the host."""
         store = self.stores[cell.store]
         if not store.away:
@@ -200,7 +183,7 @@ class _Walker:
         key = ", ".join(map(spelled, slot(store, cell.key)))
         return f"{store.name} {HERE} {key}".rstrip()
 
-    def call(self, call: Call, live: Live) -> Live:
+    def call(self, call: prog.Call, live: Live) -> Live:
         """Arguments that are given up are gone before the results are there."""
         self.grow(call.needs, live)
         written = [(c.store, c.key) for c in call.results if c.when is None]
@@ -208,7 +191,7 @@ class _Walker:
         live = self.freed(live, [c for c in gone if (c.store, c.key) not in written])
         return self.with_(live, self.kept(call.results))
 
-    def grow(self, needs: tuple[CapacityNeed, ...], live: Live) -> None:
+    def grow(self, needs: tuple[prog.CapacityNeed, ...], live: Live) -> None:
         """While an array grows, the old one is there, too."""
         for need in needs:
             for name in live:
@@ -216,7 +199,7 @@ class _Walker:
                 if axis and (axis.dim, axis.size) == (need.dim, need.size):
                     self.note(live, (name, COPY))
 
-    def freed(self, live: Live, cells: Iterable[Cell]) -> Live:
+    def freed(self, live: Live, cells: Iterable[prog.Cell]) -> Live:
         """Without what is given back; of a store with many cells, only when all of them are."""
         left = dict(live)
         for cell in cells:
@@ -234,24 +217,24 @@ class _Walker:
                 left[cell.store] = over
         return left
 
-    def freed_over(self, cell: Cell) -> frozenset[str] | None:
+    def freed_over(self, cell: prog.Cell) -> frozenset[str] | None:
         """The loops around that, when they are done, have given back all cells of a store."""
         variables: list[str] = []
         for key, e in zip(self.stores[cell.store].keys, cell.key, strict=True):
-            if key.modulo == ONE:
+            if key.modulo == ix.ONE:
                 continue
-            if key.modulo is not None or not isinstance(e, Sym):
+            if key.modulo is not None or not isinstance(e, ix.Sym):
                 return None
             if key.dim not in self.whole.get(e.name, _WHOLE):
                 return None
             variables.append(e.name)
         return frozenset(variables)
 
-    def region(self, region: Region, live: Live) -> Live:
+    def region(self, region: prog.Region, live: Live) -> Live:
         """The device runs a loop; what its last step gives back is given back after it."""
         live = {name: over for name, over in live.items() if name not in region.local}
         self.grow(region.needs, live)
-        some: tuple[Cells, ...] = (*region.carried, *region.read)
+        some: tuple[prog.Cells, ...] = (*region.carried, *region.read)
         live = self.with_(live, [c.store for c in some if not self.stores[c.store].away])
         self.with_(live, region.local)
         last = self.last(region.loop)
@@ -267,7 +250,7 @@ class _Walker:
 
     # ------------------------------------------------------------ loops
 
-    def loop(self, loop: Loop, live: Live) -> Live:
+    def loop(self, loop: prog.Loop, live: Live) -> Live:
         """First the first step, then any step until nothing new is live, then the last one."""
         with _FixedVariable(self, loop, self.facts.expr(loop.lower, self.values)):
             first = middle = self.after(loop.body, live)
@@ -284,20 +267,20 @@ class _Walker:
         end = {name: over for name, over in end.items() if name not in early}
         return end if self.runs(loop) else either(live, end)
 
-    def runs(self, loop: Loop) -> bool:
+    def runs(self, loop: prog.Loop) -> bool:
         """Whether a loop has a step for sure."""
         lower, upper = (self.facts.expr(e, self.values) for e in (loop.lower, loop.upper))
         if lower is None or upper is None:
             return False
-        gap = sub(upper, lower) if loop.step > 0 else sub(lower, upper)
+        gap = ix.sub(upper, lower) if loop.step > 0 else ix.sub(lower, upper)
         return self.facts.at_least(gap, 1)
 
-    def last(self, loop: Loop) -> Expr | None:
+    def last(self, loop: prog.Loop) -> ix.Expr | None:
         """The last value of a variable, if it is plain to see."""
         upper = self.facts.expr(loop.upper, self.values)
         return None if upper is None or abs(loop.step) != 1 else upper - loop.step
 
-    def decided(self, condition: Expr) -> bool | None:
+    def decided(self, condition: ix.Expr) -> bool | None:
         """Whether a condition holds, as far as that is the same for all bounds."""
         return self.facts.decided(condition, self.values)
 
@@ -314,7 +297,7 @@ class _FixedVariable:
     Dimensions whose points it all takes are remembered.
     """
 
-    def __init__(self, walker: _Walker, loop: Loop, value: Expr | None) -> None:
+    def __init__(self, walker: _Walker, loop: prog.Loop, value: ix.Expr | None) -> None:
         self.walker, self.loop, self.value = walker, loop, value
 
     def __enter__(self) -> None:

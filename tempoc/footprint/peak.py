@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from tempoc.footprint.formulas import BoundFacts
 from tempoc.footprint.moments import COPY, StorePart, moments
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.dtypes import NUMPY
-from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
 BEFORE = "_before"
@@ -26,7 +26,7 @@ class PeakRow:
     """A part of a store, its size, and at which of the largest moments (from 0) it is there."""
 
     part: StorePart
-    size: Expr
+    size: ix.Expr
     moments: tuple[int, ...]
 
 
@@ -34,17 +34,17 @@ class PeakRow:
 class Peak:
     """The most bytes: what is ``always`` there then, and the largest of the others."""
 
-    always: Expr
-    others: tuple[Expr, ...]
+    always: ix.Expr
+    others: tuple[ix.Expr, ...]
     rows: tuple[PeakRow, ...]
 
     @property
-    def formula(self) -> Expr:
+    def formula(self) -> ix.Expr:
         """All of it."""
-        return add(self.always, maximum(*self.others)) if self.others else self.always
+        return ix.add(self.always, ix.maximum(*self.others)) if self.others else self.always
 
 
-def peak(program: Program, given: Collection[str]) -> Peak:
+def peak(program: prog.Program, given: Collection[str]) -> Peak:
     """The formula; ``given`` are the stores that are filled before the run."""
     facts = BoundFacts(program)
     stores = {s.name: s for s in program.stores}
@@ -66,47 +66,47 @@ def peak(program: Program, given: Collection[str]) -> Peak:
     )
 
 
-def total(parts: Iterable[StorePart], sizes: dict[StorePart, Expr]) -> Expr:
+def total(parts: Iterable[StorePart], sizes: dict[StorePart, ix.Expr]) -> ix.Expr:
     """The bytes of several."""
-    return add(Const(0), *(sizes[p] for p in sorted(parts)))
+    return ix.add(ix.Const(0), *(sizes[p] for p in sorted(parts)))
 
 
-def part_size(store: Buffer, part: StorePart, facts: BoundFacts) -> Expr:
+def part_size(store: Buffer, part: StorePart, facts: BoundFacts) -> ix.Expr:
     """The bytes of all cells of a store, of one of them, or of one before it grew."""
     size = cell_size(store, facts)
     if part[1] == COPY:
-        return substitute(size, {name: Sym(name + BEFORE) for name in grown(store, facts)})
-    return size if part[1] else product((size, *counts(store, facts)))
+        return substitute(size, {name: ix.Sym(name + BEFORE) for name in grown(store, facts)})
+    return size if part[1] else ix.product((size, *counts(store, facts)))
 
 
-def cell_size(store: Buffer, facts: BoundFacts) -> Expr:
+def cell_size(store: Buffer, facts: BoundFacts) -> ix.Expr:
     """The bytes of one array."""
     sizes = (*(a.size for a in store.axes), *store.shape)
-    return product((Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
+    return ix.product((ix.Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
 
 
-def counts(store: Buffer, facts: BoundFacts) -> tuple[Expr, ...]:
+def counts(store: Buffer, facts: BoundFacts) -> tuple[ix.Expr, ...]:
     """How many arrays there are along each key."""
     bounds = dict(facts.program.dims)
     return tuple(
-        facts.size(Sym(bounds[k.dim]) if k.modulo is None else k.modulo) for k in store.keys
+        facts.size(ix.Sym(bounds[k.dim]) if k.modulo is None else k.modulo) for k in store.keys
     )
 
 
 def grown(store: Buffer, facts: BoundFacts) -> tuple[str, ...]:
     """The bound to which a store grows."""
     size = facts.size(store.growing.size) if store.growing else None
-    return (size.name,) if isinstance(size, Sym) else ()
+    return (size.name,) if isinstance(size, ix.Sym) else ()
 
 
 def _largest(
-    live_sets: Sequence[tuple[frozenset[StorePart], Expr]], facts: BoundFacts
+    live_sets: Sequence[tuple[frozenset[StorePart], ix.Expr]], facts: BoundFacts
 ) -> list[frozenset[StorePart]]:
     """Moments that no other one exceeds for all bounds; of equal ones the first."""
-    largest: list[tuple[frozenset[StorePart], Expr]] = []
+    largest: list[tuple[frozenset[StorePart], ix.Expr]] = []
     for moment, size in live_sets:
-        if any(facts.at_least(sub(other, size), 0) for _, other in largest):
+        if any(facts.at_least(ix.sub(other, size), 0) for _, other in largest):
             continue
-        largest = [(m, e) for m, e in largest if not facts.at_least(sub(size, e), 0)]
+        largest = [(m, e) for m, e in largest if not facts.at_least(ix.sub(size, e), 0)]
         largest.append((moment, size))
     return [moment for moment, _ in largest]

@@ -23,11 +23,11 @@ from tempoc.frontend.declarations.module_scopes import Scopes, SourceProgram, ch
 from tempoc.frontend.domains import prove_accesses as causality
 from tempoc.frontend.domains.demand import compute_demand
 from tempoc.frontend.effect_order import number_effects
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
-from tempoc.frontend.environment.values import BAD, Ref, Unknown, Value, map_leaves
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import value_of
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
@@ -120,13 +120,13 @@ class _Elaborator:
 
     places: SourcePlaces
 
-    def evaluate(self, round: Round, frame: Frame, e: ast.Expression) -> Value:
+    def evaluate(self, round: Round, frame: Frame, e: ast.Expression) -> val.Value:
         """See `evaluate.py`."""
         return evaluate(round, frame, e)
 
     def call(
-        self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
-    ) -> Value:
+        self, round: Round, frame: Frame, function: val.Value, arguments: Arguments, span: Span
+    ) -> val.Value:
         """See `calls/inline.py`."""
         return expand.call(round, frame, function, arguments, span)
 
@@ -134,7 +134,7 @@ class _Elaborator:
         """See `syntax/stable_places.py`."""
         return self.places.name(span)
 
-    def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
+    def tensor(self, round: Round, name: TensorName, span: Span) -> val.Value:
         """The value of a tensor of the program, evaluated lazily."""
         if round.top is None:
             raise Failure(name_errors.not_compile_time(span, name.name))
@@ -144,10 +144,10 @@ class _Elaborator:
             self._define(round, name, span)
         value = round.values[name.name]
 
-        def here(_: tuple[str, ...], v: Value) -> Value:
-            return replace(v, span=span) if isinstance(v, Ref) else v
+        def here(_: tuple[str, ...], v: val.Value) -> val.Value:
+            return replace(v, span=span) if isinstance(v, val.Ref) else v
 
-        return map_leaves(here, value)
+        return val.map_leaves(here, value)
 
     def visit(self, round: Round, cell: IndexedTensor) -> None:
         """Evaluate the equations of a tensor of the program before those that read it."""
@@ -194,7 +194,7 @@ class _Elaborator:
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
             indexed = [n.name for n in round.active[first:] if n.kind == "indexed"]
             if indexed:
-                raise StillUnknown(Unknown(frozenset(indexed[:1])))
+                raise StillUnknown(val.Unknown(frozenset(indexed[:1])))
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)
@@ -204,4 +204,4 @@ class _Elaborator:
             equations.run(round, top, name.equations[0])
         finally:
             round.active.remove(name)
-        round.values.setdefault(name.name, BAD)
+        round.values.setdefault(name.name, val.BAD)

@@ -8,27 +8,12 @@ from typing import Any
 
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.lower_bounds import deferred, doubt_of
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Foreign, Pending, Scope, TensorName, nearest
-from tempoc.frontend.environment.values import (
-    BAD,
-    Builtin,
-    ConstantNumber,
-    ConstantText,
-    Listing,
-    Package,
-    RecordValue,
-    Ref,
-    Several,
-    Typed,
-    Unknown,
-    Value,
-    dims_of,
-    unknown_in,
-)
 from tempoc.frontend.equations.merge_branches import value_of
 from tempoc.frontend.errors import (
     domains as domain_errors,
@@ -38,42 +23,42 @@ from tempoc.frontend.errors import (
 from tempoc.frontend.errors.library import about_method
 from tempoc.frontend.expressions import (
     annotations as annotate,
+    apply_operator as apply,
     conditional as choice,
     index_expressions as indices,
 )
-from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
 from tempoc.frontend.expressions.arithmetic import binary_operation, unary_operation
 from tempoc.frontend.expressions.spatial_indexing import EvaluatedSlice, Position, select
 from tempoc.frontend.expressions.temporal_access import pick, temporal
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
 from tempoc.ops.tensor.movement import Transpose
-from tempoc.symbolic.expr import Entry, Truth
+from tempoc.symbolic import expr as ix
 
-EvaluationRule = Callable[[Round, Frame, Any], Value]
+EvaluationRule = Callable[[Round, Frame, Any], val.Value]
 
 
-def evaluate(round: Round, frame: Frame, e: ast.Expression) -> Value:
+def evaluate(round: Round, frame: Frame, e: ast.Expression) -> val.Value:
     """The value of an expression; unknown after a reported error."""
     return round.attempt(frame, lambda: RULES[type(e)](round, frame, e))
 
 
-def single(round: Round, frame: Frame, e: ast.Expression) -> Value:
+def single(round: Round, frame: Frame, e: ast.Expression) -> val.Value:
     """A value that is not several results. Raises `Failure`."""
     value = round.evaluate(frame, e)
-    if isinstance(value, Several):
+    if isinstance(value, val.Several):
         raise Failure(type_errors.several_results(e.span, value))
     return value
 
 
-def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
+def _name(round: Round, frame: Frame, e: ast.Name) -> val.Value:
     value = _named(round, frame, e)
     if doubt_of(value):
         round.doubted += 1
     return value
 
 
-def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
+def _named(round: Round, frame: Frame, e: ast.Name) -> val.Value:
     binding = frame.scope.find(e.name)
     match binding:
         case None:
@@ -93,50 +78,50 @@ def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
             return binding  # type: ignore[return-value]
 
 
-def _number(round: Round, frame: Frame, e: ast.NumberExpr) -> Value:
-    return ConstantNumber(e.value)
+def _number(round: Round, frame: Frame, e: ast.NumberExpr) -> val.Value:
+    return val.ConstantNumber(e.value)
 
 
-def _text(round: Round, frame: Frame, e: ast.String) -> Value:
-    return ConstantText(e.value)
+def _text(round: Round, frame: Frame, e: ast.String) -> val.Value:
+    return val.ConstantText(e.value)
 
 
-def _bool(round: Round, frame: Frame, e: ast.Bool) -> Value:
-    return ConstantNumber(e.value)
+def _bool(round: Round, frame: Frame, e: ast.Bool) -> val.Value:
+    return val.ConstantNumber(e.value)
 
 
-def _list(round: Round, frame: Frame, e: ast.ListExpr) -> Value:
-    return Listing(tuple(single(round, frame, item) for item in e.items))
+def _list(round: Round, frame: Frame, e: ast.ListExpr) -> val.Value:
+    return val.Listing(tuple(single(round, frame, item) for item in e.items))
 
 
-def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> Value:
+def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> val.Value:
     items = []
     for inner in loop_iterations(round, frame, e.name, e.over):
         items.append(single(round, inner, e.element))
-    return Listing(tuple(items))
+    return val.Listing(tuple(items))
 
 
-def _record(round: Round, frame: Frame, e: ast.RecordExpr) -> Value:
-    return RecordValue(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
+def _record(round: Round, frame: Frame, e: ast.RecordExpr) -> val.Value:
+    return val.RecordValue(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
 
 
-def _group(round: Round, frame: Frame, e: ast.GroupExpr) -> Value:
+def _group(round: Round, frame: Frame, e: ast.GroupExpr) -> val.Value:
     return round.evaluate(frame, e.value)
 
 
-def _unary(round: Round, frame: Frame, e: ast.UnaryExpr) -> Value:
+def _unary(round: Round, frame: Frame, e: ast.UnaryExpr) -> val.Value:
     return unary_operation(round, frame, e.op, round.evaluate(frame, e.operand), e.span)
 
 
-def _binary(round: Round, frame: Frame, e: ast.Binary | ast.ComparisonExpr) -> Value:
+def _binary(round: Round, frame: Frame, e: ast.Binary | ast.ComparisonExpr) -> val.Value:
     left = round.evaluate(frame, e.left)
     return binary_operation(round, frame, e.op, left, round.evaluate(frame, e.right), e.span)
 
 
-def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
+def _access(round: Round, frame: Frame, e: ast.Access) -> val.Value:
     base = e.base
     dims: tuple[str, ...] = ()
-    value: Value | None = None
+    value: val.Value | None = None
     if isinstance(base, ast.Name):
         value = round.evaluate(frame, base)
         dims = _temporal_dims(round, frame, base, value)
@@ -148,26 +133,26 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
     if not dims and _may_vary(frame, base, value):
         raise deferred(round)
     if dims:
-        return _positional(round, frame, e, value or BAD, dims)
+        return _positional(round, frame, e, value or val.BAD, dims)
     value = round.evaluate(frame, base) if value is None else value
     items = tuple(_item(round, frame, entry) for entry in e.entries)
-    unknown = unknown_in(*(i.value for i in items if isinstance(i, Position)))
-    if isinstance(value, Unknown) or unknown is not None:
-        return unknown_in(value, unknown or value) or BAD
+    unknown = val.unknown_in(*(i.value for i in items if isinstance(i, Position)))
+    if isinstance(value, val.Unknown) or unknown is not None:
+        return val.unknown_in(value, unknown or value) or val.BAD
     return select(round, frame, value, items, e.span)
 
 
-def _temporal_dims(round: Round, frame: Frame, base: ast.Name, value: Value) -> tuple[str, ...]:
+def _temporal_dims(round: Round, frame: Frame, base: ast.Name, value: val.Value) -> tuple[str, ...]:
     """The dimensions that the first bracket after a name indexes."""
     binding = frame.scope.find(base.name)
     if isinstance(binding, IndexedTensor):
         return binding.plan.dims
     if isinstance(binding, TensorName):
-        return dims_of(value, round.universe)
+        return val.dims_of(value, round.universe)
     return ()
 
 
-def _may_vary(frame: Frame, base: ast.Expression, value: Value | None) -> bool:
+def _may_vary(frame: Frame, base: ast.Expression, value: val.Value | None) -> bool:
     """Whether this is a tensor whose dimensions are not known yet."""
     binding = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
     plain = isinstance(binding, TensorName) and binding.kind == "plain"
@@ -175,8 +160,8 @@ def _may_vary(frame: Frame, base: ast.Expression, value: Value | None) -> bool:
 
 
 def _keyword(
-    round: Round, frame: Frame, e: ast.Access, value: Value | None, *, strict: bool
-) -> Value:
+    round: Round, frame: Frame, e: ast.Access, value: val.Value | None, *, strict: bool
+) -> val.Value:
     entries: dict[str, ast.BracketEntry] = {}
     for entry in e.entries:
         assert entry.name is not None
@@ -190,9 +175,9 @@ def _keyword(
 
 
 def _positional(
-    round: Round, frame: Frame, e: ast.Access, value: Value, dims: tuple[str, ...]
-) -> Value:
-    if isinstance(value, Unknown):
+    round: Round, frame: Frame, e: ast.Access, value: val.Value, dims: tuple[str, ...]
+) -> val.Value:
+    if isinstance(value, val.Unknown):
         return value
     if len(e.entries) != len(dims):
         name = e.base.span.text
@@ -204,15 +189,15 @@ def _positional(
 def _read(
     round: Round,
     frame: Frame,
-    value: Value,
+    value: val.Value,
     written: Mapping[str, ast.BracketEntry],
     span: Span,
     *,
     strict: bool,
-) -> Value:
+) -> val.Value:
     """A value read at entries; data-dependent points are picked from slices. Raises `Failure`."""
-    entries: dict[str, Entry] = {}
-    points: dict[str, Value] = {}
+    entries: dict[str, ix.Entry] = {}
+    points: dict[str, val.Value] = {}
     named: list[str] = []
     for dim, item in written.items():
         at = item.value
@@ -223,7 +208,7 @@ def _read(
         named.extend(dims)
     result = temporal(round, frame, value, entries, span, strict=strict)
     result = pick(round, frame, result, entries, points, span) if points else result
-    return spread_all(round, frame, result, tuple(named), span)
+    return apply.spread_all(round, frame, result, tuple(named), span)
 
 
 def _item(round: Round, frame: Frame, entry: ast.BracketEntry) -> Position | EvaluatedSlice:
@@ -237,13 +222,13 @@ def _item(round: Round, frame: Frame, entry: ast.BracketEntry) -> Position | Eva
     return EvaluatedSlice(low, high, step, e.span)
 
 
-def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
+def _field(round: Round, frame: Frame, e: ast.Field) -> val.Value:
     base = round.evaluate(frame, e.base)
-    if isinstance(base, Unknown):
+    if isinstance(base, val.Unknown):
         return base
-    if isinstance(base, Package):
+    if isinstance(base, val.Package):
         return _member(base, e)
-    if isinstance(base, RecordValue):
+    if isinstance(base, val.RecordValue):
         value = base.get(e.name)
         if value is not None:
             return value
@@ -254,7 +239,7 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
     raise Failure(type_errors.no_field(e.name_span, base, e.name, None, way_out))
 
 
-def _member(package: Package, e: ast.Field) -> Value:
+def _member(package: val.Package, e: ast.Field) -> val.Value:
     scope: Scope = package.scope
     value = scope.names.get(e.name)
     if value is None:
@@ -267,45 +252,45 @@ def _member(package: Package, e: ast.Field) -> Value:
     return value  # type: ignore[return-value]
 
 
-def _transpose(round: Round, frame: Frame, e: ast.TransposeExpr) -> Value:
+def _transpose(round: Round, frame: Frame, e: ast.TransposeExpr) -> val.Value:
     value = single(round, frame, e.base)
-    return elementwise(round, frame, Transpose(), (value,), e.span)
+    return apply.elementwise(round, frame, Transpose(), (value,), e.span)
 
 
-def _as(round: Round, frame: Frame, e: ast.AsType) -> Value:
+def _as(round: Round, frame: Frame, e: ast.AsType) -> val.Value:
     return annotate.assert_type(round, frame, single(round, frame, e.value), e.type, e.span)
 
 
-def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
+def _if(round: Round, frame: Frame, e: ast.IfExpr) -> val.Value:
     condition = single(round, frame, e.condition)
-    if isinstance(condition, Unknown):
+    if isinstance(condition, val.Unknown):
         return condition
-    if isinstance(condition, ConstantNumber) and isinstance(condition.value, bool):
+    if isinstance(condition, val.ConstantNumber) and isinstance(condition.value, bool):
         return single(round, frame, e.then if condition.value else e.orelse)
-    if isinstance(condition, Ref) and condition.static is None:
+    if isinstance(condition, val.Ref) and condition.static is None:
         raise Failure(type_errors.condition_tensor(e.condition.span))
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
     yes, no = choice.split(round, frame, holds)
     sides = single(round, yes, e.then), single(round, no, e.orelse)
-    if isinstance(holds, Truth):
+    if isinstance(holds, ix.Truth):
         chosen = choice.choose_constant(round, frame, sides, holds.value, e.span)
     else:
         chosen = choice.merge_sides(round, frame, holds, *sides, e.span)
-    return spread_all(round, frame, chosen, dims_of(condition, round.universe), e.span)
+    return apply.spread_all(round, frame, chosen, val.dims_of(condition, round.universe), e.span)
 
 
-def _call(round: Round, frame: Frame, e: ast.CallExpr) -> Value:
+def _call(round: Round, frame: Frame, e: ast.CallExpr) -> val.Value:
     if isinstance(e.function, ast.Name) and frame.scope.find(e.function.name) is None:
         return _no_function(round, frame, e, e.function)
     function = single(round, frame, e.function)
-    is_cond = isinstance(function, Builtin) and function.name == "cond"
+    is_cond = isinstance(function, val.Builtin) and function.name == "cond"
     branch = replace(frame, lazy=True) if is_cond else frame
     args = tuple(single(round, branch if k else frame, a) for k, a in enumerate(e.args))
     keyword = tuple(
         (a.name.name, single(round, frame if a.name.name == "p" else branch, a.value))
         for a in e.kwargs
     )
-    if isinstance(function, Unknown):
+    if isinstance(function, val.Unknown):
         return function
     arguments = Arguments(
         args, keyword, tuple(a.span for a in e.args), tuple(a.span for a in e.kwargs)
@@ -313,16 +298,16 @@ def _call(round: Round, frame: Frame, e: ast.CallExpr) -> Value:
     return round.language.call(round, frame, function, arguments, e.span)
 
 
-def _no_function(round: Round, frame: Frame, e: ast.CallExpr, name: ast.Name) -> Value:
+def _no_function(round: Round, frame: Frame, e: ast.CallExpr, name: ast.Name) -> val.Value:
     """A call of an unknown function: its arguments are evaluated for their errors and types."""
     values = [single(round, frame, a) for a in (*e.args, *(a.value for a in e.kwargs))]
-    types = [v.type if isinstance(v, Ref | Typed) else None for v in values[: len(e.args)]]
+    types = [v.type if isinstance(v, val.Ref | val.Typed) else None for v in values[: len(e.args)]]
     close = nearest(name.name, frame.scope.visible())
     problem = Failure(name_errors.unknown_function(name.span, name.name, close, types))
     return round.attempt(frame, lambda: _raise(problem))
 
 
-def _raise(problem: Failure) -> Value:
+def _raise(problem: Failure) -> val.Value:
     raise problem
 
 

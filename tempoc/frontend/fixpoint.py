@@ -27,22 +27,13 @@ from tempoc.frontend.declarations.effects import elaborate_effects
 from tempoc.frontend.declarations.module_scopes import SourceProgram
 from tempoc.frontend.declarations.outputs import OutputRead, elaborate_outputs
 from tempoc.frontend.declarations.run_lengths import elaborate_lengths, with_outer_dims
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt, DraftOrigin
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan, TensorKey
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
-from tempoc.frontend.environment.values import (
-    ERROR,
-    ConstantNumber,
-    Index,
-    Typed,
-    Unknown,
-    Value,
-    leaves,
-    map_leaves,
-)
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import cause, finish
 from tempoc.frontend.equations.targets import make_plan
@@ -256,9 +247,9 @@ def top_cell(round: Round, name: TensorName) -> IndexedTensor:
 def _has_numbers(round: Round) -> bool:
     """Whether a tensor is known only as a scalar, with a doubtful shape."""
     return any(
-        isinstance(leaf, Typed) and leaf.doubt is Doubt.SHAPE and not leaf.type.shape
+        isinstance(leaf, val.Typed) and leaf.doubt is Doubt.SHAPE and not leaf.type.shape
         for known in round.table.values()
-        for _, leaf in leaves(known.tree)
+        for _, leaf in val.leaves(known.tree)
     )
 
 
@@ -267,7 +258,7 @@ def _mark_spoiled(round: Round) -> bool:
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
     count = len(round.spoiled)
     for cell in round.cells.values():
-        if cell.key not in round.table and ERROR in _transitive_causes(cause(cell), reasons):
+        if cell.key not in round.table and val.ERROR in _transitive_causes(cause(cell), reasons):
             round.spoiled[cell.key] = None
     return len(round.spoiled) > count
 
@@ -284,13 +275,13 @@ def _assume(round: Round) -> bool:
     round.assumed.update(dict.fromkeys(chosen))
     for key in chosen:
         known = round.table[key]
-        tree = map_leaves(_without_doubt, known.tree)
+        tree = val.map_leaves(_without_doubt, known.tree)
         round.table[key] = replace(known, tree=tree)
     return bool(chosen)
 
 
-def _without_doubt(_: tuple[str, ...], leaf: Value) -> Value:
-    return Typed(leaf.type) if isinstance(leaf, Typed) else leaf
+def _without_doubt(_: tuple[str, ...], leaf: val.Value) -> val.Value:
+    return val.Typed(leaf.type) if isinstance(leaf, val.Typed) else leaf
 
 
 def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:
@@ -302,10 +293,14 @@ def _seed(round: Round, seeded: dict[TensorKey, None]) -> bool:
         if cell.key in round.table or cell.plan.broken or cell.key in seeded:
             continue
         reached = _transitive_causes(name, reasons)
-        if ERROR in reached or name not in reached:
+        if val.ERROR in reached or name not in reached:
             continue
-        tree = next((b.value for b in cell.branches if not isinstance(b.value, Unknown)), None)
-        guess = Typed(LEAST) if tree is None else map_leaves(lambda _, v: Typed(LEAST), tree)
+        tree = next((b.value for b in cell.branches if not isinstance(b.value, val.Unknown)), None)
+        guess = (
+            val.Typed(LEAST)
+            if tree is None
+            else val.map_leaves(lambda _, v: val.Typed(LEAST), tree)
+        )
         dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
         round.table[cell.key] = InferredTensor(tree=guess, dims=dims)
         seeded[cell.key] = None
@@ -322,9 +317,9 @@ def _give_up(round: Round) -> bool:
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
     changed = False
     for cell in round.cells.values():
-        wrong = ERROR in _transitive_causes(cause(cell), reasons)
-        known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
-        numbers = bool(known) and all(isinstance(v, ConstantNumber | Index) for v in known)
+        wrong = val.ERROR in _transitive_causes(cause(cell), reasons)
+        known = [b.value for b in cell.branches if not isinstance(b.value, val.Unknown)]
+        numbers = bool(known) and all(isinstance(v, val.ConstantNumber | val.Index) for v in known)
         if cell.key not in round.unshaped and wrong and numbers:
             round.unshaped[cell.key] = changed = True
         elif round.unshaped.get(cell.key) and not wrong:
@@ -353,8 +348,8 @@ def _report_guesses(round: Round, seeded: Mapping[TensorKey, None]) -> None:
 
 
 def _only_numbers(cell: IndexedTensor) -> bool:
-    known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
-    return bool(known) and all(isinstance(v, ConstantNumber) for v in known)
+    known = [b.value for b in cell.branches if not isinstance(b.value, val.Unknown)]
+    return bool(known) and all(isinstance(v, val.ConstantNumber) for v in known)
 
 
 def _with_inference_help(cell: IndexedTensor, d: Diagnostic, guessed: bool) -> Diagnostic:

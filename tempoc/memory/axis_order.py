@@ -16,7 +16,7 @@ from tempoc.ops.tensor.contraction import Einsum
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Read, Statements
-from tempoc.symbolic.expr import Slice
+from tempoc.symbolic import expr as ix
 
 
 def spatial_in_front(tensor: str, dim: str, statements: Statements, graph: Graph) -> int:
@@ -30,7 +30,7 @@ def _preferences(tensor: str, dim: str, statements: Statements, graph: Graph) ->
     for statement, _ in statements.readers(tensor):
         one = statement.single or statement
         for read in one.reads:
-            if read.tensor == tensor and isinstance(read.entries[place], Slice):
+            if read.tensor == tensor and isinstance(read.entries[place], ix.Slice):
                 yield _preferred_count(read, graph)
 
 
@@ -40,7 +40,7 @@ def _preferred_count(read: Read, graph: Graph) -> int:
     The batch axes of its product; all spatial axes, if it contracts the others and not the slice.
     """
     node = graph.nodes[read.member]
-    slices = sum(isinstance(e, Slice) for e in read.entries)
+    slices = sum(isinstance(e, ix.Slice) for e in read.entries)
     if not isinstance(node.op, Einsum) or slices != 1:
         return 0
     terms, result = node.op.letters(tuple(t.ndim for t in operand_types(graph, node)))

@@ -19,23 +19,7 @@ from tempoc.memory.plan_types import MemoryPlan
 from tempoc.poly.relations.formulas import Formula
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Relation,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    mod,
-    negation,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import is_affine, substitute, substitute_entry
 
 
@@ -75,7 +59,7 @@ class Events:
         for s, read in self.readers:
             for i in self.world.instances(s.name, READ):
                 phase = 2 * s.members.index(read.member) + 1 if read.forwarded else 0
-                yield self.access(read.entries, i, (*i.time, Const(phase)))
+                yield self.access(read.entries, i, (*i.time, ix.Const(phase)))
         for o in self.outputs:
             yield replace(self.access(o.entries, None, END), name=f"output {o.name}")
 
@@ -87,30 +71,30 @@ class Events:
 
     def write(self, i: Instance, write: Write) -> Event:
         """The write of one instance."""
-        time = (*i.time, Const(2 * i.statement.members.index(write.member) + 2))
+        time = (*i.time, ix.Const(2 * i.statement.members.index(write.member) + 2))
         event = self.access(write.entries, i, time)
         return replace(event, formula=event.formula.having(self.world.at(write.where, i)))
 
-    def access(self, entries: tuple[Entry, ...], i: Instance | None, time: Time) -> Event:
+    def access(self, entries: tuple[ix.Entry, ...], i: Instance | None, time: Time) -> Event:
         """The cells of an access; without an instance, at the end."""
         known = self.world.bound_values({}) if i is None else i.values
         formula, role = (Formula(()), READ) if i is None else (i.formula, i.role)
-        cells: list[Expr] = []
+        cells: list[ix.Expr] = []
         for k, (dim, entry) in enumerate(zip(self.tensor.domain.dims, entries, strict=True)):
             e = substitute_entry(entry, known)
-            if not isinstance(e, Slice) and is_affine(e):
+            if not isinstance(e, ix.Slice) and is_affine(e):
                 cells.append(e)
                 continue
-            cell = Sym(f"{role}cell{k}")
+            cell = ix.Sym(f"{role}cell{k}")
             cells.append(cell)
             if not is_affine(e):
                 # Not affine: assume that it may be any cell.
-                bound = substitute(Sym(self.world.universe.dim(dim).bound), known)
-                formula = formula.having(compare("<", cell, bound))
-            if isinstance(e, Slice):
+                bound = substitute(ix.Sym(self.world.universe.dim(dim).bound), known)
+                formula = formula.having(ix.compare("<", cell, bound))
+            if isinstance(e, ix.Slice):
                 # Not simplified: `compare` takes cells for natural numbers, as symbols are.
-                inside = Relation("<=", e.lo, cell), Relation("<", cell, e.hi)
-                stride = compare("==", mod(sub(cell, e.lo), e.step), ZERO)
+                inside = ix.Relation("<=", e.lo, cell), ix.Relation("<", cell, e.hi)
+                stride = ix.compare("==", ix.mod(ix.sub(cell, e.lo), e.step), ix.ZERO)
                 formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
         who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
         return Event(name=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
@@ -144,30 +128,30 @@ class Events:
                         key = self.key(read.entries, i)
                         yield _array(i, key, last, self._writes_elsewhere(i, key))
 
-    def _writes_elsewhere(self, i: Instance, key: CellExprs) -> Expr:
+    def _writes_elsewhere(self, i: Instance, key: CellExprs) -> ix.Expr:
         """The condition that an instance writes nothing into an array: then donation frees it."""
         parts = []
         for write in i.statement.writes:
             if write.tensor == self.tensor.name and not any(
-                isinstance(e, Slice) for e in write.entries
+                isinstance(e, ix.Slice) for e in write.entries
             ):
                 same = _same_array(self.store, key, self.key(write.entries, i))
-                parts.append(negation(conjunction(self.world.at(write.where, i), same)))
-        return conjunction(*parts)
+                parts.append(ix.negation(ix.conjunction(self.world.at(write.where, i), same)))
+        return ix.conjunction(*parts)
 
-    def key(self, entries: tuple[Entry, ...], i: Instance | None) -> CellExprs:
+    def key(self, entries: tuple[ix.Entry, ...], i: Instance | None) -> CellExprs:
         """The key of the array that an access uses; the first one for a slice."""
         at = dict(zip(self.tensor.domain.dims, entries, strict=True))
         chosen = (at[k.dim] for k in self.store.keys)
-        return tuple(self.world.at(e.lo if isinstance(e, Slice) else e, i) for e in chosen)
+        return tuple(self.world.at(e.lo if isinstance(e, ix.Slice) else e, i) for e in chosen)
 
 
-def _array(i: Instance, key: CellExprs, phase: int, where: Expr = TRUE) -> Event:
+def _array(i: Instance, key: CellExprs, phase: int, where: ix.Expr = ix.TRUE) -> Event:
     return Event(
         name=i.statement.name,
         formula=i.formula.having(where),
         cells=key,
-        time=(*i.time, Const(phase)),
+        time=(*i.time, ix.Const(phase)),
         lengths=i.lengths,
     )
 
@@ -187,39 +171,39 @@ def freeing_statements(
 # ---------------------------------------------------------------------- slots
 
 
-def _same_array(store: Buffer, a: CellExprs, b: CellExprs) -> Expr:
+def _same_array(store: Buffer, a: CellExprs, b: CellExprs) -> ix.Expr:
     """A condition under which two keys select one array."""
     pairs = zip(store.keys, a, b, strict=True)
-    return conjunction(*(compare("==", x, y) for k, x, y in pairs if k.modulo != ONE))
+    return ix.conjunction(*(ix.compare("==", x, y) for k, x, y in pairs if k.modulo != ix.ONE))
 
 
-def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
+def same_slot(a: ix.Expr, b: ix.Expr, modulo: ix.Expr | None, *, exact: bool) -> ix.Expr:
     """A condition for two indices to share a slot; if not ``exact``, that they are far apart."""
     if modulo is None:
-        return compare("==", a, b)
-    if modulo == ONE:
-        return TRUE
-    if exact and isinstance(modulo, Const):
-        return compare("==", mod(sub(a, b), modulo.value), ZERO)
-    far = compare(">=", sub(a, b), modulo), compare(">=", sub(b, a), modulo)
-    return disjunction(compare("==", a, b), *far)
+        return ix.compare("==", a, b)
+    if modulo == ix.ONE:
+        return ix.TRUE
+    if exact and isinstance(modulo, ix.Const):
+        return ix.compare("==", ix.mod(ix.sub(a, b), modulo.value), ix.ZERO)
+    far = ix.compare(">=", ix.sub(a, b), modulo), ix.compare(">=", ix.sub(b, a), modulo)
+    return ix.disjunction(ix.compare("==", a, b), *far)
 
 
 def slot_collisions(
-    a: CellExprs, b: CellExprs, moduli: Sequence[Expr | None], *, exact: bool
-) -> Iterator[tuple[Expr, ...]]:
+    a: CellExprs, b: CellExprs, moduli: Sequence[ix.Expr | None], *, exact: bool
+) -> Iterator[tuple[ix.Expr, ...]]:
     """The cases in which two different cells may share a slot, as conjunctions."""
     pairs = tuple(zip(a, b, moduli, strict=True))
     for k, (x, y, modulo) in enumerate(pairs):
         if modulo is None:
             continue
-        outer = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
+        outer = tuple(ix.compare("==", p, q) for p, q, _ in pairs[:k])
         inner = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
         exactly = (same_slot(x, y, modulo, exact=True),) if exact else ()
         for greater, smaller in ((x, y), (y, x)):
             yield (
                 *outer,
-                compare(">=", sub(greater, smaller), modulo),
+                ix.compare(">=", ix.sub(greater, smaller), modulo),
                 *exactly,
                 *inner,
             )

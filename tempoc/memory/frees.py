@@ -8,8 +8,8 @@ from tempoc.memory.lifetime import Lifetimes
 from tempoc.memory.plan_types import MemoryRelease
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.tree import ScheduleTree, TreeSequence, executed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
 from tempoc.symbolic.walk import symbols
 
 
@@ -27,33 +27,33 @@ def releases(
     by_statement: dict[str, list[MemoryRelease]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
-        rings = [k for k in store.keys if k.modulo not in (None, ONE)]
-        again = any(k.modulo == ONE for k in store.keys)
+        rings = [k for k in store.keys if k.modulo not in (None, ix.ONE)]
+        again = any(k.modulo == ix.ONE for k in store.keys)
         single = not keys
         if tensors[name].is_given or rings or (single and not (store.axes or store.shape)):
             continue
         for death in lives.deaths(name, keys):
             if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
                 continue
-            if again and death.where != TRUE and (death.task in last or not store.axes):
+            if again and death.where != ix.TRUE and (death.task in last or not store.axes):
                 continue
-            if any(isinstance(e, Slice) for e in death.entries):
+            if any(isinstance(e, ix.Slice) for e in death.entries):
                 continue
             at = dict(zip(keys, death.entries, strict=True))
-            key = tuple(_point(at.get(k.dim, ZERO)) for k in store.keys)
+            key = tuple(_point(at.get(k.dim, ix.ZERO)) for k in store.keys)
             release = MemoryRelease(tensor=name, key=key, where=death.where)
             by_statement.setdefault(death.task, []).append(release)
     return {task: tuple(items) for task, items in by_statement.items()}
 
 
-def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
+def _is_rare(where: ix.Expr, tasks: Mapping[str, Domain]) -> bool:
     """Whether a condition is on bounds alone: a degenerate case, such as a loop of no steps."""
     dims = {d for domain in tasks.values() for d in domain.dims}
-    return where != TRUE and dims.isdisjoint(symbols(where))
+    return where != ix.TRUE and dims.isdisjoint(symbols(where))
 
 
-def _point(e: object) -> Expr:
-    assert isinstance(e, Expr)
+def _point(e: object) -> ix.Expr:
+    assert isinstance(e, ix.Expr)
     return e
 
 

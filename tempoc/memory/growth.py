@@ -16,7 +16,7 @@ from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, walk
 from tempoc.sdg.statements.statements import Statement, Statements
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -51,28 +51,28 @@ def _growth_candidates(
         at = dict(zip(s.domain.dims, execute.point, strict=True))
         for tensor, dim, entry, is_read in _accesses(s, statements):
             rows = substitute(rows_needed(entry), at)
-            if isinstance(sub(rows, Sym(loop.var)), Const):
-                if is_read and isinstance(entry, Slice) and _is_long(entry, dim, s, space):
+            if isinstance(ix.sub(rows, ix.Sym(loop.var)), ix.Const):
+                if is_read and isinstance(entry, ix.Slice) and _is_long(entry, dim, s, space):
                     followed[tensor, dim] = None
             elif loop.var in symbols(rows) or _may_cover_bound(rows_needed(entry), dim, s, space):
                 excluded[tensor, dim] = None
     return (key for key in followed if key not in excluded)
 
 
-def _may_cover_bound(rows: Expr, dim: str, s: Statement, space: Space) -> bool:
+def _may_cover_bound(rows: ix.Expr, dim: str, s: Statement, space: Space) -> bool:
     """Whether this number of rows may reach the bound, or is unknown."""
     most = space.upper_bound(rows, s.domain)
     unknown = any(space.universe.is_dim(n) for n in symbols(most))
-    return unknown or most == Sym(space.universe.dim(dim).bound)
+    return unknown or most == ix.Sym(space.universe.dim(dim).bound)
 
 
-def _is_long(entry: Slice, dim: str, s: Statement, space: Space) -> bool:
+def _is_long(entry: ix.Slice, dim: str, s: Statement, space: Space) -> bool:
     """Whether the length of a slice grows with the bound."""
-    most = space.upper_bound(sub(entry.hi, entry.lo), s.domain)
+    most = space.upper_bound(ix.sub(entry.hi, entry.lo), s.domain)
     return not is_small(most, space.universe.dim(dim).bound, space.universe)
 
 
-def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, Entry, bool]]:
+def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, ix.Entry, bool]]:
     """All accesses of computed tensors: tensor, dimension, entry, and whether it is a read."""
     reads = [(r.tensor, r.entries, True) for r in s.reads]
     for tensor, entries, is_read in [*reads, *((w.tensor, w.entries, False) for w in s.writes)]:
@@ -82,9 +82,9 @@ def _accesses(s: Statement, statements: Statements) -> Iterator[tuple[str, str, 
                 yield tensor, dim, entry, is_read
 
 
-def rows_needed(entry: Entry) -> Expr:
+def rows_needed(entry: ix.Entry) -> ix.Expr:
     """The number of rows that an entry needs."""
-    return entry.hi if isinstance(entry, Slice) else entry + 1
+    return entry.hi if isinstance(entry, ix.Slice) else entry + 1
 
 
 # ---------------------------------------------------------------- needs of statements
@@ -112,16 +112,16 @@ class _CapacityCollector:
     def __init__(self, statement: Statement, space: Space) -> None:
         self.domain = statement.domain
         self.space = space
-        self.rows: dict[tuple[str, Expr], list[Expr]] = {}
+        self.rows: dict[tuple[str, ix.Expr], list[ix.Expr]] = {}
 
-    def add(self, axis: BufferAxis, rows: Expr) -> None:
+    def add(self, axis: BufferAxis, rows: ix.Expr) -> None:
         """Add an access, unless an earlier one provably needs as many rows."""
         known = self.rows.setdefault((axis.dim, axis.size), [])
         if not any(self.exceeds(k, rows) for k in known):
             known[:] = [k for k in known if not self.exceeds(rows, k)] + [rows]
 
-    def exceeds(self, a: Expr, b: Expr) -> bool:
-        return self.space.implies(self.domain, compare(">=", a, b))
+    def exceeds(self, a: ix.Expr, b: ix.Expr) -> bool:
+        return self.space.implies(self.domain, ix.compare(">=", a, b))
 
     def all(self) -> tuple[CapacityUse, ...]:
         return tuple(

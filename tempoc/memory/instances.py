@@ -14,25 +14,15 @@ from tempoc.poly.relations.run_lengths import largest
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    Sym,
-    compare,
-    disjunction,
-    mod,
-    sub,
-)
 from tempoc.symbolic.walk import substitute
 
-Time = tuple[Expr, ...]
-CellExprs = tuple[Expr, ...]
+Time = tuple[ix.Expr, ...]
+CellExprs = tuple[ix.Expr, ...]
 
 READ, WRITE, OTHER = ROLES = ("r", "w", "q")
-END: Time = (ONE,)
+END: Time = (ix.ONE,)
 """The time at which outputs are read. All other times begin with 0."""
 
 
@@ -42,7 +32,7 @@ class LengthSymbol:
 
     bound: str
     point: CellExprs
-    value: Sym
+    value: ix.Sym
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +44,8 @@ class Instance:
 
     statement: Statement
     formula: Formula
-    env: Mapping[str, Expr]
-    values: Mapping[str, Expr]
+    env: Mapping[str, ix.Expr]
+    values: Mapping[str, ix.Expr]
     lengths: tuple[LengthSymbol, ...]
     time: Time
     role: str
@@ -78,12 +68,13 @@ class AllInstances:
     ) -> None:
         self.statements, self.outputs, self.universe = statements, outputs, universe
         names = largest(universe)
-        self.fixed: dict[str, Expr] = {
+        self.fixed: dict[str, ix.Expr] = {
             b.name: value
             for b in universe.bounds
-            if b.name not in names and isinstance(value := universe.settled(Sym(b.name)), Const)
+            if b.name not in names
+            and isinstance(value := universe.settled(ix.Sym(b.name)), ix.Const)
         }
-        self.most: dict[str, Expr] = {name: Sym(most) for name, most in names.items()}
+        self.most: dict[str, ix.Expr] = {name: ix.Sym(most) for name, most in names.items()}
         self.varying = tuple(b for b in universe.ended if b.outer)
         self.bounds = (*(b.name for b in universe.bounds), *names.values())
         by_name = {s.name: s for s in statements.statements}
@@ -98,41 +89,41 @@ class AllInstances:
 
     # ------------------------------------------------------------------ bounds
 
-    def facts(self) -> Iterator[Expr]:
+    def facts(self) -> Iterator[ix.Expr]:
         """The constraints on the bounds."""
         for b in self.universe.bounds:
             if b.until:
-                yield compare("<=", Sym(b.name), self.most[b.name])
+                yield ix.compare("<=", ix.Sym(b.name), self.most[b.name])
             if b.value is not None:
                 if not b.until:
-                    yield compare("==", Sym(b.name), self.at(b.value))
+                    yield ix.compare("==", ix.Sym(b.name), self.at(b.value))
                 if b.name in self.most:
-                    yield compare("==", self.most[b.name], self.at_most(b.value))
+                    yield ix.compare("==", self.most[b.name], self.at_most(b.value))
         yield from map(self.at, self.universe.assumptions)
 
-    def facts_of(self, lengths: Sequence[LengthSymbol]) -> Iterator[Expr]:
+    def facts_of(self, lengths: Sequence[LengthSymbol]) -> Iterator[ix.Expr]:
         """The constraints on lengths that vary with the point."""
         if lengths:
             known = self.bound_values({n.bound: n.value for n in lengths})
             for n in lengths:
-                yield compare("<=", n.value, self.most[n.bound])
+                yield ix.compare("<=", n.value, self.most[n.bound])
             for name in self.universe.lengths:
-                yield compare(">=", known[name], ONE)
+                yield ix.compare(">=", known[name], ix.ONE)
             yield from (substitute(a, known) for a in self.universe.assumptions)
 
-    def bound_values(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
+    def bound_values(self, lengths: Mapping[str, ix.Expr]) -> Mapping[str, ix.Expr]:
         """The values of bounds, given the ``lengths`` of those that vary with the point."""
         if not self.varying:
             return self.fixed
-        own = {b.name: Sym(b.name) for b in self.universe.ended if not b.outer}
+        own = {b.name: ix.Sym(b.name) for b in self.universe.ended if not b.outer}
         most = {b.name: lengths.get(b.name, self.most[b.name]) for b in self.varying}
         return {**self.fixed, **self.universe.at_lengths({**own, **most})}
 
-    def at(self, e: Expr, i: Instance | None = None) -> Expr:
+    def at(self, e: ix.Expr, i: Instance | None = None) -> ix.Expr:
         """An expression at an instance, for its lengths; without one, at the end."""
         return substitute(e, self.bound_values({}) if i is None else i.values)
 
-    def at_most(self, e: Expr, env: Mapping[str, Expr] | None = None) -> Expr:
+    def at_most(self, e: ix.Expr, env: Mapping[str, ix.Expr] | None = None) -> ix.Expr:
         """An expression at a point, for the largest lengths."""
         return substitute(e, {**self.fixed, **self.most, **(env or {})})
 
@@ -143,20 +134,20 @@ class AllInstances:
     ) -> Iterator[Instance]:
         def inside(
             part: ScheduleTree,
-            env: dict[str, Expr],
-            where: tuple[Expr, ...],
+            env: dict[str, ix.Expr],
+            where: tuple[ix.Expr, ...],
             time: Time,
             depth: int = 0,
         ) -> Iterator[Instance]:
             match part:
                 case TreeSequence(items=items):
                     for k, item in enumerate(items):
-                        yield from inside(item, env, where, (*time, Const(k)), depth)
+                        yield from inside(item, env, where, (*time, ix.Const(k)), depth)
                 case TreeGuard(condition=condition, body=body):
                     conditions = (*where, self.at_most(condition, env))
                     yield from inside(body, env, conditions, time, depth)
                 case TreeLoop():
-                    var = Sym(f"{role}{depth}")
+                    var = ix.Sym(f"{role}{depth}")
                     low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
                     inner = {**env, part.var: var}
                     clock = var if part.step > 0 else var * -1
@@ -166,24 +157,24 @@ class AllInstances:
                     at = tuple(self.at_most(e, env) for e in point)
                     yield self._instance(by_name[name], at, where, time, role)
 
-        yield from inside(tree, {}, (), (ZERO,))
+        yield from inside(tree, {}, (), (ix.ZERO,))
 
     def _instance(
-        self, s: Statement, at: CellExprs, where: tuple[Expr, ...], time: Time, role: str
+        self, s: Statement, at: CellExprs, where: tuple[ix.Expr, ...], time: Time, role: str
     ) -> Instance:
         env = dict(zip(s.domain.dims, at, strict=True))
         lengths = tuple(
             LengthSymbol(
                 bound=b.name,
                 point=tuple(env[d] for d in b.outer),
-                value=Sym(f"{role}{b.name}"),
+                value=ix.Sym(f"{role}{b.name}"),
             )
             for b in self.varying
             if all(d in env for d in b.outer)
         )
         known = {**self.bound_values({n.bound: n.value for n in lengths}), **env}
-        bounds = {d: Sym(self.universe.dim(d).bound) for d in env}
-        inside = [compare("<", e, substitute(bounds[d], known)) for d, e in env.items()]
+        bounds = {d: ix.Sym(self.universe.dim(d).bound) for d in env}
+        inside = [ix.compare("<", e, substitute(bounds[d], known)) for d, e in env.items()]
         has = (*inside, substitute(s.domain.where, known), *self.facts_of(lengths))
         return Instance(
             statement=s,
@@ -196,34 +187,34 @@ class AllInstances:
         )
 
 
-def _loop_values(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
+def _loop_values(var: ix.Sym, low: ix.Expr, high: ix.Expr, step: int) -> tuple[ix.Expr, ...]:
     """The values of a loop's variable."""
-    stride = compare("==", mod(sub(var, low), abs(step)), ZERO)
+    stride = ix.compare("==", ix.mod(ix.sub(var, low), abs(step)), ix.ZERO)
     if step > 0:
-        return compare(">=", var, low), compare("<", var, high), stride
-    return compare("<=", var, low), compare(">", var, high), stride
+        return ix.compare(">=", var, low), ix.compare("<", var, high), stride
+    return ix.compare("<=", var, low), ix.compare(">", var, high), stride
 
 
-def orderings(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
+def orderings(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[ix.Expr, ...]]:
     """The cases of the lexicographic order ``a < b`` (with ``same``, ``a <= b``): conjunctions."""
-    equal: tuple[Expr, ...] = ()
+    equal: tuple[ix.Expr, ...] = ()
     for x, y in zip(a, b, strict=False):
-        if isinstance(x, Const) and isinstance(y, Const):
+        if isinstance(x, ix.Const) and isinstance(y, ix.Const):
             if x.value != y.value:
                 if x.value < y.value:
                     yield equal
                 return
             continue
-        yield (*equal, compare("<", x, y))
-        equal = (*equal, compare("==", x, y))
+        yield (*equal, ix.compare("<", x, y))
+        equal = (*equal, ix.compare("==", x, y))
     if same:
         yield equal
 
 
-def same_lengths(a: Sequence[LengthSymbol], b: Sequence[LengthSymbol]) -> Iterator[Expr]:
+def same_lengths(a: Sequence[LengthSymbol], b: Sequence[LengthSymbol]) -> Iterator[ix.Expr]:
     """The constraints that a bound has the same length at equal points."""
     for x in a:
         for y in b:
             if x.bound == y.bound:
-                apart = (compare("!=", p, q) for p, q in zip(x.point, y.point, strict=True))
-                yield disjunction(*apart, compare("==", x.value, y.value))
+                apart = (ix.compare("!=", p, q) for p, q in zip(x.point, y.point, strict=True))
+                yield ix.disjunction(*apart, ix.compare("==", x.value, y.value))

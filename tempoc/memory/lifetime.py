@@ -14,10 +14,10 @@ from tempoc.poly.scheduling.timeline import Timeline
 from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Tensor, Write
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
-Entries = tuple[Entry, ...]
+Entries = tuple[ix.Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Lifetimes:
     output_reads: Mapping[str, tuple[Entries, ...]]
     liveness: Liveness
 
-    def windows(self, tensor: str, order: tuple[str, ...]) -> dict[str, Expr]:
+    def windows(self, tensor: str, order: tuple[str, ...]) -> dict[str, ix.Expr]:
         """Slots needed along each dimension, taken in this order."""
         dims = self.statements.tensors[tensor].domain.dims
         return dict(zip(dims, self.liveness.windows(tensor, order), strict=True))
@@ -51,15 +51,15 @@ class Lifetimes:
         arrays = stored_tensor(
             tensor_info, self.statements, self.output_reads.get(tensor, ()), domain, where
         )
-        arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
+        arrays = replace(arrays, writes=tuple(replace(w, where=ix.TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
     def dies_after(self, statement: Statement, tensor: str) -> bool:
         """Whether every cell of the tensor that the statement reads is always dead afterwards."""
         reads = [r for r in statement.reads if r.tensor == tensor]
         return bool(reads) and all(
-            not any(isinstance(e, Slice) for e in r.entries)
-            and self.liveness.last_use(tensor, statement.name, r.entries) == TRUE
+            not any(isinstance(e, ix.Slice) for e in r.entries)
+            and self.liveness.last_use(tensor, statement.name, r.entries) == ix.TRUE
             for r in reads
         )
 

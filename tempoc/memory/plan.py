@@ -26,7 +26,7 @@ from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import device_varying_dims
 from tempoc.sdg.graph.graph import Graph, Output
 from tempoc.sdg.statements.statements import Statements, Tensor
-from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -60,7 +60,7 @@ def plan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
         donations=donations(stores, lives),
-        extents={d.name: Sym(d.bound) for d in space.universe.dims},
+        extents={d.name: ix.Sym(d.bound) for d in space.universe.dims},
         needs=capacity_uses(stores, statements, size_space),
     )
 
@@ -90,7 +90,7 @@ class _Planner:
         for dim in tensor.domain.dims:
             small = dim not in block and self.is_small(tensor, dim, sizes[dim])
             # Scalars cost more as separate arrays than in a block.
-            moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
+            moves = sizes[dim] != ix.ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
                 least = self.initial_capacity(tensor, dim, size)
@@ -118,14 +118,16 @@ class _Planner:
             name=tensor.name,
             dtype=tensor.type.dtype.value,
             keys=tuple(Key(dim=d) for d in dims if d not in array_dims),
-            axes=tuple(BufferAxis(dim=d, size=Sym(self.bound(d))) for d in dims if d in array_dims),
+            axes=tuple(
+                BufferAxis(dim=d, size=ix.Sym(self.bound(d))) for d in dims if d in array_dims
+            ),
             shape=self.shape(tensor),
         )
 
-    def initial_capacity(self, tensor: Tensor, dim: str, size: Expr) -> int:
+    def initial_capacity(self, tensor: Tensor, dim: str, size: ix.Expr) -> int:
         """The first slots of an axis that grows, else 0; at most one axis of a store grows."""
         is_only_dim = self.growing.get(tensor.name, frozenset()) == {dim}
-        return self.least if is_only_dim and size == Sym(self.bound(dim)) else 0
+        return self.least if is_only_dim and size == ix.Sym(self.bound(dim)) else 0
 
     # -------------------------------------------------------------- questions
 
@@ -139,7 +141,7 @@ class _Planner:
         if not (self.apart and tensor.type.ndim):
             uses += self.lives.output_reads.get(tensor.name, ())
         columns = zip(tensor.domain.dims, zip(*uses, strict=True), strict=True) if uses else ()
-        return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
+        return tuple(d for d, column in columns if any(isinstance(e, ix.Slice) for e in column))
 
     def vectorized(self, tensor: Tensor) -> tuple[str, ...]:
         """Dimensions along which a vectorized statement accesses several slots, one for each point.
@@ -151,22 +153,22 @@ class _Planner:
             if statement.single is not None:
                 own = statement.single.reads[statement.reads.index(read)]
                 pairs = zip(own.entries, read.entries, strict=True)
-                accesses.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
+                accesses.append(tuple(ix.ZERO if isinstance(a, ix.Slice) else b for a, b in pairs))
         columns = zip(tensor.domain.dims, *accesses, strict=True)
-        return tuple(d for d, *es in columns if any(isinstance(e, Slice) for e in es))
+        return tuple(d for d, *es in columns if any(isinstance(e, ix.Slice) for e in es))
 
-    def windows(self, tensor: Tensor) -> dict[str, Expr]:
+    def windows(self, tensor: Tensor) -> dict[str, ix.Expr]:
         """Slots along each dimension, for the order of dimensions that needs the fewest in all."""
         dims = tensor.domain.dims
         few = len(dims) <= EFFORT.permuted_dims
         orders = itertools.permutations(dims) if few else [dims, dims[::-1]]
         values = typical_bounds(self.universe)
-        best: dict[str, Expr] | None = None
+        best: dict[str, ix.Expr] | None = None
         least = 0
         for order in orders:
             sizes_of = self.lives.windows(tensor.name, tuple(order))
             sizes = [
-                sizes_of[d] if self.is_small(tensor, d, sizes_of[d]) else Sym(self.bound(d))
+                sizes_of[d] if self.is_small(tensor, d, sizes_of[d]) else ix.Sym(self.bound(d))
                 for d in dims
             ]
             slots = product_at(sizes, values)
@@ -177,24 +179,26 @@ class _Planner:
         assert best is not None
         return best
 
-    def is_small(self, tensor: Tensor, dim: str, window: Expr) -> bool:
-        return window == ONE or is_small(window, self.bound(dim), self.universe)
+    def is_small(self, tensor: Tensor, dim: str, window: ix.Expr) -> bool:
+        return window == ix.ONE or is_small(window, self.bound(dim), self.universe)
 
-    def extent(self, tensor: Tensor, dim: str) -> Expr:
+    def extent(self, tensor: Tensor, dim: str) -> ix.Expr:
         """The number of slots for a full axis: the least upper bound of the points."""
-        limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
+        limit = self.space.upper_bound(ix.Sym(dim) + 1, tensor.domain)
         if self.names_dims(limit):
-            return Sym(self.bound(dim))
+            return ix.Sym(self.bound(dim))
         # A kernel may contain an access, which needs a slot, even if the tensor has no points.
         sliced = any(
-            isinstance(e, Slice) for _, r in self.statements.readers(tensor.name) for e in r.entries
+            isinstance(e, ix.Slice)
+            for _, r in self.statements.readers(tensor.name)
+            for e in r.entries
         )
-        guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
+        guarded = any(w.where != ix.TRUE for _, w in self.statements.writers(tensor.name))
         # A device loop that ends a length calls kernels for points beyond the end, too.
         guesses = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
         return fast.clamped_size(1 if sliced or guarded or guesses else 0, limit, self.universe)
 
-    def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
+    def shape(self, tensor: Tensor) -> tuple[ix.Expr, ...]:
         """The spatial extents; upper bounds of those that vary with the point."""
         extents = (
             self.space.upper_bound(e, tensor.domain) if self.varies(e) else e
@@ -202,8 +206,8 @@ class _Planner:
         )
         return tuple(fast.clamped_size(0, e, self.universe) for e in extents)
 
-    def varies(self, e: Expr) -> bool:
+    def varies(self, e: ix.Expr) -> bool:
         return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))
 
-    def names_dims(self, e: Expr) -> bool:
+    def names_dims(self, e: ix.Expr) -> bool:
         return any(self.universe.is_dim(name) for name in symbols(e))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.program.nodes.nodes import CapacityNeed
 from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityUse(CapacityNeed):
+class CapacityUse(prog.CapacityNeed):
     """What a statement needs of growing axes, in its coordinates: at most ``size`` slots.
 
     The rows in ``sure`` are provably at most ``size``.

@@ -16,38 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.memory import instances
 from tempoc.memory.events import Event, Events, freeing_statements, same_slot, slot_collisions
-from tempoc.memory.instances import (
-    OTHER,
-    WRITE,
-    AllInstances,
-    CellExprs,
-    Instance,
-    LengthSymbol,
-    orderings,
-    same_lengths,
-)
 from tempoc.memory.plan_types import CapacityUse, MemoryPlan
 from tempoc.poly.relations.formulas import Formulas, StepLimitExceeded
 from tempoc.program.nodes.buffers import BufferAxis
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import (
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Relation,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    interval,
-    sub,
-)
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
@@ -86,7 +64,7 @@ class Prover:
         universe: Universe,
     ) -> None:
         """Collect the instances and the constraints on bounds."""
-        self.world = AllInstances(statements, tree, outputs, universe)
+        self.world = instances.AllInstances(statements, tree, outputs, universe)
         facts = [f for f in self.world.facts() if is_affine(f)]
         self.formulas = Formulas(self.world.bounds, facts)
 
@@ -117,11 +95,11 @@ class _TensorProof:
     """The proof for one tensor: `failures` yields the possible violations."""
 
     def __init__(
-        self, world: AllInstances, plan: MemoryPlan, formulas: Formulas, events: Events
+        self, world: instances.AllInstances, plan: MemoryPlan, formulas: Formulas, events: Events
     ) -> None:
         self.world, self.plan, self.formulas, self.events = world, plan, formulas, events
         self.tensor, self.store = events.tensor, events.store
-        keys: dict[str, Expr | None] = {
+        keys: dict[str, ix.Expr | None] = {
             k.dim: None if k.modulo is None else world.at_most(k.modulo) for k in self.store.keys
         }
         rings = {a.dim: world.at_most(a.size) if a.ring else None for a in self.store.axes}
@@ -133,7 +111,7 @@ class _TensorProof:
     def failures(self) -> Iterator[str]:
         """The possible violations, for some bounds."""
         yield from self.sliced_rings()
-        reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
+        reads, writes = [*self.events.reads()], [*self.events.writes(instances.WRITE)]
         gone = [*self.events.frees()]
         is_stored = not self.tensor.is_given
         if self.store.axes or not is_stored:
@@ -153,7 +131,7 @@ class _TensorProof:
         for read in reads:
             lengths_at = self.lengths_of(read)
             domain = read.formula.having(
-                *self.world.facts_of(lengths_at), *same_lengths(read.lengths, lengths_at)
+                *self.world.facts_of(lengths_at), *instances.same_lengths(read.lengths, lengths_at)
             )
             cases = []
             for write in writes:
@@ -161,12 +139,12 @@ class _TensorProof:
                 for lengths in _length_equalities(
                     self.relevant_lengths(write), lengths_at, read.lengths
                 ):
-                    for order in orderings(write.time, read.time):
+                    for order in instances.orderings(write.time, read.time):
                         cases.append(write.formula.having(*same, *lengths, *order))
             if not self.formulas.covered(domain, cases):
                 yield f"{read.name} may read it before it is written"
 
-    def relevant_lengths(self, write: Event) -> tuple[LengthSymbol, ...]:
+    def relevant_lengths(self, write: Event) -> tuple[instances.LengthSymbol, ...]:
         """The lengths that the domain or the cells of a write depend on."""
         if not write.lengths:
             return ()
@@ -175,14 +153,14 @@ class _TensorProof:
         names = [n for e in (*conditions, *write.cells) for n in symbols(e)]
         return tuple(n for n in write.lengths if n.value.name in names)
 
-    def lengths_of(self, read: Event) -> tuple[LengthSymbol, ...]:
+    def lengths_of(self, read: Event) -> tuple[instances.LengthSymbol, ...]:
         """The lengths at the point of a cell, as far as its indices determine that point."""
         at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
         return tuple(
-            LengthSymbol(
+            instances.LengthSymbol(
                 bound=b.name,
                 point=tuple(at[d] for d in b.outer),
-                value=Sym(f"cell{b.name}"),
+                value=ix.Sym(f"cell{b.name}"),
             )
             for b in self.world.varying
             if all(d in at for d in b.outer)
@@ -192,7 +170,7 @@ class _TensorProof:
         """Writes of another cell into the slot of a cell that is still live."""
         if all(m is None for m in self.moduli):
             return
-        others = [*self.events.writes(OTHER)]
+        others = [*self.events.writes(instances.OTHER)]
         for read, write in self.pairs(reads, writes):
             for other in others:
                 if self.may_overwrite(read, write, other):
@@ -204,7 +182,7 @@ class _TensorProof:
         Tries the affine condition first, then the exact one.
         """
         for exact in (False, True):
-            if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
+            if exact and not any(isinstance(m, ix.Const) and m.value > 1 for m in self.moduli):
                 return True
             collisions = slot_collisions(read.cells, other.cells, self.moduli, exact=exact)
             if not any(self.stands_between(read, write, other, way) for way in collisions):
@@ -229,22 +207,22 @@ class _TensorProof:
             for write in writes:
                 same = (
                     *_equal(read.cells, write.cells),
-                    *same_lengths(read.lengths, write.lengths),
+                    *instances.same_lengths(read.lengths, write.lengths),
                 )
                 both = (read.formula & write.formula).having(*same)
                 if not self.formulas.never(both):
                     yield read, write
 
     def stands_between(
-        self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
+        self, read: Event, write: Event, other: Event, where: tuple[ix.Expr, ...]
     ) -> bool:
         """Whether ``other`` may happen between ``write`` and ``read`` of the same cell."""
         all_three = read.formula & write.formula & other.formula
         for a, b in ((read, write), (write, other), (read, other)):
-            all_three = all_three.having(*same_lengths(a.lengths, b.lengths))
+            all_three = all_three.having(*instances.same_lengths(a.lengths, b.lengths))
         same = _equal(read.cells, write.cells)
-        for first in orderings(write.time, other.time, same=True):
-            for second in orderings(other.time, read.time):
+        for first in instances.orderings(write.time, other.time, same=True):
+            for second in instances.orderings(other.time, read.time):
                 when = (*where, *same, *first, *second)
                 if not self.formulas.never(all_three.having(*when)):
                     return True
@@ -255,16 +233,18 @@ class _TensorProof:
         for end in gone:
             for use in uses:
                 where = self.may_be_same(use.cells, end.cells)
-                both = (use.formula & end.formula).having(*same_lengths(use.lengths, end.lengths))
-                for order in orderings(end.time, use.time):
+                both = (use.formula & end.formula).having(
+                    *instances.same_lengths(use.lengths, end.lengths)
+                )
+                for order in instances.orderings(end.time, use.time):
                     if not self.formulas.never(both.having(*where, *order)):
                         yield f"{end.name} may free it before {use.name} uses it"
 
-    def key(self, event: Event) -> CellExprs:
+    def key(self, event: Event) -> instances.CellExprs:
         """The key of a cell's array."""
         return tuple(event.cells[k] for k in self.picked)
 
-    def may_be_same(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
+    def may_be_same(self, a: Sequence[ix.Expr], b: Sequence[ix.Expr]) -> tuple[ix.Expr, ...]:
         """A condition for two keys to select one array."""
         pairs = zip(a, b, self.keys, strict=True)
         return tuple(same_slot(x, y, m, exact=True) for x, y, m in pairs)
@@ -279,17 +259,17 @@ class _TensorProof:
             if s.single is not None:
                 own = s.single.reads[s.reads.index(read)].entries
                 pairs = zip(read.entries, own, strict=True)
-                side = tuple(ZERO if isinstance(one, Slice) else e for e, one in pairs)
+                side = tuple(ix.ZERO if isinstance(one, ix.Slice) else e for e, one in pairs)
                 taken.append((s.name, side))
         for who, entries in taken:
             for dim, e in zip(self.tensor.domain.dims, entries, strict=True):
-                if dim in rings and isinstance(e, Slice):
+                if dim in rings and isinstance(e, ix.Slice):
                     yield f"{who} wants several slots of a ring side by side"
 
     def out_of_bounds(self) -> Iterator[str]:
         """Cells without a slot, values larger than their slot, rows beyond the capacity."""
         for s, write in self.events.writers:
-            for i in self.world.instances(s.name, WRITE):
+            for i in self.world.instances(s.name, instances.WRITE):
                 event = self.events.write(i, write)
                 cells = dict(zip(self.tensor.domain.dims, event.cells, strict=True))
                 for axis in self.store.axes:
@@ -304,37 +284,39 @@ class _TensorProof:
                 if axis.grows and not self.has_grown(name, axis, entries):
                     yield f"{name} may need more rows than there are"
 
-    def extents(self, i: Instance, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
+    def extents(
+        self, i: instances.Instance, cells: Mapping[str, ix.Expr]
+    ) -> Iterator[tuple[ix.Expr, ix.Expr]]:
         """For each spatial axis the extent of a value and that of its slot."""
         for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
             yield substitute(e, {**i.values, **cells}), self.world.at_most(size)
 
-    def is_inside(self, event: Event, cell: Expr, axis: BufferAxis) -> bool:
+    def is_inside(self, event: Event, cell: ix.Expr, axis: BufferAxis) -> bool:
         """Whether an axis has a slot for a cell."""
         size = self.world.at_most(axis.size)
-        outside = disjunction(Relation("<", cell, ZERO), compare(">=", cell, size))
+        outside = ix.disjunction(ix.Relation("<", cell, ix.ZERO), ix.compare(">=", cell, size))
         return self.formulas.never(event.formula.having(outside))
 
-    def fits(self, event: Event, e: Expr, size: Expr) -> bool:
+    def fits(self, event: Event, e: ix.Expr, size: ix.Expr) -> bool:
         """Whether an extent is at most ``size``: first by interval arithmetic, then by isl."""
-        more: dict[str, Expr] = {name: Sym(name) + 1 for name in self.world.bounds}
-        least = interval(substitute(sub(size, e), more))[0]
+        more: dict[str, ix.Expr] = {name: ix.Sym(name) + 1 for name in self.world.bounds}
+        least = ix.interval(substitute(ix.sub(size, e), more))[0]
         if least is not None and least >= 0:
             return True
-        return self.formulas.never(event.formula.having(compare(">", e, size)))
+        return self.formulas.never(event.formula.having(ix.compare(">", e, size)))
 
-    def has_grown(self, statement: str, axis: BufferAxis, entries: tuple[Entry, ...]) -> bool:
+    def has_grown(self, statement: str, axis: BufferAxis, entries: tuple[ix.Entry, ...]) -> bool:
         """Whether a statement's capacity uses cover all rows of one of its accesses."""
         k = self.tensor.domain.dims.index(axis.dim)
         for need in self.plan.needs.get(statement, ()):
             if (need.dim, need.size) == (axis.dim, axis.size):
                 return all(
                     self.is_enough(i, need, self.events.access(entries, i, i.time), k)
-                    for i in self.world.instances(statement, WRITE)
+                    for i in self.world.instances(statement, instances.WRITE)
                 )
         return False
 
-    def is_enough(self, i: Instance, need: CapacityUse, event: Event, k: int) -> bool:
+    def is_enough(self, i: instances.Instance, need: CapacityUse, event: Event, k: int) -> bool:
         """Whether a capacity use covers the rows of an access and those that the kernel assumes."""
         size = self.world.at_most(need.size)
         rows = [self.world.at_most(e, i.env) for e in need.rows]
@@ -343,19 +325,21 @@ class _TensorProof:
         last = [(event.formula, event.cells[k] + 1)]
         last += [(i.formula, self.world.at_most(e, i.env)) for e in need.sure]
         for formula, e in last:
-            few = conjunction(*(compare(">", e, n) for n in rows))
-            if not self.formulas.never(formula.having(disjunction(few, compare(">", e, size)))):
+            few = ix.conjunction(*(ix.compare(">", e, n) for n in rows))
+            if not self.formulas.never(
+                formula.having(ix.disjunction(few, ix.compare(">", e, size)))
+            ):
                 return False
         return True
 
 
-def _equal(a: CellExprs, b: CellExprs) -> tuple[Expr, ...]:
-    return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
+def _equal(a: instances.CellExprs, b: instances.CellExprs) -> tuple[ix.Expr, ...]:
+    return tuple(ix.compare("==", x, y) for x, y in zip(a, b, strict=True))
 
 
 def _length_equalities(
-    own: Sequence[LengthSymbol], *others: Sequence[LengthSymbol]
-) -> Iterator[tuple[Expr, ...]]:
+    own: Sequence[instances.LengthSymbol], *others: Sequence[instances.LengthSymbol]
+) -> Iterator[tuple[ix.Expr, ...]]:
     """For each of ``others`` that has all bounds of ``own``: equal points and equal lengths."""
     if not own:
         yield ()
@@ -368,6 +352,6 @@ def _length_equalities(
                 for n in own
                 for e in (
                     *_equal(n.point, at[n.bound].point),
-                    compare("==", n.value, at[n.bound].value),
+                    ix.compare("==", n.value, at[n.bound].value),
                 )
             )

@@ -18,8 +18,8 @@ from tempoc.schedule.replay import ConcreteProgram, execution_trace
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statement, Statements, Write
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Point
-from tempoc.symbolic.expr import ZERO, Entry, Expr, Slice
 from tempoc.symbolic.walk import evaluate
 
 Address = tuple[str, Point, Point]
@@ -45,7 +45,7 @@ class Replay:
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
     freed: dict[tuple[str, Point], None] = field(default_factory=dict)
-    rows: dict[tuple[str, Expr], int] = field(default_factory=dict)
+    rows: dict[tuple[str, ix.Expr], int] = field(default_factory=dict)
 
     def run(self, tree: ScheduleTree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
@@ -71,12 +71,12 @@ class Replay:
             for k, read in enumerate(s.reads if s.single else ()):
                 assert s.single is not None
                 own = zip(read.entries, s.single.reads[k].entries, strict=True)
-                side = tuple(e if not isinstance(one, Slice) else ZERO for e, one in own)
+                side = tuple(e if not isinstance(one, ix.Slice) else ix.ZERO for e, one in own)
                 self._check_ring(s.name, read.tensor, side)
 
-    def _check_ring(self, user: str, tensor: str, entries: tuple[Entry, ...]) -> None:
+    def _check_ring(self, user: str, tensor: str, entries: tuple[ix.Entry, ...]) -> None:
         at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
-        if any(a.ring and isinstance(at[a.dim], Slice) for a in self.plan.stores[tensor].axes):
+        if any(a.ring and isinstance(at[a.dim], ix.Slice) for a in self.plan.stores[tensor].axes):
             raise lost_value(user, tensor, (), "is one of a ring, several are wanted", self.bounds)
 
     def _value(self, e: object) -> int:
@@ -165,7 +165,7 @@ class Replay:
             raise lost_value(writer, tensor, point, "has no room for it", self.bounds)
 
     def _check_array(
-        self, user: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
+        self, user: str, tensor: str, entries: tuple[ix.Entry, ...], env: Mapping[str, int]
     ) -> None:
         """Check that an array that is passed to a kernel is not freed, accessed or not."""
         store = self.plan.stores[tensor]
@@ -174,11 +174,11 @@ class Replay:
             if (tensor, self._slot(tensor, key)) in self.freed:
                 raise lost_value(user, tensor, key, "is in an array that is gone", self.bounds)
 
-    def _key(self, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]) -> Point:
+    def _key(self, tensor: str, entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Point:
         """The key of the array that an access uses."""
         at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
         chosen = [at[k.dim] for k in self.plan.stores[tensor].keys]
-        return tuple(evaluate(e.lo if isinstance(e, Slice) else e, env) for e in chosen)
+        return tuple(evaluate(e.lo if isinstance(e, ix.Slice) else e, env) for e in chosen)
 
     def _slot(self, tensor: str, key: Point) -> Point:
         return _reduced(key, self.sizes[tensor][0])
@@ -190,7 +190,7 @@ class Replay:
             del self.slots[address]
 
     def check(
-        self, reader: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
+        self, reader: str, tensor: str, entries: tuple[ix.Entry, ...], env: Mapping[str, int]
     ) -> None:
         """Check that all slots that are read hold the expected points."""
         self._check_array(reader, tensor, entries, env)
@@ -222,11 +222,11 @@ def _reduced(indices: Sequence[int], moduli: Point) -> Point:
     return tuple(i % m if m else i for i, m in zip(indices, moduli, strict=True))
 
 
-def points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+def points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
     """All points that entries select."""
     ranges = []
     for e in entries:
-        if isinstance(e, Slice):
+        if isinstance(e, ix.Slice):
             ranges.append(range(evaluate(e.lo, env), evaluate(e.hi, env), e.step))
         else:
             at = evaluate(e, env)

@@ -9,13 +9,13 @@ from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import DType
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.statements.statements import Statements
-from tempoc.symbolic.expr import ONE, Const, Expr, add, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show as show_expr
 
 
 def kind(store: Buffer) -> str:
     """How a store keeps the points of its tensor."""
-    if any(k.modulo not in (None, ONE) for k in store.keys) or any(a.ring for a in store.axes):
+    if any(k.modulo not in (None, ix.ONE) for k in store.keys) or any(a.ring for a in store.axes):
         return "ring"
     if store.axes:
         return "growing" if store.growing else "block"
@@ -30,7 +30,7 @@ def kinds(plan: MemoryPlan, statements: Statements) -> dict[str, str]:
     }
 
 
-def slot_counts(store: Buffer, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
+def slot_counts(store: Buffer, extents: Mapping[str, ix.Expr]) -> tuple[ix.Expr, ...]:
     """The slots along each dimension; ``extents`` has those of keys without a modulus."""
     keys = [extents[k.dim] if k.modulo is None else k.modulo for k in store.keys]
     return (*keys, *(a.size for a in store.axes))
@@ -41,14 +41,14 @@ def element_bytes(store: Buffer) -> int:
     return numpy_dtype(DType(store.dtype)).itemsize
 
 
-def cell_bytes(store: Buffer) -> Expr:
+def cell_bytes(store: Buffer) -> ix.Expr:
     """The bytes of one array."""
-    return product((Const(element_bytes(store)), *(a.size for a in store.axes), *store.shape))
+    return ix.product((ix.Const(element_bytes(store)), *(a.size for a in store.axes), *store.shape))
 
 
-def bytes_of(store: Buffer, extents: Mapping[str, Expr]) -> Expr:
+def bytes_of(store: Buffer, extents: Mapping[str, ix.Expr]) -> ix.Expr:
     """The bytes of all slots together."""
-    return product((cell_bytes(store), *slot_counts(store, extents)[: len(store.keys)]))
+    return ix.product((cell_bytes(store), *slot_counts(store, extents)[: len(store.keys)]))
 
 
 def show(plan: MemoryPlan, statements: Statements) -> str:
@@ -65,7 +65,7 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
         rows.append((store.name, kind_of[store.name], store.dtype + shape, slots, size))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
-    total = show_expr(add(*(bytes_of(store, extents) for store in plan.stores.values())))
+    total = show_expr(ix.add(*(bytes_of(store, extents) for store in plan.stores.values())))
     lines += ["", f"total  {total} bytes"]
     for statement, tensors in plan.donations.items():
         lines.append(f"after {statement}  reuse {', '.join(tensors)}")
@@ -80,8 +80,8 @@ def show(plan: MemoryPlan, statements: Statements) -> str:
 
 def slots_text(
     store: Buffer,
-    extents: Mapping[str, Expr],
-    shown: Callable[[Expr], str] = show_expr,
+    extents: Mapping[str, ix.Expr],
+    shown: Callable[[ix.Expr], str] = show_expr,
     order: bool = False,
 ) -> str:
     """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
@@ -93,7 +93,7 @@ def slots_text(
     for k in store.keys:
         if k.modulo is None:
             parts.append(f"{k.dim}: {shown(extents[k.dim])}")
-        elif k.modulo != ONE:
+        elif k.modulo != ix.ONE:
             parts.append(f"{k.dim}: {shown(k.modulo)} in turn")
     for a in store.axes:
         word = "ring " if a.ring else "up to " if a.grows else ""

@@ -17,8 +17,8 @@ from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.replay import ConcreteProgram, LengthsAt, length_assignments
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import evaluate, symbols, written_integers
 
 SMALL = (1, 2, 3, 5)
@@ -68,7 +68,7 @@ def beyond_windows(
     far: dict[str, int] = {}
     for dim, e in _entries_by_dim(plan, statements):
         bound = universe.dim(dim).bound
-        ends = (e.lo, e.hi) if isinstance(e, Slice) else (e,)
+        ends = (e.lo, e.hi) if isinstance(e, ix.Slice) else (e,)
         far[bound] = max(
             far.get(bound, 0), *(abs(n) for end in ends for n in written_integers(end)), 0
         )
@@ -80,7 +80,7 @@ def beyond_windows(
                 yield bounds
 
 
-def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, Entry]]:
+def _entries_by_dim(plan: MemoryPlan, statements: Statements) -> Iterator[tuple[str, ix.Entry]]:
     """Entries of accesses and sizes of stores, by dimension."""
     for s in statements.statements:
         uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]

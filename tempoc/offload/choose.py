@@ -15,7 +15,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.effort import EFFORT
 from tempoc.offload.rewrite import NEAR, PrefetchReach, offloadable, with_transfers
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.nodes.nodes import Guard, Loop, Program, ProgramStatement, Sequence
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 
 
@@ -27,7 +27,7 @@ class OffloadChoice:
     """
 
     reach: PrefetchReach
-    program: Program
+    program: prog.Program
     forecast: Forecast
     ahead: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ class OffloadChoice:
 
 
 def choose(
-    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
+    program: prog.Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
 ) -> OffloadChoice:
     """The candidate that keeps to the budget with few copies; if none does, the smallest peak.
 
@@ -60,7 +60,7 @@ def copied_bytes(choice: OffloadChoice, bounds: Mapping[str, int], given: frozen
 class _Chooser:
     """Tries choices, ``most`` of them or few more."""
 
-    program: Program
+    program: prog.Program
     bounds: Mapping[str, int]
     given: frozenset[str]
     budget: int
@@ -150,14 +150,14 @@ class _Chooser:
         return choice.forecast.away_stores.get(name, 0)
 
 
-def depth(s: ProgramStatement) -> int:
+def depth(s: prog.ProgramStatement) -> int:
     """The depth of nested loops."""
     match s:
-        case Sequence(items=items):
+        case prog.Sequence(items=items):
             return max(map(depth, items), default=0)
-        case Loop(body=body):
+        case prog.Loop(body=body):
             return 1 + depth(body)
-        case Guard(body=body):
+        case prog.Guard(body=body):
             return depth(body)
         case _:
             return 0

@@ -20,19 +20,10 @@ from tempoc.program.analysis.live import (
     live_in_loop,
     single_array_stores,
 )
-from tempoc.program.nodes.nodes import (
-    Cell,
-    Evict,
-    Free,
-    Guard,
-    Loop,
-    Program,
-    ProgramStatement,
-    Sequence,
-)
+from tempoc.program.nodes import nodes as prog
 
 
-def drop_dead_evictions(program: Program) -> Program:
+def drop_dead_evictions(program: prog.Program) -> prog.Program:
     """The same program with fewer copies."""
     single = single_array_stores({s.name: s for s in program.stores})
     given = [i.store for i in program.inputs] + [p.store for p in program.params]
@@ -46,27 +37,27 @@ class _Dropper:
     single: StoreNames
     pinned: Collection[str]
 
-    def within(self, s: ProgramStatement, after: StoreNames) -> ProgramStatement:
+    def within(self, s: prog.ProgramStatement, after: StoreNames) -> prog.ProgramStatement:
         """A statement after which the stores in ``after`` are live."""
         match s:
-            case Sequence(items=items):
-                statements: list[ProgramStatement] = []
+            case prog.Sequence(items=items):
+                statements: list[prog.ProgramStatement] = []
                 for k, (item, later) in enumerate(live_after_each(items, after, self.single)):
-                    if isinstance(item, Evict):
+                    if isinstance(item, prog.Evict):
                         statements += self.evict(item, later, items[k + 1 :])
                     else:
                         statements.append(self.within(item, later))
-                return Sequence(items=(*statements,))
-            case Loop(body=body):
+                return prog.Sequence(items=(*statements,))
+            case prog.Loop(body=body):
                 return replace(s, body=self.within(body, live_in_loop(body, after, self.single)))
-            case Guard(body=body):
+            case prog.Guard(body=body):
                 return replace(s, body=self.within(body, after))
             case _:
                 return s
 
     def evict(
-        self, s: Evict, later: StoreNames, items: tuple[ProgramStatement, ...]
-    ) -> Iterator[ProgramStatement]:
+        self, s: prog.Evict, later: StoreNames, items: tuple[prog.ProgramStatement, ...]
+    ) -> Iterator[prog.ProgramStatement]:
         """An eviction, split into the live cells and the dead ones."""
         freed = {*_freed_next(items)}
         dead = [
@@ -77,14 +68,14 @@ class _Dropper:
         ]
         left = tuple(cell for cell in s.cells if cell not in dead)
         if left:
-            yield Evict(cells=left)
+            yield prog.Evict(cells=left)
         if dead:
-            yield Evict(cells=(*dead,), dead=True)
+            yield prog.Evict(cells=(*dead,), dead=True)
 
 
-def _freed_next(items: tuple[ProgramStatement, ...]) -> Iterator[Cell]:
+def _freed_next(items: tuple[prog.ProgramStatement, ...]) -> Iterator[prog.Cell]:
     """The cells that the directly following frees release."""
     for item in items:
-        if not isinstance(item, Free):
+        if not isinstance(item, prog.Free):
             return
         yield from item.cells

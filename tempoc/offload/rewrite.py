@@ -29,24 +29,9 @@ from tempoc.program.analysis.aliases import CellKey, are_apart, are_same, slot
 from tempoc.program.analysis.places import bounds_set_by_run
 from tempoc.program.analysis.traversal import cells_of, statements_in, written_stores
 from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    Cell,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Load,
-    Loop,
-    Program,
-    ProgramStatement,
-    Region,
-    Sequence,
-)
-from tempoc.symbolic.expr import Expr, Sym, compare, conjunction, disjunction
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute, symbols
 
 PrefetchReach = Mapping[str, int]
@@ -55,7 +40,9 @@ NEAR, FAR = 0, 99
 _StoredCell = tuple[str, CellKey]
 
 
-def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
+def offloaded(
+    program: prog.Program, reach: PrefetchReach, ahead: Collection[str] = ()
+) -> prog.Program:
     """The program, verified, with these stores offloaded, some of them prefetched."""
     rewritten = with_transfers(program, reach, ahead)
     if rewritten is not program:
@@ -63,7 +50,9 @@ def offloaded(program: Program, reach: PrefetchReach, ahead: Collection[str] = (
     return rewritten
 
 
-def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str] = ()) -> Program:
+def with_transfers(
+    program: prog.Program, reach: PrefetchReach, ahead: Collection[str] = ()
+) -> prog.Program:
     """The same, not verified: for dry runs."""
     if not reach:
         return program
@@ -76,7 +65,7 @@ def with_transfers(program: Program, reach: PrefetchReach, ahead: Collection[str
     return drop_dead_evictions(replace(program, stores=stores, tree=tree))
 
 
-def offloadable(program: Program) -> tuple[str, ...]:
+def offloadable(program: prog.Program) -> tuple[str, ...]:
     """The stores that can be offloaded.
 
     Not growing ones, nor those local to a kernel, nor those with keys found at run time.
@@ -84,7 +73,7 @@ def offloadable(program: Program) -> tuple[str, ...]:
     bad = {program.seed} | {s.name for s in program.stores if s.growing}
     late = bounds_set_by_run(program)
     for part in statements_in(program.tree):
-        if isinstance(part, Region | Block):
+        if isinstance(part, prog.Region | prog.Block):
             bad |= {*part.local}
         for cell in _cells(part):
             fixed = (*cell.key, *(() if cell.when is None else (cell.when,)))
@@ -93,15 +82,15 @@ def offloadable(program: Program) -> tuple[str, ...]:
     return tuple(s.name for s in program.stores if s.name not in bad)
 
 
-def _cells(s: ProgramStatement) -> Iterable[Cell]:
+def _cells(s: prog.ProgramStatement) -> Iterable[prog.Cell]:
     match s:
-        case Call(args=args, results=results) | Host(args=args, results=results):
+        case prog.Call(args=args, results=results) | prog.Host(args=args, results=results):
             return (*args, *results)
-        case Region(carried=carried, read=read):
+        case prog.Region(carried=carried, read=read):
             return (*cells_of(carried), *cells_of(read))
-        case Block(carried=carried, made=made, read=read):
+        case prog.Block(carried=carried, made=made, read=read):
             return (*cells_of(carried), *cells_of(made), *cells_of(read))
-        case Free(cells=cells):
+        case prog.Free(cells=cells):
             return cells
         case _:
             return ()
@@ -117,7 +106,7 @@ class _CellUse:
 
     store: str
     key: CellKey
-    reads: tuple[Expr | None, ...]
+    reads: tuple[ix.Expr | None, ...]
     anew: bool
     left: int
 
@@ -126,15 +115,15 @@ class _CellUse:
         reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
         return replace(self, reads=reads, left=min(self.left, other.left))
 
-    def load(self) -> Cell:
+    def load(self) -> prog.Cell:
         """The cell to load, with the condition under which it is read."""
         several = [e for e in self.reads if e is not None]
-        when = disjunction(*several) if len(several) == len(self.reads) else None
-        return Cell(store=self.store, key=self.key, when=when)
+        when = ix.disjunction(*several) if len(several) == len(self.reads) else None
+        return prog.Cell(store=self.store, key=self.key, when=when)
 
-    def evict(self) -> Cell:
+    def evict(self) -> prog.Cell:
         """The cell to evict."""
-        return Cell(store=self.store, key=self.key)
+        return prog.Cell(store=self.store, key=self.key)
 
 
 _Uses = Mapping[_StoredCell, _CellUse]
@@ -147,7 +136,7 @@ class _StatementMoves:
     ``inside`` are the uses whose cells it loads or evicts itself.
     """
 
-    statement: ProgramStatement
+    statement: prog.ProgramStatement
     uses: _Uses
     inside: tuple[_CellUse, ...] = ()
 
@@ -169,15 +158,15 @@ class _Rewriter:
     ahead: frozenset[str]
     late: frozenset[str]
 
-    def within(self, s: ProgramStatement, loop: Loop | None) -> _StatementMoves:
+    def within(self, s: prog.ProgramStatement, loop: prog.Loop | None) -> _StatementMoves:
         """A body with its transfers, except for cells that stay resident during all of ``loop``.
 
         Without a loop there are none of these.
         """
         parts = [self.transfers(item) for item in _flattened(s)]
-        before: list[list[Cell]] = [[] for _ in parts]
-        early: list[list[Cell]] = [[] for _ in parts]
-        after: list[list[Cell]] = [[] for _ in parts]
+        before: list[list[prog.Cell]] = [[] for _ in parts]
+        early: list[list[prog.Cell]] = [[] for _ in parts]
+        after: list[list[prog.Cell]] = [[] for _ in parts]
         outer: dict[_StoredCell, _CellUse] = {}
         moving: list[_Residency] = []
         inside = [use for part in parts for use in part.inside]
@@ -193,15 +182,17 @@ class _Rewriter:
                 after[stay.last] += [use.evict() for use in stay.uses.values()]
             else:
                 early[stay.first] += self.prefetches(stay, loop)
-                used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
+                used = [
+                    k for k, part in enumerate(parts) if not isinstance(part.statement, prog.Free)
+                ]
                 after[stay.last] += self.evictions(stay, loop, moving, (used[0], used[-1]))
-        statements: list[ProgramStatement] = []
+        statements: list[prog.ProgramStatement] = []
         for k, part in enumerate(parts):
-            statements += [Load(cells=(*before[k],))] if before[k] else []
-            statements += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
+            statements += [prog.Load(cells=(*before[k],))] if before[k] else []
+            statements += [prog.Load(cells=(*early[k],), ahead=True)] if early[k] else []
             statements.append(part.statement)
-            statements += [Evict(cells=(*after[k],))] if after[k] else []
-        body = statements[0] if len(statements) == 1 else Sequence(items=(*statements,))
+            statements += [prog.Evict(cells=(*after[k],))] if after[k] else []
+        body = statements[0] if len(statements) == 1 else prog.Sequence(items=(*statements,))
         return _StatementMoves(statement=body, uses=outer, inside=(*inside,))
 
     def may_hoist(self, stays: list[_Residency], var: str, inside: list[_CellUse]) -> bool:
@@ -215,13 +206,13 @@ class _Rewriter:
             and not self.may_alias(uses, inside)
         )
 
-    def prefetches(self, stay: _Residency, loop: Loop) -> Iterator[Cell]:
+    def prefetches(self, stay: _Residency, loop: prog.Loop) -> Iterator[prog.Cell]:
         """The prefetches for the next step: cells that it reads and this loop does not write."""
         changed = written_stores(loop.body)
         if any(name in changed for name, _ in stay.uses):
             return
         following = _next_value(loop)
-        has_next = compare("<" if loop.step > 0 else ">", following, loop.upper)
+        has_next = ix.compare("<" if loop.step > 0 else ">", following, loop.upper)
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
                 cell = use.load()
@@ -230,23 +221,23 @@ class _Rewriter:
                 if self.may_alias([later], stay.uses.values()):
                     continue
                 then = [] if cell.when is None else [substitute(cell.when, {loop.var: following})]
-                yield replace(cell, key=key, when=conjunction(has_next, *then))
+                yield replace(cell, key=key, when=ix.conjunction(has_next, *then))
 
     def evictions(
-        self, stay: _Residency, loop: Loop, others: list[_Residency], ends: tuple[int, int]
-    ) -> Iterator[Cell]:
+        self, stay: _Residency, loop: prog.Loop, others: list[_Residency], ends: tuple[int, int]
+    ) -> Iterator[prog.Cell]:
         """The evictions after a step; cells that the next step reads only after the last step.
 
         ``ends`` are the first and the last statement of the body that are not frees.
         """
-        last = compare(">=" if loop.step > 0 else "<=", _next_value(loop), loop.upper)
+        last = ix.compare(">=" if loop.step > 0 else "<=", _next_value(loop), loop.upper)
         for use in stay.uses.values():
             again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
             free = any((s.first, stay.last) == ends for s in again)
             stays = free or (again and use.store in self.ahead)
             yield replace(use.evict(), when=last) if stays else use.evict()
 
-    def reads_next(self, stay: _Residency, use: _CellUse, loop: Loop) -> bool:
+    def reads_next(self, stay: _Residency, use: _CellUse, loop: prog.Loop) -> bool:
         """Whether a residency of the next step reads this cell."""
         following = _next_value(loop)
         return any(
@@ -280,7 +271,7 @@ class _Rewriter:
                     follows = False
                 if not own:
                     near = any(u.left == NEAR for u in group.values())
-                    follows = follows and (not near or isinstance(part.statement, Free))
+                    follows = follows and (not near or isinstance(part.statement, prog.Free))
                     continue
                 if not follows:
                     runs.append(_Residency(first=k, last=k))
@@ -302,32 +293,32 @@ class _Rewriter:
             groups.append({**merged, place: use})
         return groups
 
-    def transfers(self, s: ProgramStatement) -> _StatementMoves:
+    def transfers(self, s: prog.ProgramStatement) -> _StatementMoves:
         """A statement of a sequence with its transfers and uses."""
         match s:
-            case Loop(body=body):
+            case prog.Loop(body=body):
                 inner = self.within(body, s)
                 # The loop may run no step, and then overwrites nothing.
                 uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
                 return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
-            case Guard(body=body):
+            case prog.Guard(body=body):
                 inner = self.within(body, None)
                 return replace(inner, statement=replace(s, body=inner.statement))
-            case Call(args=args, results=results) | Host(args=args, results=results):
+            case prog.Call(args=args, results=results) | prog.Host(args=args, results=results):
                 return _StatementMoves(statement=s, uses=self.uses(args, results))
-            case Effect(call=call):
+            case prog.Effect(call=call):
                 return _StatementMoves(statement=s, uses=self.uses(call.args, call.results))
-            case Region(carried=carried, read=read):
+            case prog.Region(carried=carried, read=read):
                 taken = (*carried, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
-            case Block(carried=carried, made=made, read=read):
+            case prog.Block(carried=carried, made=made, read=read):
                 # The runner may execute the calls one by one, which then read what they write into.
                 taken = (*carried, *made, *read)
                 return _StatementMoves(statement=s, uses=self.uses(cells_of(taken), ()))
             case _:
                 return _StatementMoves(statement=s, uses={})
 
-    def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
+    def uses(self, taken: Iterable[prog.Cell], written: Iterable[prog.Cell]) -> _Uses:
         """The uses of offloaded cells by a call."""
         uses: dict[_StoredCell, _CellUse] = {}
         for cells, reads in ((taken, True), (written, False)):
@@ -347,13 +338,13 @@ class _Rewriter:
         return uses
 
 
-def _next_value(loop: Loop) -> Expr:
+def _next_value(loop: prog.Loop) -> ix.Expr:
     """The value of a loop's variable in the next step."""
-    return Sym(loop.var) + loop.step
+    return ix.Sym(loop.var) + loop.step
 
 
-def _flattened(s: ProgramStatement) -> Iterator[ProgramStatement]:
-    if isinstance(s, Sequence):
+def _flattened(s: prog.ProgramStatement) -> Iterator[prog.ProgramStatement]:
+    if isinstance(s, prog.Sequence):
         for item in s.items:
             yield from _flattened(item)
     else:

@@ -20,8 +20,8 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Full
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import ONE, ZERO, Expr, Sym, add, compare, conjunction, sub
 
 CombinedWith = Callable[[Node], tuple[Op, tuple[Node, ...]]]
 """The operator, with its operands, that combines a previous value with what a point contributes."""
@@ -32,38 +32,40 @@ class LoopEnds:
     """A loop as expressions: its first and last point, and the neighbours of a point."""
 
     dim: str
-    first: Expr
-    last: Expr
-    before: Expr
-    after: Expr
+    first: ix.Expr
+    last: ix.Expr
+    before: ix.Expr
+    after: ix.Expr
 
     @classmethod
-    def along(cls, dim: str, size: Expr, *, forward: bool = True) -> LoopEnds:
+    def along(cls, dim: str, size: ix.Expr, *, forward: bool = True) -> LoopEnds:
         """The ends of a loop over ``size`` points, upwards or downwards."""
-        end, point = sub(size, ONE), Sym(dim)
-        down, up = sub(point, ONE), add(point, ONE)
+        end, point = ix.sub(size, ix.ONE), ix.Sym(dim)
+        down, up = ix.sub(point, ix.ONE), ix.add(point, ix.ONE)
         if forward:
-            return cls(dim=dim, first=ZERO, last=end, before=down, after=up)
-        return cls(dim=dim, first=end, last=ZERO, before=up, after=down)
+            return cls(dim=dim, first=ix.ZERO, last=end, before=down, after=up)
+        return cls(dim=dim, first=end, last=ix.ZERO, before=up, after=down)
 
     @property
-    def is_first(self) -> Expr:
+    def is_first(self) -> ix.Expr:
         """The condition for a point to be the first."""
-        return compare("==", Sym(self.dim), self.first)
+        return ix.compare("==", ix.Sym(self.dim), self.first)
 
     @property
-    def is_later(self) -> Expr:
+    def is_later(self) -> ix.Expr:
         """The condition for a point to have a predecessor."""
         return self._inside(self.first)
 
     @property
-    def has_next(self) -> Expr:
+    def has_next(self) -> ix.Expr:
         """The condition for a point to have a successor."""
         return self._inside(self.last)
 
-    def _inside(self, end: Expr) -> Expr:
+    def _inside(self, end: ix.Expr) -> ix.Expr:
         return (
-            compare(">=", Sym(self.dim), ONE) if end == ZERO else compare("<", Sym(self.dim), end)
+            ix.compare(">=", ix.Sym(self.dim), ix.ONE)
+            if end == ix.ZERO
+            else ix.compare("<", ix.Sym(self.dim), end)
         )
 
 
@@ -85,12 +87,12 @@ def running_recurrence(
     dims = each.domain.dims
     now = replace(each, name=builder.fresh_name("now"), types=(type_,))
     targets = [entries_at(dims, {ends.dim: ends.first for ends in nest})]
-    inputs = [replace(read_of(none), guard=conjunction(*(ends.is_first for ends in nest)))]
+    inputs = [replace(read_of(none), guard=ix.conjunction(*(ends.is_first for ends in nest)))]
     for k, ends in reversed([*enumerate(nest)]):
         inner = nest[k + 1 :]
         source = _after_inner_loops(builder, now, ends, inner) if inner else now
         entries = entries_at(source.domain.dims, {ends.dim: ends.before})
-        guard = conjunction(ends.is_later, *(e.is_first for e in inner))
+        guard = ix.conjunction(ends.is_later, *(e.is_first for e in inner))
         inputs.append(Edge(source=source.name, entries=entries, guard=guard))
         targets.append(entries_at(dims, {e.dim: e.first for e in inner} | {ends.dim: ends.after}))
     merge = Merge(targets=tuple(targets))
@@ -106,7 +108,7 @@ def _after_inner_loops(
     inside = {e.dim: e.last for e in inner}
     domain = Domain(
         tuple(d for d in now.domain.dims if d not in inside),
-        conjunction(builder.node.domain.where, ends.has_next),
+        ix.conjunction(builder.node.domain.where, ends.has_next),
     )
     edge = Edge(source=now.name, entries=entries_at(now.domain.dims, inside))
     return builder.put(f"over_{ends.dim}", Copy(), (edge,), domain, now.types)

@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tempoc.program.expression_json import from_json, to_json
-from tempoc.program.nodes import nodes, variants as choices
+from tempoc.program.nodes import nodes as prog, variants as choices
 from tempoc.program.nodes.errors import (
     bad_fields,
     bad_value,
@@ -25,7 +25,6 @@ from tempoc.program.nodes.errors import (
     not_json,
     wrong_version,
 )  # fmt: skip
-from tempoc.program.nodes.nodes import VERSION, Program
 from tempoc.program.nodes.variants import Choices
 from tempoc.symbolic.expr import Expr
 
@@ -35,7 +34,7 @@ Decoder = Callable[[object, str], Any]
 _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
 
 
-def dump(node: Program | Choices) -> str:
+def dump(node: prog.Program | Choices) -> str:
     """A program, or choices, as JSON text, sealed; equal nodes give equal text."""
     data = _encode(node)
     assert isinstance(data, dict)
@@ -61,11 +60,11 @@ def _with_seal(text: str, seal: str, other: str) -> str:
     return f'{before}"{SEAL}": "{other}"{after}' if entry else text
 
 
-def load(text: str) -> Program:
+def load(text: str) -> prog.Program:
     """The program of a JSON text. Raises ``ProgramError``."""
-    data = _data(text, "kernels", VERSION)
-    program = _decoder(Program)(data, "program")
-    assert isinstance(program, Program)
+    data = _data(text, "kernels", prog.VERSION)
+    program = _decoder(prog.Program)(data, "program")
+    assert isinstance(program, prog.Program)
     return program
 
 
@@ -121,7 +120,7 @@ def _text(data: object, line: str) -> str:
 
 
 _SPELLED = json.JSONEncoder(ensure_ascii=False).encode
-_TAGGED = {cls.__name__ for cls in (*get_args(nodes.ProgramStatement), nodes.OutputSpan)}
+_TAGGED = {cls.__name__ for cls in (*get_args(prog.ProgramStatement), prog.OutputSpan)}
 
 
 @cache

@@ -12,18 +12,9 @@ from types import MappingProxyType
 from tempoc.diagnostics.diagnostic import Collector, RunError
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
 from tempoc.runtime.checkpoint.suspend import checkpoint_options
+from tempoc.runtime.data import files
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import HostArray
-from tempoc.runtime.data.files import (
-    BUNDLES,
-    check_file,
-    check_writable,
-    open_bundle,
-    open_tensor,
-    write_array,
-    write_arrays,
-    write_bytes,
-)  # fmt: skip
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.effects import EffectSink, saves
@@ -64,11 +55,11 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
-        write_bytes(options.profile, trace.to_json())
+        files.write_bytes(options.profile, trace.to_json())
     if curve is not None and options.memory_plot is not None:
         peak = result.predicted.peak if result.predicted else 0
         title = f"bytes in stores, {loaded.program.name}"
-        write_bytes(options.memory_plot, curve.svg(title, peak).encode())
+        files.write_bytes(options.memory_plot, curve.svg(title, peak).encode())
     if options.stats:
         sys.stderr.write(_stats(result, trace))
     if options.memory:
@@ -87,7 +78,7 @@ def open_inputs(options: RunOptions) -> Given:
         single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
         sources: Mapping[str, TensorSource] = {}
         with problems.catching():
-            sources = {name: open_tensor(name, path)} if single else open_bundle(item)
+            sources = {name: files.open_tensor(name, path)} if single else files.open_bundle(item)
         problems.extend(errors.several_sources(n) for n in sources if n in inputs)
         inputs |= sources
         extra |= {} if single else dict.fromkeys(sources)
@@ -95,7 +86,7 @@ def open_inputs(options: RunOptions) -> Given:
     for path in options.params:
         tensors: Mapping[str, TensorSource] = {}
         with problems.catching():
-            tensors = open_bundle(path)
+            tensors = files.open_bundle(path)
         twice = [n for n in tensors if n in params]
         problems.extend(errors.several_files(n, params[n].origin, path) for n in twice[:1])
         params |= tensors
@@ -114,16 +105,16 @@ def open_inputs(options: RunOptions) -> Given:
 def check_targets(options: RunOptions, saving: bool) -> None:
     """Find out before the run whether its results, and files on the way, can be written."""
     if options.output is not None:
-        if Path(options.output).suffix not in BUNDLES:
-            raise RunError(errors.unknown_suffix(options.output, BUNDLES))
-        check_file(options.output)
+        if Path(options.output).suffix not in files.BUNDLES:
+            raise RunError(errors.unknown_suffix(options.output, files.BUNDLES))
+        files.check_file(options.output)
     if options.output_dir is not None:
-        check_writable(options.output_dir, create=True)
+        files.check_writable(options.output_dir, create=True)
     elif saving:
-        check_writable(".", create=False)
+        files.check_writable(".", create=False)
     for path in (options.profile, options.memory_plot):
         if path is not None:
-            check_file(path)
+            files.check_file(path)
 
 
 def effect_sink(options: RunOptions) -> EffectSink:
@@ -140,9 +131,9 @@ def deliver(
     """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
         for name, array in outputs.items():
-            write_array(Path(options.output_dir) / f"{name}.npy", array)
+            files.write_array(Path(options.output_dir) / f"{name}.npy", array)
     if options.output is not None:
-        write_arrays(options.output, outputs)
+        files.write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
         sys.stdout.write(outputs_table(outputs) + lengths_text(lengths))
         sys.stdout.flush()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import ProgramInput
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.source import as_sources
@@ -173,7 +173,7 @@ class _DirectInput(NamedTuple):
     straight: bool
 
 
-def _direct_input(item: ProgramInput, given: Given, direct: DirectRun) -> _DirectInput | None:
+def _direct_input(item: prog.ProgramInput, given: Given, direct: DirectRun) -> _DirectInput | None:
     """The input, if its array is the cell of its store without slicing or padding."""
     source = given.inputs[item.name]
     layout = direct.prepared.layouts[item.store]

@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
+from tempoc.runtime.checkpoint import suspend
 from tempoc.runtime.checkpoint.interrupts import suspend_on_interrupt
-from tempoc.runtime.checkpoint.suspend import (
-    CheckpointOptions,
-    Suspender,
-    checkpoint_options,
-    identity,
-    suspender_of,
-)
 from tempoc.runtime.data.bindings import Bindings, Given
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.source import as_sources
@@ -47,7 +41,7 @@ from tempoc.runtime.report.memory_plot import MemoryCurve
 from tempoc.runtime.report.profile import Trace
 from tempoc.runtime.walk.assemble import RunHooks
 
-Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
+Watch = Callable[[prog.Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +60,7 @@ class Settings:
     show: Show = field(default_factory=EffectSink)
     record: bool = False
     budget: int | None = None
-    keep: CheckpointOptions | None = None
+    keep: suspend.CheckpointOptions | None = None
     precision: str | None = None
     curve: MemoryCurve | None = None
 
@@ -142,7 +136,7 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    keep = checkpoint_options(checkpoint, every, resume)
+    keep = suspend.checkpoint_options(checkpoint, every, resume)
     settings = Settings(precision=precision, budget=memory_budget, keep=keep)
     with suspend_on_interrupt(keep):
         return run_given(load(directory, extern_path), given, settings)
@@ -190,8 +184,8 @@ def _run_specialized(
     prepared.check_budget(stores, settings.budget)
     suspender = None
     if keep is not None:
-        run_identity = identity(loaded, bindings, prepared.precision)
-        suspender = suspender_of(keep, loaded.program, run_identity, stores, settings.show)
+        run_identity = suspend.identity(loaded, bindings, prepared.precision)
+        suspender = suspend.suspender_of(keep, loaded.program, run_identity, stores, settings.show)
     under = backend.settings if prepared.has_run(stores, hooks) else backend.session
     with under(loaded.program.x64):
         try:
@@ -270,7 +264,7 @@ def _run(
     stores: frozenset[str],
     settings: Settings,
     hooks: RunHooks,
-    suspender: Suspender | None,
+    suspender: suspend.Suspender | None,
     shared: SharedCells | None,
 ) -> RunResult:
     program, bounds, layouts = loaded.program, bindings.bounds, prepared.layouts

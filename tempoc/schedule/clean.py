@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.schedule.tree import Execute, LoopPlace, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solve_comparisons
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    Const,
-    Expr,
-    conjunction,
-    interval,
-    negation,
-    sub,
-)
 from tempoc.symbolic.walk import substitute
 
 EMPTY = TreeSequence(items=())
@@ -53,39 +44,44 @@ def _hoist_common_tail(one: TreeGuard, other: TreeGuard) -> list[ScheduleTree]:
     return [*(g for g in guards if g != EMPTY), *first[-shared:]]
 
 
-def _are_complementary(a: Expr, b: Expr) -> bool:
-    return solve_comparisons(a, ()) == solve_comparisons(negation(b), ())
+def _are_complementary(a: ix.Expr, b: ix.Expr) -> bool:
+    return solve_comparisons(a, ()) == solve_comparisons(ix.negation(b), ())
 
 
 def _items(tree: ScheduleTree) -> tuple[ScheduleTree, ...]:
     return tree.items if isinstance(tree, TreeSequence) else (tree,)
 
 
-def guard(condition: Expr, body: ScheduleTree) -> ScheduleTree:
+def guard(condition: ix.Expr, body: ScheduleTree) -> ScheduleTree:
     """The body where the condition holds; nested guards become one."""
-    if condition == FALSE or body == EMPTY:
+    if condition == ix.FALSE or body == EMPTY:
         return EMPTY
-    if condition == TRUE:
+    if condition == ix.TRUE:
         return body
     if isinstance(body, TreeGuard):
-        return guard(conjunction(condition, body.condition), body.body)
+        return guard(ix.conjunction(condition, body.condition), body.body)
     return TreeGuard(condition=condition, body=body)
 
 
 def loop(
-    var: str, lower: Expr, upper: Expr, step: int, body: ScheduleTree, place: LoopPlace = "host"
+    var: str,
+    lower: ix.Expr,
+    upper: ix.Expr,
+    step: int,
+    body: ScheduleTree,
+    place: LoopPlace = "host",
 ) -> ScheduleTree:
     """The loop; its body if it has exactly one step; empty if it has none."""
-    count = sub(upper, lower) if step > 0 else sub(lower, upper)
-    least, most = interval(count)
+    count = ix.sub(upper, lower) if step > 0 else ix.sub(lower, upper)
+    least, most = ix.interval(count)
     if body == EMPTY or (most is not None and most <= 0):
         return EMPTY
-    if isinstance(count, Const) and least is not None and least <= abs(step):
+    if isinstance(count, ix.Const) and least is not None and least <= abs(step):
         return bind(body, {var: lower})
     return TreeLoop(var=var, lower=lower, upper=upper, step=step, body=body, place=place)
 
 
-def bind(tree: ScheduleTree, env: dict[str, Expr]) -> ScheduleTree:
+def bind(tree: ScheduleTree, env: dict[str, ix.Expr]) -> ScheduleTree:
     """The tree with variables substituted, simplified again."""
     match tree:
         case Execute(statement=name, point=point):

@@ -8,8 +8,8 @@ from tempoc.poly.relations.run_lengths import EndDependence, depends_on_end
 from tempoc.poly.scheduling.problem import Flow
 from tempoc.sdg.graph.effect_order import PrecedingPoints, preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import ZERO, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 
@@ -47,8 +47,8 @@ def length_dependences(statements: Statements, universe: Universe) -> Iterator[F
                         reader=s.name,
                         writer=stop.name,
                         tensor=stop.domain,
-                        read=tuple(Slice(ZERO, Sym(d)) for d in stop.domain.dims),
-                        written=tuple(Sym(d) for d in stop.domain.dims),
+                        read=tuple(ix.Slice(ix.ZERO, ix.Sym(d)) for d in stop.domain.dims),
+                        written=tuple(ix.Sym(d) for d in stop.domain.dims),
                         waits=dependence,
                     )
 
@@ -88,11 +88,11 @@ def effect_dependences(statements: Statements, universe: Universe) -> Iterator[F
 
 def _flow(later: Statement, earlier: Statement, before: PrecedingPoints) -> Flow:
     """A dependence through a fictitious tensor over the shared dimensions."""
-    prefix = tuple(Sym(d) for d in before.shared)
+    prefix = tuple(ix.Sym(d) for d in before.shared)
     return Flow(
         reader=later.name,
         writer=earlier.name,
         tensor=Domain(before.shared),
-        read=(*prefix[:-1], Slice(ZERO, prefix[-1])) if before.less else prefix,
+        read=(*prefix[:-1], ix.Slice(ix.ZERO, prefix[-1])) if before.less else prefix,
         written=prefix,
     )

@@ -22,9 +22,9 @@ from tempoc.poly.scheduling.loop_nest import (
 )
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, ScheduleTree
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solve_comparisons
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import Expr, Sym, interval, mul, negation, sub
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -34,7 +34,7 @@ class _DimScan:
 
     dim: str
     sign: int
-    offset: Expr
+    offset: ix.Expr
 
 
 def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> ScheduleTree:
@@ -42,7 +42,7 @@ def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> Sc
     return _Lowering(tasks, universe).tree(_without_lets(nest, {}), {}, ())
 
 
-def _without_lets(nest: LoopNest, env: Mapping[str, Expr]) -> LoopNest:
+def _without_lets(nest: LoopNest, env: Mapping[str, ix.Expr]) -> LoopNest:
     match nest:
         case NestSequence(items=items):
             return NestSequence(items=tuple(_without_lets(item, env) for item in items))
@@ -82,9 +82,11 @@ class _Lowering:
     def __init__(self, tasks: Mapping[str, Domain], universe: Universe) -> None:
         self.tasks = tasks
         # Bounds are at least 1: `T-1` is not negative once `T` stands for `T+1`.
-        self.least = {b.name: Sym(b.name) + 1 for b in universe.bounds}
+        self.least = {b.name: ix.Sym(b.name) + 1 for b in universe.bounds}
 
-    def tree(self, nest: LoopNest, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
+    def tree(
+        self, nest: LoopNest, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
+    ) -> ScheduleTree:
         """The tree of a subtree of the nest."""
         match nest:
             case NestSequence(items=items):
@@ -95,7 +97,7 @@ class _Lowering:
                 if other is not None:
                     parts.append(
                         guard(
-                            solve_comparisons(negation(guard_condition), taken),
+                            solve_comparisons(ix.negation(guard_condition), taken),
                             self.tree(other, env, taken),
                         )
                     )
@@ -107,23 +109,27 @@ class _Lowering:
             case Let():
                 return EMPTY
 
-    def loop(self, nest: NestLoop, env: Mapping[str, Expr], taken: tuple[str, ...]) -> ScheduleTree:
+    def loop(
+        self, nest: NestLoop, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
+    ) -> ScheduleTree:
         """The loop over the dimension that it scans."""
         low, high = substitute(nest.lower, env), substitute(nest.upper, env)
         scan = self.scan(nest, env, low, high)
         var = _fresh(scan.dim, taken)
-        inverse = mul(Sym(var) - scan.offset, Sym("") * 0 + scan.sign)
+        inverse = ix.mul(ix.Sym(var) - scan.offset, ix.Sym("") * 0 + scan.sign)
         inner = {**env, **binding(nest.var, inverse)}
         body = self.tree(nest.body, inner, (*taken, var))
-        first, end = (mul(e, Sym("") * 0 + scan.sign) + scan.offset for e in (low, high))
+        first, end = (ix.mul(e, ix.Sym("") * 0 + scan.sign) + scan.offset for e in (low, high))
         return loop(var, first, end, nest.step * scan.sign, body)
 
-    def scan(self, nest: NestLoop, env: Mapping[str, Expr], low: Expr, high: Expr) -> _DimScan:
+    def scan(
+        self, nest: NestLoop, env: Mapping[str, ix.Expr], low: ix.Expr, high: ix.Expr
+    ) -> _DimScan:
         """The change of the loop variable; the new one must never be negative."""
         candidates = list(self.scans(nest, env))
         for scan in candidates:
             gaps = (
-                sub(scan.offset, other.offset) for other in candidates if other.sign == scan.sign
+                ix.sub(scan.offset, other.offset) for other in candidates if other.sign == scan.sign
             )
             if all(self.natural(gap) for gap in gaps):
                 start = low + scan.offset if scan.sign > 0 else scan.offset - high + 1
@@ -131,10 +137,10 @@ class _Lowering:
                     return scan
         return _DimScan(dim=candidates[0].dim if candidates else "i", sign=1, offset=low * -1)
 
-    def scans(self, nest: NestLoop, env: Mapping[str, Expr]) -> Iterator[_DimScan]:
+    def scans(self, nest: NestLoop, env: Mapping[str, ix.Expr]) -> Iterator[_DimScan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
         c, backward = variable(nest.var), list[_DimScan]()
-        dim_points: dict[tuple[str, Expr], None] = {}
+        dim_points: dict[tuple[str, ix.Expr], None] = {}
         for leaf in _leaves(nest.body):
             dim_points.update(
                 dict.fromkeys(zip(self.tasks[leaf.task].dims, leaf.point, strict=True))
@@ -142,7 +148,7 @@ class _Lowering:
         for dim, p in dim_points:
             point = substitute(p, env)
             for sign in (1, -1):
-                offset = sub(point, c * sign)
+                offset = ix.sub(point, c * sign)
                 if not any(n[-1] in "+-" for n in symbols(offset)):
                     scan = _DimScan(dim=dim, sign=sign, offset=offset)
                     if sign > 0:
@@ -151,9 +157,9 @@ class _Lowering:
                         backward.append(scan)
         yield from backward
 
-    def natural(self, e: Expr) -> bool:
+    def natural(self, e: ix.Expr) -> bool:
         """Whether interval arithmetic proves that the value is not negative."""
-        least = interval(substitute(e, self.least))[0]
+        least = ix.interval(substitute(e, self.least))[0]
         return least is not None and least >= 0
 
 

@@ -47,19 +47,8 @@ from tempoc.schedule.tree import (
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    TRUE,
-    Conjunction,
-    Const,
-    Entry,
-    Expr,
-    IndexSum,
-    Relation,
-    Slice,
-    Sym,
-    conjunction,
-)
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 Say = Callable[[str, Span | None], None]
@@ -83,14 +72,14 @@ class _RegionPlaces:
     graph: Graph
     space: Space
     say: Say
-    sure: Expr = TRUE
+    sure: ix.Expr = ix.TRUE
 
-    def where(self, condition: Expr) -> _RegionPlaces:
+    def where(self, condition: ix.Expr) -> _RegionPlaces:
         """The same for a subtree under a guard; only conditions over bounds are recorded."""
         bounds = {b.name for b in self.graph.universe.bounds}
         if not bounds.issuperset(symbols(condition)):
             return self
-        return replace(self, sure=conjunction(self.sure, condition))
+        return replace(self, sure=ix.conjunction(self.sure, condition))
 
     def outside(self, tree: ScheduleTree) -> ScheduleTree:
         """Place the loops of a subtree that runs on the host."""
@@ -173,23 +162,23 @@ class _RegionPlaces:
         sure = Domain((), self.sure)
         return any(not self.space.implies(sure, self.somewhere(d)) for d in domains)
 
-    def somewhere(self, domain: Domain) -> Expr:
+    def somewhere(self, domain: Domain) -> ix.Expr:
         """The condition for a domain to be non-empty, with lengths at their largest.
 
         Like loops, it does not depend on the values of fixed bounds.
         """
         where = self.space.symbolic.project(domain, ()).where
-        parts = where.args if isinstance(where, Conjunction) else (where,)
+        parts = where.args if isinstance(where, ix.Conjunction) else (where,)
         lengths = self.graph.universe.lengths
-        return conjunction(*(p for p in parts if _is_monotone(p, lengths)))
+        return ix.conjunction(*(p for p in parts if _is_monotone(p, lengths)))
 
     def steps(self, loop: TreeLoop) -> int | None:
         """The number of steps of a loop, if constant and at most ``unrolled_steps``."""
-        fixed: dict[str, Expr] = {
-            b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, Const)
+        fixed: dict[str, ix.Expr] = {
+            b.name: b.value for b in self.graph.universe.bounds if isinstance(b.value, ix.Const)
         }
         low, high = (substitute(e, fixed) for e in (loop.lower, loop.upper))
-        if not (isinstance(low, Const) and isinstance(high, Const)):
+        if not (isinstance(low, ix.Const) and isinstance(high, ix.Const)):
             return None
         steps = len(range(low.value, high.value, loop.step))
         return steps if steps <= MODEL.unrolled_steps else None
@@ -297,7 +286,7 @@ def _merge_guards(items: Iterable[ScheduleTree]) -> tuple[ScheduleTree, ...]:
     return tuple(merged)
 
 
-def _is_monotone(condition: Expr, lengths: tuple[str, ...]) -> bool:
+def _is_monotone(condition: ix.Expr, lengths: tuple[str, ...]) -> bool:
     """Whether a condition is monotone: if it holds for some lengths, then for all larger ones.
 
     In the tree a length stands for the largest one; conditions on the actual length are evaluated
@@ -305,14 +294,16 @@ def _is_monotone(condition: Expr, lengths: tuple[str, ...]) -> bool:
     """
     if not any(name in lengths for name in symbols(condition)):
         return True
-    if not isinstance(condition, Relation) or condition.op not in (">", ">="):
+    if not isinstance(condition, ix.Relation) or condition.op not in (">", ">="):
         return False
-    left = condition.left.terms if isinstance(condition.left, IndexSum) else ((1, condition.left),)
-    rising = all(c > 0 and isinstance(e, Sym) for c, e in left)
+    left = (
+        condition.left.terms if isinstance(condition.left, ix.IndexSum) else ((1, condition.left),)
+    )
+    rising = all(c > 0 and isinstance(e, ix.Sym) for c, e in left)
     return rising and not any(name in lengths for name in symbols(condition.right))
 
 
-def _varies(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:
+def _varies(entry: ix.Entry, at: Mapping[str, ix.Expr], variables: tuple[str, ...]) -> bool:
     entry_at = substitute_entry(entry, dict(at))
-    ends = (entry_at.lo, entry_at.hi) if isinstance(entry_at, Slice) else (entry_at,)
+    ends = (entry_at.lo, entry_at.hi) if isinstance(entry_at, ix.Slice) else (entry_at,)
     return any(v in symbols(e) for e in ends for v in variables)

@@ -13,8 +13,8 @@ from itertools import product
 
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.statements.statements import Read, Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Point, Universe
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
 from tempoc.symbolic.walk import evaluate, symbols
 
 StatementInstance = tuple[str, Point]
@@ -25,7 +25,7 @@ LengthsAt = Mapping[tuple[str, Point], int]
 
 def bound_assignments(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str, int]]:
     """Assignments of `sizes` to bounds that satisfy the assumptions; constant bounds vary too."""
-    free = [b.name for b in universe.bounds if b.value is None or isinstance(b.value, Const)]
+    free = [b.name for b in universe.bounds if b.value is None or isinstance(b.value, ix.Const)]
     derived = [b for b in universe.bounds if b.name not in free]
     for values in product(sizes, repeat=len(free)):
         env = dict(zip(free, values, strict=True))
@@ -75,9 +75,9 @@ def with_lengths(
 
 
 @lru_cache
-def _derived_bounds(universe: Universe) -> Mapping[str, Expr]:
+def _derived_bounds(universe: Universe) -> Mapping[str, ix.Expr]:
     """The bounds derived from lengths, as expressions over these."""
-    return universe.at_lengths({b.name: Sym(b.name) for b in universe.ended})
+    return universe.at_lengths({b.name: ix.Sym(b.name) for b in universe.ended})
 
 
 def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Iterator[Point]:
@@ -88,11 +88,11 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
             yield point
 
 
-def accessed_points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+def accessed_points(entries: tuple[ix.Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
     """The points that an access covers; none if one of its slices is empty."""
     ranges = []
     for entry in entries:
-        if isinstance(entry, Slice):
+        if isinstance(entry, ix.Slice):
             ranges.append(range(evaluate(entry.lo, env), evaluate(entry.hi, env), entry.step))
         else:
             at = evaluate(entry, env)
@@ -116,7 +116,7 @@ def execution_trace(tree: ScheduleTree, env: dict[str, int]) -> Iterator[Stateme
             yield name, tuple(evaluate(p, env) for p in point)
 
 
-def _values(e: Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
+def _values(e: ix.Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
     """The values of an expression over the vectorized points of an instance."""
     own = [v for v in s.vector if v.dim in symbols(e)]
     ranges = (range(evaluate(v.lower, env), evaluate(v.upper, env)) for v in own)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.interned import Interned
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -21,15 +21,15 @@ class Domain(metaclass=Interned):
     """
 
     dims: tuple[str, ...]
-    where: Expr = TRUE
+    where: ix.Expr = ix.TRUE
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=ix.Entry)
 
 
-def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | Sym, ...]:
+def entries_at(dims: tuple[str, ...], points: Mapping[str, E]) -> tuple[E | ix.Sym, ...]:
     """The entries of an access at some points, along other dimensions at the reader's own point."""
-    return tuple(points.get(d, Sym(d)) for d in dims)
+    return tuple(points.get(d, ix.Sym(d)) for d in dims)
 
 
 Point = tuple[int, ...]
@@ -45,7 +45,7 @@ class Bound:
     """
 
     name: str
-    value: Expr | None = None
+    value: ix.Expr | None = None
     until: str = ""
     outer: tuple[str, ...] = ()
 
@@ -64,7 +64,7 @@ class Universe(metaclass=Interned):
 
     bounds: tuple[Bound, ...] = ()
     dims: tuple[Dim, ...] = ()
-    assumptions: tuple[Expr, ...] = ()
+    assumptions: tuple[ix.Expr, ...] = ()
 
     def dim(self, name: str) -> Dim:
         """The dimension of that name. Raises ``KeyError``."""
@@ -92,15 +92,15 @@ class Universe(metaclass=Interned):
         bound = next((d.bound for d in self.dims if d.name == name), name)
         return tuple(n for b in self.roots(bound) for n in b.outer)
 
-    def moves(self, e: Entry, points: Mapping[str, Entry]) -> str:
+    def moves(self, e: ix.Entry, points: Mapping[str, ix.Entry]) -> str:
         """The name of a length in ``e`` that has another value at ``points``; empty if none."""
-        moved_dims = [d for d, p in points.items() if p != Sym(d)]
+        moved_dims = [d for d, p in points.items() if p != ix.Sym(d)]
         if not moved_dims or not any(b.outer for b in self.bounds):
             return ""
         varying = (n for n in symbols(e) if any(d in moved_dims for d in self.outer(n)))
         return next((n for n in varying if not self.is_dim(n)), "")
 
-    def has_lengths(self, e: Entry, dims: tuple[str, ...]) -> bool:
+    def has_lengths(self, e: ix.Entry, dims: tuple[str, ...]) -> bool:
         """Whether a point of ``dims`` determines all lengths that an expression names."""
         if not any(b.outer for b in self.bounds):
             return True
@@ -123,7 +123,7 @@ class Universe(metaclass=Interned):
             return (bound,) if bound is not None and bound.until else ()
         return tuple(dict.fromkeys(r for n in symbols(bound.value) for r in self.roots(n)))
 
-    def at_lengths(self, lengths: Mapping[str, Expr]) -> dict[str, Expr]:
+    def at_lengths(self, lengths: Mapping[str, ix.Expr]) -> dict[str, ix.Expr]:
         """``lengths`` of ended bounds, and the values of all bounds derived from them."""
         values = dict(lengths)
         for _ in self.bounds:
@@ -136,14 +136,14 @@ class Universe(metaclass=Interned):
                         values[b.name] = substitute(b.value, values)
         return values
 
-    def settled(self, e: Expr) -> Expr:
+    def settled(self, e: ix.Expr) -> ix.Expr:
         """The expression with all bounds that are compile-time constants substituted."""
-        constants: dict[str, Expr] = {}
+        constants: dict[str, ix.Expr] = {}
         for _ in self.bounds:
             for b in self.bounds:
                 if b.name not in constants and b.value is not None and not b.until:
                     value = substitute(b.value, constants)
-                    constants |= {b.name: value} if isinstance(value, Const) else {}
+                    constants |= {b.name: value} if isinstance(value, ix.Const) else {}
         return substitute(e, constants) if constants else e
 
     def is_dim(self, name: str) -> bool:

@@ -5,30 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    CompareOp,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    negation,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 
 
-def parse(text: str) -> Entry:
+def parse(text: str) -> ix.Entry:
     """The expression or slice of a text. Raises `ValueError` with the unexpected token."""
     reader = _ExprReader(text)
     entry = reader.entry()
@@ -36,7 +16,7 @@ def parse(text: str) -> Entry:
     return entry
 
 
-def parse_list(text: str) -> tuple[Expr, ...]:
+def parse_list(text: str) -> tuple[ix.Expr, ...]:
     """The expressions of a text, separated by commas; none for an empty one.
 
     Raises `ValueError` with the unexpected token.
@@ -49,16 +29,16 @@ def parse_list(text: str) -> tuple[Expr, ...]:
     return tuple(items)
 
 
-def parse_expr(text: str) -> Expr:
+def parse_expr(text: str) -> ix.Expr:
     """`parse` for a text that must not be a slice."""
     entry = parse(text)
-    if isinstance(entry, Slice):
+    if isinstance(entry, ix.Slice):
         raise ValueError(f"a slice where an expression belongs: {text}")
     return entry
 
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.']*)|(//|<=|>=|==|!=|[-+*%<>(),:]))")
-_COMPARISONS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
+_COMPARISONS: tuple[ix.CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
 
 
 class _ExprReader:
@@ -95,13 +75,13 @@ class _ExprReader:
         if self.take() != token:
             raise ValueError(f"expected {token or 'the end'!r} in {self.text!r}")
 
-    def entry(self) -> Entry:
+    def entry(self) -> ix.Entry:
         """`or`-expression, or `lo:hi[:step]`."""
         low = self.either()
         if not self.accept(":"):
             return low
         high = self.either()
-        return Slice(low, high, self.number() if self.accept(":") else 1)
+        return ix.Slice(low, high, self.number() if self.accept(":") else 1)
 
     def number(self) -> int:
         """A literal positive integer."""
@@ -110,67 +90,67 @@ class _ExprReader:
             raise ValueError(f"expected a number, not {token!r}, in {self.text!r}")
         return int(token)
 
-    def either(self) -> Expr:
+    def either(self) -> ix.Expr:
         """Conditions joined by `or`."""
         parts = [self.both()]
         while self.accept("or"):
             parts.append(self.both())
-        return disjunction(*parts) if len(parts) > 1 else parts[0]
+        return ix.disjunction(*parts) if len(parts) > 1 else parts[0]
 
-    def both(self) -> Expr:
+    def both(self) -> ix.Expr:
         """Conditions joined by `and`."""
         parts = [self.inverse()]
         while self.accept("and"):
             parts.append(self.inverse())
-        return conjunction(*parts) if len(parts) > 1 else parts[0]
+        return ix.conjunction(*parts) if len(parts) > 1 else parts[0]
 
-    def inverse(self) -> Expr:
+    def inverse(self) -> ix.Expr:
         """A comparison, perhaps behind `not`."""
         if self.accept("not"):
-            return negation(self.inverse())
+            return ix.negation(self.inverse())
         left = self.sum()
         for op in _COMPARISONS:
             if self.accept(op):
-                return compare(op, left, self.sum())
+                return ix.compare(op, left, self.sum())
         return left
 
-    def sum(self) -> Expr:
+    def sum(self) -> ix.Expr:
         """Terms joined by `+` and `-`."""
         value = self.product()
         while op := self.accept("+", "-"):
-            value = (add if op == "+" else sub)(value, self.product())
+            value = (ix.add if op == "+" else ix.sub)(value, self.product())
         return value
 
-    def product(self) -> Expr:
+    def product(self) -> ix.Expr:
         """Factors joined by `*`, `//` and `%`."""
         value = self.factor()
         while op := self.accept("*", "//", "%"):
             if op == "*":
-                value = mul(value, self.factor())
+                value = ix.mul(value, self.factor())
             else:
-                value = (floordiv if op == "//" else mod)(value, self.number())
+                value = (ix.floordiv if op == "//" else ix.mod)(value, self.number())
         return value
 
-    def factor(self) -> Expr:
+    def factor(self) -> ix.Expr:
         """A number, a name, a call of `min` or `max`, or something in parentheses."""
         if self.accept("-"):
-            return mul(Const(-1), self.factor())
+            return ix.mul(ix.Const(-1), self.factor())
         if self.accept("("):
             inner = self.either()
             self.expect(")")
             return inner
         token = self.take()
         if token.isdigit():
-            return Const(int(token))
+            return ix.Const(int(token))
         if token in ("true", "false"):
-            return TRUE if token == "true" else FALSE
+            return ix.TRUE if token == "true" else ix.FALSE
         if token in ("min", "max") and self.next == "(":
-            return self.call(minimum if token == "min" else maximum)
+            return self.call(ix.minimum if token == "min" else ix.maximum)
         if not (token[:1].isalpha() or token[:1] == "_"):
             raise ValueError(f"unexpected {token or 'end'!r} in {self.text!r}")
-        return Sym(token)
+        return ix.Sym(token)
 
-    def call(self, build: Callable[..., Expr]) -> Expr:
+    def call(self, build: Callable[..., ix.Expr]) -> ix.Expr:
         """The arguments of `min` or `max`."""
         self.expect("(")
         args = [self.sum()]

@@ -14,20 +14,7 @@ from typing import TypeAlias
 
 import sympy
 
-from tempoc.symbolic.expr import (
-    Const,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Mod,
-    Sym,
-    add,
-    floordiv,
-    mul,
-)
+from tempoc.symbolic import expr as ix
 
 Polynomial: TypeAlias = sympy.Expr
 """A polynomial of bounds and dimensions with rational coefficients."""
@@ -37,27 +24,27 @@ LEAST = 10
 """A unit is taken once there are this many of it, or if a whole number of it says the same."""
 
 
-def polynomial(e: Expr) -> sympy.Expr:
+def polynomial(e: ix.Expr) -> sympy.Expr:
     """A formula over bounds as sympy has it: symbols are positive integers.
 
     `min`, `max`, `//` and `%` become functions. Conditions are no formulas: raises `TypeError`.
     """
     match e:
-        case Const(value=value):
+        case ix.Const(value=value):
             return sympy.Integer(value)
-        case Sym(name=name):
+        case ix.Sym(name=name):
             return sympy.Symbol(name, integer=True, positive=True)
-        case IndexSum(terms=terms, const=const):
+        case ix.IndexSum(terms=terms, const=const):
             return sympy.Add(const, *(k * polynomial(x) for k, x in terms))
-        case IndexProduct(factors=factors):
+        case ix.IndexProduct(factors=factors):
             return sympy.Mul(*map(polynomial, factors))
-        case IndexMin(args=args):
+        case ix.IndexMin(args=args):
             return sympy.Min(*map(polynomial, args))
-        case IndexMax(args=args):
+        case ix.IndexMax(args=args):
             return sympy.Max(*map(polynomial, args))
-        case FloorDiv(arg=arg, divisor=divisor):
+        case ix.FloorDiv(arg=arg, divisor=divisor):
             return sympy.floor(polynomial(arg) / divisor)
-        case Mod(arg=arg, divisor=divisor):
+        case ix.Mod(arg=arg, divisor=divisor):
             return sympy.Mod(polynomial(arg), divisor)
     raise TypeError(f"{type(e).__name__} is no number")
 
@@ -69,7 +56,7 @@ def power_sum(
 
     `None` unless the formula is a polynomial of the name.
     """
-    symbol, last = polynomial(Sym(name)), (high - low) / step
+    symbol, last = polynomial(ix.Sym(name)), (high - low) / step
     try:
         terms = sympy.Poly(formula.subs(symbol, low + step * _AT), _AT).terms()
     except sympy.PolynomialError:
@@ -89,27 +76,30 @@ def _power_sum(power: int) -> sympy.Expr:
     return sympy.expand((rising.subs(_AT, _AT + 1) - rising.subs(_AT, 0)) / degree)
 
 
-def with_values(formula: Polynomial, values: Mapping[str, Expr]) -> Polynomial:
+def with_values(formula: Polynomial, values: Mapping[str, ix.Expr]) -> Polynomial:
     """A polynomial, expanded, with expressions for some of its symbols."""
-    symbols = {polynomial(Sym(name)): polynomial(e) for name, e in values.items()}
+    symbols = {polynomial(ix.Sym(name)): polynomial(e) for name, e in values.items()}
     return sympy.expand(formula.subs(symbols))
 
 
-def with_quotients(formula: Polynomial, known: Callable[[Expr], Expr | None]) -> Polynomial:
+def with_quotients(formula: Polynomial, known: Callable[[ix.Expr], ix.Expr | None]) -> Polynomial:
     """A polynomial with expressions for the quotients (rounded down) for which they are known."""
     for atom in sorted(formula.atoms(sympy.floor), key=str):
         above, divisor = sympy.fraction(sympy.together(atom.args[0]))
         terms = above.as_coefficients_dict().items()
         if all(c.is_Integer and (x == 1 or x.is_Symbol) for x, c in terms):
-            parts = (Const(int(c)) if x == 1 else mul(Const(int(c)), Sym(x.name)) for x, c in terms)
-            e = known(floordiv(add(*parts), int(divisor)))
+            parts = (
+                ix.Const(int(c)) if x == 1 else ix.mul(ix.Const(int(c)), ix.Sym(x.name))
+                for x, c in terms
+            )
+            e = known(ix.floordiv(ix.add(*parts), int(divisor)))
             formula = formula if e is None else formula.subs(atom, polynomial(e))
     return sympy.expand(formula)
 
 
 def value_at(formula: Polynomial, values: Mapping[str, int]) -> int:
     """The value of a polynomial for these bounds."""
-    return int(with_values(formula, {name: Const(value) for name, value in values.items()}))
+    return int(with_values(formula, {name: ix.Const(value) for name, value in values.items()}))
 
 
 def quotient_text(above: Polynomial, below: Polynomial) -> str:
@@ -136,9 +126,9 @@ def _bytes_term(value: Fraction, rest: str) -> str:
     return f"{_size(value)}*{rest}" if rest else _size(value)
 
 
-def in_units(e: Expr | Polynomial) -> str:
+def in_units(e: ix.Expr | Polynomial) -> str:
     """A number of bytes as `45 KiB*B*T + 513 MiB`: the largest powers first, units that fit."""
-    return _sum_in_units(sympy.expand(polynomial(e) if isinstance(e, Expr) else e))
+    return _sum_in_units(sympy.expand(polynomial(e) if isinstance(e, ix.Expr) else e))
 
 
 def _sum_in_units(expanded: sympy.Expr) -> str:
@@ -158,7 +148,7 @@ def _sum_text(expanded: Polynomial, written: Callable[[Fraction, str], str]) -> 
     return "".join(texts)
 
 
-def inverse(e: Expr, name: str) -> str | None:
+def inverse(e: ix.Expr, name: str) -> str | None:
     """The largest `name` for which `e <= budget`, as a formula of `budget`.
 
     `None` where the formula does not grow in step with the name alone (`min`, `max`, powers).

@@ -5,25 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.symbolic.expr import (
-    Conjunction,
-    Const,
-    Disjunction,
-    Entry,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    LengthAt,
-    Mod,
-    Negation,
-    Relation,
-    Slice,
-    Sym,
-    Truth,
-)
+from tempoc.symbolic import expr as ix
 
 # Binding strength, weakest first; Python's order.
 OR, AND, NOT, COMPARE, SUM, PRODUCT, ATOM = range(7)
@@ -38,35 +20,35 @@ class ExprPrinter:
     ``gap`` is what stands around an operator. With spaces the text is Python.
     """
 
-    names: Mapping[Expr, str] = field(default_factory=dict)
+    names: Mapping[ix.Expr, str] = field(default_factory=dict)
     gap: str = ""
 
-    def text(self, e: Expr, strength: int = OR) -> str:
+    def text(self, e: ix.Expr, strength: int = OR) -> str:
         """The text as an operand of something that binds so strongly."""
         text, own = self.printed(e)
         return text if own >= strength else f"({text})"
 
-    def printed(self, e: Expr) -> Printed:
+    def printed(self, e: ix.Expr) -> Printed:
         """The text and its binding strength."""
         if e in self.names:
             return self.names[e], ATOM
         match e:
-            case Const(value=v):
+            case ix.Const(value=v):
                 return str(v), ATOM if v >= 0 else SUM
-            case Sym(name=n):
+            case ix.Sym(name=n):
                 return n, ATOM
-            case IndexSum():
+            case ix.IndexSum():
                 return self._sum(e)
-            case IndexProduct(factors=fs):
+            case ix.IndexProduct(factors=fs):
                 return self._times.join(self.text(f, ATOM) for f in fs), PRODUCT
-            case FloorDiv(arg=a, divisor=k):
+            case ix.FloorDiv(arg=a, divisor=k):
                 return f"{self.text(a, ATOM)}{self.gap}//{self.gap}{k}", PRODUCT
-            case Mod(arg=a, divisor=k):
+            case ix.Mod(arg=a, divisor=k):
                 return f"{self.text(a, ATOM)}{self.gap}%{self.gap}{k}", PRODUCT
-            case IndexMin(args=args) | IndexMax(args=args):
+            case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 ordered = [self.text(a) for a in sorted(args, key=_place)]
-                return self.extremum("min" if isinstance(e, IndexMin) else "max", ordered), ATOM
-            case LengthAt(bound=bound, point=point):
+                return self.extremum("min" if isinstance(e, ix.IndexMin) else "max", ordered), ATOM
+            case ix.LengthAt(bound=bound, point=point):
                 return f"{bound}[{', '.join(map(self.text, point))}]" if point else bound, ATOM
             case _:
                 return self.condition(e)
@@ -75,25 +57,25 @@ class ExprPrinter:
         """The least or the greatest of two or more."""
         return f"{word}({', '.join(args)})"
 
-    def condition(self, e: Expr) -> Printed:
+    def condition(self, e: ix.Expr) -> Printed:
         """The text of a condition."""
         match e:
-            case Truth(value=v):
+            case ix.Truth(value=v):
                 return str(v) if self.gap else str(v).lower(), ATOM
-            case Relation(op=op, left=left, right=right):
+            case ix.Relation(op=op, left=left, right=right):
                 return f"{self._side(left)} {op} {self._side(right)}", COMPARE
-            case Conjunction(args=args):
+            case ix.Conjunction(args=args):
                 return " and ".join(self.text(a, NOT) for a in args), AND
-            case Disjunction(args=args):
+            case ix.Disjunction(args=args):
                 return " or ".join(self.text(a, AND) for a in args), OR
-            case Negation(arg=a):
+            case ix.Negation(arg=a):
                 return f"not {self.text(a, NOT)}", NOT
             case _:
                 raise TypeError(f"not an index expression: {e!r}")
 
-    def _side(self, e: Expr) -> str:
+    def _side(self, e: ix.Expr) -> str:
         """An operand of a comparison; a lone remainder gets room: `t % 2 == 0`."""
-        if isinstance(e, Mod) and e not in self.names:
+        if isinstance(e, ix.Mod) and e not in self.names:
             return f"{self.text(e.arg, ATOM)} % {e.divisor}"
         return self.text(e, SUM)
 
@@ -101,14 +83,16 @@ class ExprPrinter:
     def _times(self) -> str:
         return f"{self.gap}*{self.gap}"
 
-    def _sum(self, e: IndexSum) -> Printed:
+    def _sum(self, e: ix.IndexSum) -> Printed:
         """Positive terms, a negative constant, negative terms, a positive constant: `T-1-t`."""
         plus = [self._term(k, x) for k, x in e.terms if k > 0]
         minus = [self._term(-k, x) for k, x in e.terms if k < 0]
         if not plus and not e.const:
             # A leading minus binds more tightly than `//` and `%`.
             k, x = e.terms[0]
-            minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, (FloorDiv, Mod)) else minus[0]
+            minus[0] = (
+                f"({minus[0]})" if k == -1 and isinstance(x, (ix.FloorDiv, ix.Mod)) else minus[0]
+            )
         add, sub = f"{self.gap}+{self.gap}", f"{self.gap}-{self.gap}"
         if not plus:
             first = [str(e.const)] if e.const else [f"-{minus.pop(0)}"]
@@ -117,30 +101,30 @@ class ExprPrinter:
         text += "".join(f"{sub}{m}" for m in minus) + (f"{add}{e.const}" if e.const > 0 else "")
         return text, PRODUCT if len(e.terms) == 1 and not e.const else SUM
 
-    def _term(self, k: int, x: Expr) -> str:
+    def _term(self, k: int, x: ix.Expr) -> str:
         if k == 1:
             return self.text(x, PRODUCT)
-        strength = ATOM if not isinstance(x, IndexProduct) else PRODUCT
+        strength = ATOM if not isinstance(x, ix.IndexProduct) else PRODUCT
         return f"{k}{self._times}{self.text(x, strength)}"
 
 
 _TIGHT, _SPACED = ExprPrinter(), ExprPrinter(gap=" ")
 
 
-def show(e: Entry) -> str:
+def show(e: ix.Entry) -> str:
     """The text of an expression, a condition or a slice; `parse` gives the same object back."""
-    if isinstance(e, Slice):
+    if isinstance(e, ix.Slice):
         step = f":{e.step}" if e.step != 1 else ""
         return f"{_TIGHT.text(e.lo, SUM)}:{_TIGHT.text(e.hi, SUM)}{step}"
     return _TIGHT.text(e)
 
 
-def spelled(e: Expr) -> str:
+def spelled(e: ix.Expr) -> str:
     """The text with spaces around operators, which is also Python: `T - t + 1`."""
     return _SPACED.text(e)
 
 
-def _place(e: Expr) -> tuple[int, bool]:
+def _place(e: ix.Expr) -> tuple[int, bool]:
     """The place of an argument of `min` or `max`: `max(0, t-3)`, `min(t+n, T)`, `min(t, T)`."""
-    kind = 0 if isinstance(e, Const) else 2 if isinstance(e, Sym) else 1
-    return kind, isinstance(e, Sym) and e.name[:1].isupper()
+    kind = 0 if isinstance(e, ix.Const) else 2 if isinstance(e, ix.Sym) else 1
+    return kind, isinstance(e, ix.Sym) and e.name[:1].isupper()

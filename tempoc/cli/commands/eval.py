@@ -4,15 +4,8 @@ from typing import Any
 
 import click
 
+from tempoc.cli.options import options
 from tempoc.cli.options.compile_options import parse_defines
-from tempoc.cli.options.options import (
-    RUN_DATA,
-    FileName,
-    declared,
-    define_option,
-    error_format_option,
-    refuse,
-)
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given, saves
@@ -21,16 +14,16 @@ from tempoc.runtime.options import run_options
 
 
 @click.command("eval")
-@click.argument("file", type=FileName())
-@declared(*RUN_DATA)
-@define_option
+@click.argument("file", type=options.FileName())
+@options.declared(*options.RUN_DATA)
+@options.define_option
 @click.option("--float64", is_flag=True, help="Compute as if every float were f64.")
-@error_format_option
+@options.error_format_option
 def command(
     file: str, defines: tuple[str, ...], float64: bool, error_format: str, **given: Any
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    wanted = run_options(file, given, refuse)
+    wanted = run_options(file, given, options.refuse)
     compilation = Compilation.from_path(file, Options(defines=parse_defines(defines)))
     graph = compilation.graph
     data = open_inputs(wanted)

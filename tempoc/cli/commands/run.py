@@ -7,15 +7,8 @@ from typing import Any
 
 import click
 
+from tempoc.cli.options import options
 from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
-from tempoc.cli.options.options import (
-    RUN_DATA,
-    FileName,
-    declared,
-    define_option,
-    error_format_option,
-    refuse,
-)
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
@@ -25,11 +18,13 @@ from tempoc.runtime.options import RunOptions, run_options
 
 
 @click.command("run")
-@click.argument("program", type=FileName())
-@declared(*RUN_DATA)
-@define_option
-@declared("stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume")
-@declared("precision", "profile")
+@click.argument("program", type=options.FileName())
+@options.declared(*options.RUN_DATA)
+@options.define_option
+@options.declared(
+    "stats", "memory", "memory_budget", "memory_plot", "checkpoint", "every", "resume"
+)
+@options.declared("precision", "profile")
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
@@ -38,7 +33,7 @@ from tempoc.runtime.options import RunOptions, run_options
     is_flag=True,
     help="Measure which way to compute is the fastest here, and record it beside PROGRAM.",
 )
-@error_format_option
+@options.error_format_option
 def command(
     program: str,
     defines: tuple[str, ...],
@@ -52,7 +47,7 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = replace(run_options(program, given, refuse), record=verify)
+    wanted = replace(run_options(program, given, options.refuse), record=verify)
     if tune:
         check_tuning(wanted)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):

@@ -18,7 +18,7 @@ from tempoc.driver.search.budget import BudgetFit, fit_budget
 from tempoc.driver.search.candidates import device_row
 from tempoc.driver.search.variants import BoundReach, Family, open_variant_family, variant_family
 from tempoc.footprint.peak import peak
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import bound_values, resolve
@@ -155,7 +155,7 @@ def _in_units(formula: Expr) -> str | None:
     return text if any(f" {unit}" in text for unit in UNITS[1:]) else None
 
 
-def _inverse(program: Program, stores: Collection[str], name: str) -> str | None:
+def _inverse(program: prog.Program, stores: Collection[str], name: str) -> str | None:
     """The largest value of a bound as a formula of the budget, where there is one."""
     from tempoc.symbolic.simplify import inverse
 
@@ -164,7 +164,7 @@ def _inverse(program: Program, stores: Collection[str], name: str) -> str | None
     return inverse(formula, name) if bounds.issuperset(symbols(formula)) else None
 
 
-def _others(program: Program, bounds: dict[str, object]) -> dict[str, int]:
+def _others(program: prog.Program, bounds: dict[str, object]) -> dict[str, int]:
     """The bounds beside the one that is looked for, whose value no assumption may judge yet."""
     resolution = resolve(program, bounds, (), {})
     wrong = [p for p in resolution.problems if p.code not in ("RT515", "RT516")]

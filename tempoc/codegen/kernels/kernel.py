@@ -26,7 +26,7 @@ from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, packed, wrapped
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.program.nodes.spelling import variable
 from tempoc.sdg.statements.statements import Statement, Vector
-from tempoc.symbolic.expr import product, sub
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def function(
         names=names,
         imports=stages.imports,
         mapped=tuple(v.dim for v in statement.vector),
-        points=product(sub(v.upper, v.lower) for v in statement.vector),
+        points=ix.product(ix.sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
     )
     write = writer or (VectorBody if statement.vector else Body)

@@ -27,8 +27,8 @@ from tempoc.ops.control.control import Copy
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.statements.statements import Read, Statement, Tensor, Write
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 from tempoc.symbolic.walk import substitute, symbols
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Element:
     tensor: str
     dim: str
     axis: int
-    at: Expr
+    at: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +75,14 @@ def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     return view
 
 
-def shift(access: Read | Write, dim: str, stages: Stages) -> Expr | None:
+def shift(access: Read | Write, dim: str, stages: Stages) -> ix.Expr | None:
     """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
     at = stages.entries(access)
     entry = at.pop(dim)
-    if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
+    if isinstance(entry, ix.Slice) or any(dim in symbols(e) for e in at.values()):
         return None
-    distance = sub(entry, Sym(dim))
-    return distance if isinstance(distance, Const) else None
+    distance = ix.sub(entry, ix.Sym(dim))
+    return distance if isinstance(distance, ix.Const) else None
 
 
 def _at_distances(
@@ -175,10 +175,10 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
         return None
     axis, part = parts[0]
     dim = next(d for d in dims if d in _names(part))
-    at = [s for e in read.entries if not isinstance(e, Slice) for s in symbols(e)]
-    if not isinstance(part, Expr) or dim in at:
+    at = [s for e in read.entries if not isinstance(e, ix.Slice) for s in symbols(e)]
+    if not isinstance(part, ix.Expr) or dim in at:
         return None
-    shift = sub(part, Sym(dim))
+    shift = ix.sub(part, ix.Sym(dim))
     if any(stages.graph.universe.is_dim(s) for s in symbols(shift)):
         return None
     name = f"{access_name(read.tensor, [dim], [part])}@{dim}{axis or ''}"
@@ -187,13 +187,13 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
 
 def _slices(read: Read) -> int:
     """The number of leading axes that come from slices of dimensions."""
-    return sum(isinstance(e, Slice) for e in read.entries)
+    return sum(isinstance(e, ix.Slice) for e in read.entries)
 
 
 def _names(part: object) -> tuple[str, ...]:
     """The symbols in an entry of a spatial index."""
     parts = part if isinstance(part, tuple) else (part,)
-    return tuple(s for e in parts if isinstance(e, Expr) for s in symbols(e))
+    return tuple(s for e in parts if isinstance(e, ix.Expr) for s in symbols(e))
 
 
 def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
@@ -201,12 +201,14 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.buffers[read.tensor]
     row_dims = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
-    entries: dict[str, Entry] = dict(zip(row_dims.values(), read.entries, strict=True))
+    entries: dict[str, ix.Entry] = dict(zip(row_dims.values(), read.entries, strict=True))
     entries[element.dim] = element.at
     dims = tuple(entries)
     if element.dim not in tensor.domain.dims:
         dims = stages.graph.universe.sorted(dims)
-    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in row_dims.items()}))
+    domain = Domain(
+        dims, substitute(tensor.domain.where, {d: ix.Sym(n) for d, n in row_dims.items()})
+    )
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
     column = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
     others = [replace(a, dim=row_dims[a.dim]) for a in store.axes]
@@ -225,7 +227,7 @@ def _with_element(before: Pointwise, read: Read, element: Element) -> Pointwise:
     return replace(view, elements={**before.elements, column.name: element})
 
 
-def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
+def _reader(node: Node, read: Read, element: Element, at: tuple[ix.Entry, ...]) -> Node:
     """The node that reads the alias, at these entries."""
     assert isinstance(node.op, SpatialIndex)
     entries = _without(node.op.entries, _slices(read) + element.axis)

@@ -13,16 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.base.names import Names
-from tempoc.codegen.stores import access
+from tempoc.codegen.stores import access, context
 from tempoc.codegen.stores.access import KernelFrame
 from tempoc.codegen.stores.branches import branch_members, outputs_used_outside
-from tempoc.codegen.stores.context import (
-    KernelArgument,
-    KernelCell,
-    KernelResult,
-    Stages,
-    merge_results,
-)
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.codegen.stores.padding_zeros import ends_vary, has_zero_padding
 from tempoc.codegen.stores.ring_order import order_free_operands
@@ -31,9 +24,9 @@ from tempoc.codegen.stores.window_axis import window_positions
 from tempoc.codegen.text.naming import access_name
 from tempoc.ops.control.effects import EffectOp
 from tempoc.ops.control.until import Until
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import EmittedValue, OperandError
-from tempoc.ops.definition.padding import static_shape, zeros
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.emission.ragged_layout import resolve_layout
@@ -44,20 +37,22 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.branches import computing_branches
 from tempoc.sdg.statements.statements import Read, Statement, Write
 from tempoc.sdg.verification.verify import DomainFacts
-from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
 
 class Body:
     """Emits one kernel: call ``run`` once, then read ``arguments`` and the emitter's lines."""
 
-    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+    def __init__(
+        self, statement: Statement, stages: context.Stages, out: KernelEmitter, names: Names
+    ):
         self.statement = statement
         self.stages = stages
         self.out = out
         self.names = names
-        self.arguments: dict[KernelCell, KernelArgument] = {}
-        self._latest: dict[KernelCell, str] = {}
+        self.arguments: dict[context.KernelCell, context.KernelArgument] = {}
+        self._latest: dict[context.KernelCell, str] = {}
         self._values: dict[tuple[str, int], EmittedValue] = {}
         self._fetched: dict[tuple[str, str, tuple[object, ...]], EmittedValue] = {}
         self._pending: list[Write] = []
@@ -74,7 +69,7 @@ class Body:
             x64=stages.x64,
         )
 
-    def run(self) -> tuple[KernelResult, ...]:
+    def run(self) -> tuple[context.KernelResult, ...]:
         """Write the whole body; the results in the order of the statement's writes."""
         for read in self.statement.reads:
             if not self._is_local(read.member, read.slot) and self._forwarded_write(read) is None:
@@ -154,7 +149,7 @@ class Body:
         pairs = zip(node.types, inferred, strict=True)
         return tuple(replace(type_, shape=other.shape) for type_, other in pairs)
 
-    def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
+    def _padded(self, type_: TensorType) -> tuple[ix.Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
 
     def _emit_cond(self, name: str, node: Node, served: list[str]) -> None:
@@ -187,7 +182,7 @@ class Body:
                 continue
             if read.forwarded:
                 self._flush(read.tensor)
-            if not any(isinstance(e, Slice) for e in read.entries):
+            if not any(isinstance(e, ix.Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
     def _branch(self, name: str, results: list[tuple[str, int]], slot: int) -> str:
@@ -201,7 +196,7 @@ class Body:
             type_ = self.stages.graph.nodes[member].types[out]
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
-                value = zeros(type_, self.out)
+                value = pads.zeros(type_, self.out)
             texts.append(self.out.align(self.out.first(value), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
@@ -211,7 +206,7 @@ class Body:
         read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
         index = self._operand(name, 1)
         at = self.stages.entries(read)
-        dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
+        dim, entry = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
             self._flush(read.tensor)
@@ -262,7 +257,7 @@ class Body:
     def _is_local(self, member: str, slot: int) -> bool:
         """Whether the operand is another member's result at the same point."""
         edge = self.stages.graph.nodes[member].inputs[slot]
-        same = tuple(Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
+        same = tuple(ix.Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
         return edge.source in self.statement.members and edge.entries == same
 
     def _forwarded_write(self, read: Read) -> Write | None:
@@ -280,7 +275,7 @@ class Body:
     def _store(self, access: Read | Write) -> KernelBuffer:
         return self.stages.buffers[access.tensor]
 
-    def _cell(self, access: Read | Write) -> KernelCell:
+    def _cell(self, access: Read | Write) -> context.KernelCell:
         """The cell of an access; old rows are read from the array that takes the new ones."""
         key, store = self._key(access), self._store(access)
         if isinstance(access, Read) and store.axes and not access.forwarded:
@@ -288,24 +283,26 @@ class Body:
             key = next((k for k in written if same_slots(store, k, key)), key)
         return access.tensor, key
 
-    def _key(self, access: Read | Write) -> tuple[Expr, ...]:
+    def _key(self, access: Read | Write) -> tuple[ix.Expr, ...]:
         at = self.stages.entries(access)
-        key: list[Expr] = []
+        key: list[ix.Expr] = []
         for k in self._store(access).keys:
             entry = at[k.dim]
-            assert not isinstance(entry, Slice), f"{access.tensor} is sliced over its key {k.dim}"
+            assert not isinstance(entry, ix.Slice), (
+                f"{access.tensor} is sliced over its key {k.dim}"
+            )
             key.append(entry)
         return tuple(key)
 
-    def _argument(self, cell: KernelCell, when: Expr = TRUE) -> None:
+    def _argument(self, cell: context.KernelCell, when: ix.Expr = ix.TRUE) -> None:
         if cell in self.arguments:
             argument = self.arguments[cell]
-            self.arguments[cell] = replace(argument, when=disjunction(argument.when, when))
+            self.arguments[cell] = replace(argument, when=ix.disjunction(argument.when, when))
             return
         tensor, key = cell
         dims = [k.dim for k in self.stages.buffers[tensor].keys]
         name = self.names.fresh(access_name(self.stages.local_name(tensor), dims, key))
-        self.arguments[cell] = KernelArgument(cell=cell, name=name, when=when)
+        self.arguments[cell] = context.KernelArgument(cell=cell, name=name, when=when)
         self._latest[cell] = name
 
     def _fetch_old(self, tensor: str) -> None:
@@ -342,7 +339,7 @@ class Body:
         value = EmittedValue(text, type_, array.padded, padding, array.valid)
         return self.out.align(value, self._padded(type_))
 
-    def _overlapping_writes(self, read: Read) -> list[tuple[Write, Expr]]:
+    def _overlapping_writes(self, read: Read) -> list[tuple[Write, ix.Expr]]:
         """Earlier writes of this instance that may be of the read's cell, with the conditions."""
         if not read.forwarded:
             return []
@@ -355,16 +352,16 @@ class Body:
             if written == cell and self._store(w).axes:
                 continue  # the array itself, which `_update` has written
             pairs = zip(cell[1], written[1], strict=True)
-            meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
-            if not self.frame.proves(negation(meet)):
+            meet = ix.conjunction(w.where, *(ix.compare("==", a, b) for a, b in pairs))
+            if not self.frame.proves(ix.negation(meet)):
                 overlaps.append((w, meet))
         return overlaps
 
-    def _old_content_condition(self, read: Read) -> Expr:
+    def _old_content_condition(self, read: Read) -> ix.Expr:
         """The condition that a read needs the old content of its cell: no write replaces it."""
         if self._store(read).axes:
-            return TRUE
-        return conjunction(*(negation(meet) for _, meet in self._overlapping_writes(read)))
+            return ix.TRUE
+        return ix.conjunction(*(ix.negation(meet) for _, meet in self._overlapping_writes(read)))
 
     def _contents(self, read: Read) -> str:
         """The array that a read accesses, including earlier writes of this instance."""
@@ -380,7 +377,7 @@ class Body:
         type_, store = self.stages.statements.tensors[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
         if value.type.ndim < type_.ndim:  # a literal, broadcast
-            return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
+            return f"jnp.broadcast_to({text}, {pads.static_shape(store.shape, self.out)})"
         at = self.stages.point(write)
         row_type = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
         return self.out.align(EmittedValue(text, row_type, value.padded), store.shape).text
@@ -391,23 +388,25 @@ class Body:
             self._pending.remove(w)
             name = self._latest[cell := self._cell(w)]
             at = self.stages.point(w)
-            where = TRUE if self.frame.proves(w.where) else w.where
+            where = ix.TRUE if self.frame.proves(w.where) else w.where
             text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
             if any(value.text == name for value in self._fetched.values()):
                 self._latest[cell] = self.out.bind(name, text)
             else:
                 self.out.assign(name, text)
 
-    def _results(self) -> tuple[KernelResult, ...]:
-        results: dict[KernelCell, KernelResult] = {}
+    def _results(self) -> tuple[context.KernelResult, ...]:
+        results: dict[context.KernelCell, context.KernelResult] = {}
         for w in self.statement.writes:
             cell = self._cell(w)
             if self._store(w).axes:
-                results[cell] = KernelResult(cell=cell, text=self._latest[cell])
+                results[cell] = context.KernelResult(cell=cell, text=self._latest[cell])
                 continue
-            where = TRUE if self.frame.proves(w.where) else w.where
-            result = KernelResult(cell=cell, text=self._row(w), where=where)
+            where = ix.TRUE if self.frame.proves(w.where) else w.where
+            result = context.KernelResult(cell=cell, text=self._row(w), where=where)
             results[cell] = (
-                merge_results(results[cell], result, self.out) if cell in results else result
+                context.merge_results(results[cell], result, self.out)
+                if cell in results
+                else result
             )
         return tuple(results.values())

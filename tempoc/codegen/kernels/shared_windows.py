@@ -29,8 +29,8 @@ from tempoc.codegen.stores.window_axis import WindowAxis
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.sdg.statements.statements import Read, Statement
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, ZERO, Slice, Sym, add, compare, conjunction, sub
 from tempoc.symbolic.walk import evaluate, extent, substitute, symbols
 
 _IN_WINDOWS = '''\
@@ -90,7 +90,7 @@ def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tup
     """The window that points of a statement share; at most one, that with the most work."""
     if statement.single is None:
         return ()
-    weights: dict[tuple[str, Slice], int] = {}
+    weights: dict[tuple[str, ix.Slice], int] = {}
     for read in statement.single.reads:
         window = _window(read, statement, stages)
         if window is not None:
@@ -119,7 +119,7 @@ def with_window(before: Pointwise, statement: Statement, window: WindowAxis) -> 
     return view
 
 
-def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slice] | None:
+def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, ix.Slice] | None:
     """The dimension over which a read's window slides, and the window; ``None`` for other reads."""
     store, single = stages.buffers.get(read.tensor), statement.single
     assert single is not None
@@ -128,11 +128,11 @@ def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slic
     if store is None or written or read.forwarded:
         return None
     at = stages.entries(read)
-    moving = [(d, e) for d, e in at.items() if isinstance(e, Slice) and _named(e, own)]
+    moving = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice) and _named(e, own)]
     if len(moving) != 1:
         return None
     along, entry = moving[0]
-    assert isinstance(entry, Slice)
+    assert isinstance(entry, ix.Slice)
     named = _named(entry, own)
     axis = next((a for a in store.axes if a.dim == along), None)
     if axis is None or axis.ring or axis.grows or entry.step != 1 or len(named) != 1:
@@ -144,11 +144,11 @@ def _window(read: Read, statement: Statement, stages: Stages) -> tuple[str, Slic
     return dim, entry
 
 
-def _named(e: Slice, dims: list[str]) -> list[str]:
+def _named(e: ix.Slice, dims: list[str]) -> list[str]:
     return [d for d in dims if d in symbols(e)]
 
 
-def _is_sliding(entry: Slice, dim: str, single: Statement, stages: Stages) -> bool:
+def _is_sliding(entry: ix.Slice, dim: str, single: Statement, stages: Stages) -> bool:
     """Whether each point's window begins where the previous one does, or one element later.
 
     Its length must vary, since an axis of constant length is not padded. Slices that begin or end
@@ -157,13 +157,13 @@ def _is_sliding(entry: Slice, dim: str, single: Statement, stages: Stages) -> bo
     count = extent(entry)
     if any(dim not in symbols(e) for e in (count, entry.lo, entry.hi)):
         return False
-    shift = sub(substitute(entry.lo, {dim: add(Sym(dim), ONE)}), entry.lo)
-    steps = conjunction(compare(">=", shift, ZERO), compare("<=", shift, ONE))
+    shift = ix.sub(substitute(entry.lo, {dim: ix.add(ix.Sym(dim), ix.ONE)}), entry.lo)
+    steps = ix.conjunction(ix.compare(">=", shift, ix.ZERO), ix.compare("<=", shift, ix.ONE))
     # Not only on the domain, since points between neighbours may lie outside of it.
     return stages.space.implies(Domain(single.domain.dims), steps)
 
 
-def _weight(read: Read, window: tuple[str, Slice], stages: Stages) -> int:
+def _weight(read: Read, window: tuple[str, ix.Slice], stages: Stages) -> int:
     """The number of elements of a window that is an operand of a product; else 0."""
     if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
         return 0
@@ -172,7 +172,7 @@ def _weight(read: Read, window: tuple[str, Slice], stages: Stages) -> int:
     return number if rows >= MODEL.shared_window and number > rows else 0
 
 
-def _sizes(read: Read, window: tuple[str, Slice], stages: Stages) -> Iterator[int]:
+def _sizes(read: Read, window: tuple[str, ix.Slice], stages: Stages) -> Iterator[int]:
     """Typical extents: of the window, then of the store's spatial axes."""
     universe = stages.graph.universe
     values = typical_bounds(universe)

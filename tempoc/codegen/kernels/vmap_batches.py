@@ -22,7 +22,7 @@ from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.poly.relations.run_lengths import largest
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.statements import Read, Statement
-from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 _IN_BATCHES = '''\
@@ -70,7 +70,7 @@ def bytes_text(size: int) -> str:
     return f"{size >> 20} * 2**20" if size >= 2**20 else str(size)
 
 
-def point_bytes(statement: Statement, stages: Stages) -> Expr | None:
+def point_bytes(statement: Statement, stages: Stages) -> ix.Expr | None:
     """The bytes of a point's largest intermediate array, if all points may exceed the limit.
 
     ``None`` if that is not much more than what is in stores, or if all points fit the limit.
@@ -83,7 +83,7 @@ def point_bytes(statement: Statement, stages: Stages) -> Expr | None:
     if biggest is None:
         return None
     stored = sum(evaluate(e, values) for e in _stored_bytes(single, stages))
-    count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
+    count = math.prod(evaluate(ix.sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
     return biggest if size > MODEL.batched_excess * stored and size * count > stages.batch else None
 
@@ -97,7 +97,7 @@ def _large_bounds(stages: Stages) -> dict[str, int]:
     return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.dynamic_sizes}
 
 
-def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
+def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> Iterator[ix.Expr]:
     """The bytes of each value that a point computes, and of each slice that it copies."""
     graph, stages = stages.graph, replace(stages, windows=())
     for member in single.members:
@@ -115,7 +115,7 @@ def _computed_bytes(single: Statement, statement: Statement, stages: Stages) -> 
 def _reads_own_slice(read: Read, statement: Statement) -> bool:
     """Whether each point reads a slice of its own."""
     own = [v.dim for v in statement.vector]
-    return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
+    return any(isinstance(e, ix.Slice) and any(d in symbols(e) for d in own) for e in read.entries)
 
 
 def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stages) -> bool:
@@ -133,7 +133,7 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     own = [v.dim for v in statement.vector]
     axes = {axis.dim: axis for axis in stages.buffers[read.tensor].axes}
     for dim, entry in stages.entries(read).items():
-        if not isinstance(entry, Slice):
+        if not isinstance(entry, ix.Slice):
             continue
         rising = any(d in symbols(entry.lo) for d in own)
         if dim not in axes or axes[dim].ring or entry.step != 1:
@@ -143,18 +143,20 @@ def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stag
     return True
 
 
-def _stored_bytes(single: Statement, stages: Stages) -> Iterator[Expr]:
+def _stored_bytes(single: Statement, stages: Stages) -> Iterator[ix.Expr]:
     """The bytes of each row that a point reads or writes in stores."""
     tensors = [w.tensor for w in single.writes]
-    tensors += [r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)]
+    tensors += [
+        r.tensor for r in single.reads if not any(isinstance(e, ix.Slice) for e in r.entries)
+    ]
     for tensor in tensors:
         store = stages.buffers[tensor]
-        yield product((Const(element_bytes(store)), *store.shape))
+        yield ix.product((ix.Const(element_bytes(store)), *store.shape))
 
 
-def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
-    return product(
-        (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
+def _type_bytes(type_: TensorType, single: Statement, stages: Stages) -> ix.Expr:
+    return ix.product(
+        (ix.Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
     )
 
 

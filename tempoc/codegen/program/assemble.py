@@ -16,20 +16,11 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import point_bytes
+from tempoc.codegen.program import interface
 from tempoc.codegen.program.donation import donated
 from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
-from tempoc.codegen.program.interface import (
-    assumptions,
-    bounds,
-    inputs,
-    lengths,
-    outputs,
-    params,
-    seed,
-    stores,
-)
 from tempoc.codegen.program.lengths import (
     at_point,
     loop_limit,
@@ -54,14 +45,14 @@ from tempoc.ops.definition.types import DType
 from tempoc.poly.relations.run_lengths import CompletedRun, OpenRun, largest
 from tempoc.poly.relations.space import Space
 from tempoc.program.analysis.verify import verify
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import PointRange
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeGuard, TreeLoop, TreeSequence
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, Const, Expr, Slice, Sym, compare
 from tempoc.symbolic.walk import substitute
 
 
@@ -74,10 +65,10 @@ class EmittedProgram:
     ``left``: the variables of loops that were scheduled on the device and stay with the host.
     """
 
-    program: nodes.Program
+    program: prog.Program
     kernels: str
-    batches: Mapping[str, Expr]
-    windows: Mapping[str, Slice]
+    batches: Mapping[str, ix.Expr]
+    windows: Mapping[str, ix.Slice]
     left: tuple[str, ...] = ()
 
 
@@ -106,15 +97,15 @@ def assemble(
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
-    stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
+    stored = (*interface.stores(stages), *(t for h in hosts.values() for t in h.stores))
     context = ProgramContext(
         stores={s.name: s for s in stored},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         x64=stages.x64,
         narrow={f.name: reads for f, reads in _narrow(functions, computing)},
-        declared=bounds(graph.universe),
-        lengths=lengths(graph.universe),
+        declared=interface.bounds(graph.universe),
+        lengths=interface.lengths(graph.universe),
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     separate = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -147,13 +138,13 @@ class _DeviceProgram:
     ``on_host`` has the variables of these loops.
     """
 
-    tree: nodes.ProgramStatement
+    tree: prog.ProgramStatement
     emitted: tuple[EmittedRegion, ...]
     on_host: tuple[str, ...]
 
 
 def _form_regions(
-    steps: nodes.ProgramStatement,
+    steps: prog.ProgramStatement,
     context: ProgramContext,
     names: Names,
     stages: Stages,
@@ -166,15 +157,17 @@ def _form_regions(
     subexpression elimination would undo that.
     """
     regions = Regions(context=context, names=names)
-    tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
+    tree = regions.convert(steps, frozenset(o.store for o in interface.outputs(stages)))
     emitted = (*regions.emitted,)
     if separate is not None:
-        filled = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
+        filled = [i.store for i in interface.inputs(stages)] + [
+            p.store for p in interface.params(stages)
+        ]
         blocks = Blocks(
             context=context,
             names=names,
-            filled=frozenset((*filled, seed(stages))),
-            live_out=frozenset(o.store for o in outputs(stages)),
+            filled=frozenset((*filled, interface.seed(stages))),
+            live_out=frozenset(o.store for o in interface.outputs(stages)),
             separate=separate,
         )
         tree = blocks.convert(tree)
@@ -199,22 +192,22 @@ def _has_after(s: Statement, graph: Graph) -> bool:
     return any(isinstance(graph.nodes[m].op, After) for m in s.members)
 
 
-def _program(stages: Stages) -> nodes.Program:
+def _program(stages: Stages) -> prog.Program:
     """The declarative part of the program: no stores, kernels or tree."""
     graph = stages.graph
-    return nodes.Program(
+    return prog.Program(
         name=graph.name,
         doc=graph.doc,
         compiler=f"tempoc {tempoc.__version__}",
         x64=stages.x64,
-        bounds=bounds(graph.universe),
-        lengths=lengths(graph.universe),
+        bounds=interface.bounds(graph.universe),
+        lengths=interface.lengths(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
-        assumptions=assumptions(graph.universe),
-        inputs=inputs(stages),
-        params=params(stages),
-        seed=seed(stages),
-        outputs=outputs(stages),
+        assumptions=interface.assumptions(graph.universe),
+        inputs=interface.inputs(stages),
+        params=interface.params(stages),
+        seed=interface.seed(stages),
+        outputs=interface.outputs(stages),
     )
 
 
@@ -225,7 +218,9 @@ def _stages(
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
     run = CompletedRun(space) if graph.universe.ended else None
-    largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
+    largest: dict[str, ix.Expr] = (
+        {} if run is None else {n: ix.Sym(m) for n, m in run.largest.items()}
+    )
     plan = with_largest(plan, largest)
     return Stages(
         graph=graph,
@@ -243,15 +238,15 @@ def _stages(
 def _constants(universe: Universe) -> dict[str, int | None]:
     """The bounds of a program, with the values of those that are constants."""
     values = {
-        b.name: b.value.value if isinstance(b.value, Const) else None
+        b.name: b.value.value if isinstance(b.value, ix.Const) else None
         for b in universe.bounds
         if b.name not in universe.lengths
     }
     return values | dict.fromkeys(largest(universe).values())
 
 
-def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> nodes.Kernel:
-    return nodes.Kernel(
+def _kernel(statement: Statement, f: KernelFunction, stages: Stages) -> prog.Kernel:
+    return prog.Kernel(
         name=f.name,
         dims=statement.domain.dims,
         bounds=f.bounds,
@@ -281,9 +276,9 @@ class _Tree:
     stages: Stages
     functions: Mapping[str, KernelFunction]
     hosts: Mapping[str, HostCall]
-    guarded: tuple[Expr, ...] = ()
+    guarded: tuple[ix.Expr, ...] = ()
 
-    def convert(self, tree: ScheduleTree) -> nodes.ProgramStatement:
+    def convert(self, tree: ScheduleTree) -> prog.ProgramStatement:
         match tree:
             case TreeSequence(items=items):
                 return _sequence([self.convert(item) for item in items])
@@ -296,14 +291,14 @@ class _Tree:
             case _:
                 assert_never(tree)
 
-    def _loop(self, tree: TreeLoop) -> nodes.Loop:
+    def _loop(self, tree: TreeLoop) -> prog.Loop:
         universe, end = self.stages.graph.universe, None
         if universe.ended:
             end = loop_limit(tree, self.stages.statements, universe)
         inner = self
         if end is not None and runs_to_end(tree, self.stages.statements, universe):
-            inner = replace(self, guarded=(*self.guarded, compare("<", Sym(tree.var), end)))
-        return nodes.Loop(
+            inner = replace(self, guarded=(*self.guarded, ix.compare("<", ix.Sym(tree.var), end)))
+        return prog.Loop(
             var=tree.var,
             lower=tree.lower,
             upper=tree.upper,
@@ -313,53 +308,55 @@ class _Tree:
             place=tree.place,
         )
 
-    def _guard(self, condition: Expr, body: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def _guard(self, condition: ix.Expr, body: prog.ProgramStatement) -> prog.ProgramStatement:
         """The body under a condition, unless that is implied by an enclosing loop or the body."""
-        if condition == TRUE or condition in self.guarded:
+        if condition == ix.TRUE or condition in self.guarded:
             return body
-        if isinstance(body, nodes.Guard) and self._largest(body.condition) == condition:
+        if isinstance(body, prog.Guard) and self._largest(body.condition) == condition:
             return body
-        return nodes.Guard(condition=condition, body=body)
+        return prog.Guard(condition=condition, body=body)
 
-    def _largest(self, e: Expr) -> Expr:
+    def _largest(self, e: ix.Expr) -> ix.Expr:
         """An expression with largest lengths in place of lengths."""
         return substitute(e, self.stages.largest)
 
-    def _execute(self, tree: Execute) -> nodes.ProgramStatement:
+    def _execute(self, tree: Execute) -> prog.ProgramStatement:
         statement = self._statement(tree.statement)
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
         point = tree.point
         h = self.hosts.get(tree.statement)
-        calls: list[nodes.ProgramStatement]
+        calls: list[prog.ProgramStatement]
         if h is None:
             call = self._call(self.functions[tree.statement], statement, env)
             calls = [call if statement.turn is None else self._effect(statement, call)]
         else:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
-            calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
+            calls.append(prog.Free(cells=tuple(prog.Cell(store=t.name) for t in h.stores)))
         present = self._at_point(presence_condition(statement, self.stages.graph.universe), env)
         return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
-    def _at_point(self, e: Expr, env: Mapping[str, Expr]) -> Expr:
+    def _at_point(self, e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:
         """An expression of a statement at a point; its lengths are those there."""
         return at_point(substitute(e, env), self.stages.graph.universe, env)
 
-    def _call(self, f: KernelFunction, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
+    def _call(
+        self, f: KernelFunction, statement: Statement, env: Mapping[str, ix.Expr]
+    ) -> prog.Call:
         endings = []
         for name in f.endings:
             outer = self.stages.graph.universe.outer(name)
             step = next(d for d in statement.domain.dims if d not in outer)
             point = tuple(env[d] for d in outer)
-            endings.append(nodes.Ending(bound=name, outer=point, length=env[step] + 1))
-        return nodes.Call(
+            endings.append(prog.Ending(bound=name, outer=point, length=env[step] + 1))
+        return prog.Call(
             kernel=f.name,
             point=tuple(env.values()),
             args=tuple(self._cell(a.cell, env, a.when) for a in f.arguments),
             results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
             endings=tuple(endings),
             needs=tuple(
-                nodes.CapacityNeed(
+                prog.CapacityNeed(
                     dim=n.dim,
                     size=n.size,
                     rows=tuple(dict.fromkeys(self._at_point(e, env) for e in n.rows)),
@@ -368,15 +365,17 @@ class _Tree:
             ),
         )
 
-    def _cell(self, cell: KernelCell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
+    def _cell(
+        self, cell: KernelCell, env: Mapping[str, ix.Expr], when: ix.Expr = ix.TRUE
+    ) -> prog.Cell:
         tensor, key = cell
-        return nodes.Cell(
+        return prog.Cell(
             store=tensor,
             key=tuple(self._at_point(e, env) for e in key),
-            when=None if when == TRUE else self._at_point(when, env),
+            when=None if when == ix.TRUE else self._at_point(when, env),
         )
 
-    def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
+    def _effect(self, statement: Statement, call: prog.Call) -> prog.Effect:
         graph = self.stages.graph  # all other members are constants
         node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, EffectOp))
         assert isinstance(node.op, EffectOp)
@@ -386,23 +385,25 @@ class _Tree:
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)
 
-    def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.ProgramStatement]:
+    def _frees(
+        self, statement: Statement, env: Mapping[str, ix.Expr]
+    ) -> list[prog.ProgramStatement]:
         """Frees of the cells that are dead after the call, one statement for each condition."""
-        groups: dict[Expr, list[nodes.Cell]] = {}
+        groups: dict[ix.Expr, list[prog.Cell]] = {}
         for release in self.stages.plan.releases.get(statement.name, ()):
             always = self.stages.space.implies(statement.domain, release.where)
-            condition = TRUE if always else substitute(release.where, env)
+            condition = ix.TRUE if always else substitute(release.where, env)
             groups.setdefault(condition, []).append(self._cell((release.tensor, release.key), env))
         return [
-            free if condition == TRUE else nodes.Guard(condition=condition, body=free)
+            free if condition == ix.TRUE else prog.Guard(condition=condition, body=free)
             for condition, cells in groups.items()
-            for free in [nodes.Free(cells=tuple(cells))]
+            for free in [prog.Free(cells=tuple(cells))]
         ]
 
 
-def _sequence(items: list[nodes.ProgramStatement]) -> nodes.ProgramStatement:
+def _sequence(items: list[prog.ProgramStatement]) -> prog.ProgramStatement:
     """Flat; a single item stands alone."""
-    flat: list[nodes.ProgramStatement] = []
+    flat: list[prog.ProgramStatement] = []
     for item in items:
-        flat.extend(item.items if isinstance(item, nodes.Sequence) else [item])
-    return flat[0] if len(flat) == 1 else nodes.Sequence(items=tuple(flat))
+        flat.extend(item.items if isinstance(item, prog.Sequence) else [item])
+    return flat[0] if len(flat) == 1 else prog.Sequence(items=tuple(flat))

@@ -6,7 +6,7 @@ from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.stores.context import KernelCell, Stages
 from tempoc.codegen.stores.slots import distinct_slots
 from tempoc.sdg.statements.statements import Statement
-from tempoc.symbolic.expr import TRUE
+from tempoc.symbolic import expr as ix
 
 
 def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[int, ...]:
@@ -28,7 +28,7 @@ def donated(statement: Statement, f: KernelFunction, stages: Stages) -> tuple[in
         reusable = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
         alone = all(are_disjoint(statement, argument.cell, other, stages) for other in others)
-        if reusable and alone and argument.when == TRUE:
+        if reusable and alone and argument.when == ix.TRUE:
             positions.append(position)
     return tuple(positions)
 

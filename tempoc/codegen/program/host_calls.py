@@ -15,15 +15,15 @@ from tempoc.codegen.program.lengths import at_point
 from tempoc.codegen.stores.context import KernelArgument, KernelResult, Stages
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction
-from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.types import TensorType
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, param_leaves
 from tempoc.sdg.statements.statements import Statement
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class HostCall:
     after: KernelFunction | None
     operands: tuple[Buffer, ...]
     results: tuple[Buffer, ...]
-    shapes: tuple[tuple[Expr, ...], ...]
+    shapes: tuple[tuple[ix.Expr, ...], ...]
     unless: tuple[str, ...]
 
     @property
@@ -48,14 +48,14 @@ class HostCall:
         """The stores of operands and results."""
         return (*self.operands, *self.results)
 
-    def call(self, dims: tuple[str, ...], point: tuple[Expr, ...]) -> nodes.Host:
+    def call(self, dims: tuple[str, ...], point: tuple[ix.Expr, ...]) -> prog.Host:
         """The call at a point."""
-        return nodes.Host(
+        return prog.Host(
             extern=self.extern,
             dims=dims,
             point=point,
-            args=tuple(nodes.Cell(store=s.name) for s in self.operands),
-            results=tuple(nodes.Cell(store=s.name) for s in self.results),
+            args=tuple(prog.Cell(store=s.name) for s in self.operands),
+            results=tuple(prog.Cell(store=s.name) for s in self.results),
             shapes=self.shapes,
             unless=self.unless,
             equations=self.before.equations,
@@ -80,7 +80,7 @@ def host(
         return Buffer(name=name, dtype=type_.dtype.value, shape=tuple(room))
 
     universe = stages.graph.universe
-    point: dict[str, Expr] = {d: Sym(d) for d in statement.domain.dims}
+    point: dict[str, ix.Expr] = {d: ix.Sym(d) for d in statement.domain.dims}
 
     return HostCall(
         extern=externs[node.op.declared],
@@ -125,7 +125,7 @@ class _OperandKernel(Body):
                 self._member(member)
         results = []
         for slot in range(len(node.inputs)):
-            value = with_own_padding(self._operand(node.name, slot), self.out)
+            value = pads.with_own_padding(self._operand(node.name, slot), self.out)
             results.append(KernelResult(cell=(_operand(self.statement, slot), ()), text=value.text))
         return tuple(results)
 

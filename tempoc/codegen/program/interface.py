@@ -11,13 +11,13 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import largest
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import Assumption, FoundLength, ProgramBound
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.sdg.graph.graph import Output
 from tempoc.sdg.statements.statements import Tensor
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
@@ -26,12 +26,12 @@ def bounds(universe: Universe) -> tuple[ProgramBound, ...]:
     """All bounds, constant and derived ones with their values, then those of largest lengths."""
     declared = tuple(ProgramBound(name=b.name, value=b.value) for b in universe.bounds)
     names = largest(universe)
-    at_most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
+    at_most: dict[str, ix.Expr] = {b.name: ix.Sym(names[b.name]) for b in universe.ended}
     values = universe.at_lengths(at_most)
     return (
         *declared,
         *(
-            ProgramBound(name=name, value=Sym(bound) if bound in at_most else values[bound])
+            ProgramBound(name=name, value=ix.Sym(bound) if bound in at_most else values[bound])
             for bound, name in names.items()
         ),
     )
@@ -55,7 +55,7 @@ def stores(stages: Stages) -> tuple[Buffer, ...]:
     return tuple(stages.plan.stores[name] for name in stages.statements.tensors)
 
 
-ProgramGiven = nodes.ProgramInput | nodes.ProgramParam
+ProgramGiven = prog.ProgramInput | prog.ProgramParam
 
 
 def given(tensors: Iterable[tuple[str, Op, Domain, TensorType]]) -> Iterator[ProgramGiven]:
@@ -65,9 +65,9 @@ def given(tensors: Iterable[tuple[str, Op, Domain, TensorType]]) -> Iterator[Pro
             continue
         dims, dtype, shape = domain.dims, type_.dtype.value, type_.shape
         if isinstance(op, Input):
-            yield nodes.ProgramInput(name=name, store=name, dims=dims, dtype=dtype, shape=shape)
+            yield prog.ProgramInput(name=name, store=name, dims=dims, dtype=dtype, shape=shape)
         else:
-            yield nodes.ProgramParam(
+            yield prog.ProgramParam(
                 name=name,
                 store=name,
                 dims=dims,
@@ -87,14 +87,14 @@ def _given(stages: Stages) -> Iterator[ProgramGiven]:
     )
 
 
-def inputs(stages: Stages) -> tuple[nodes.ProgramInput, ...]:
+def inputs(stages: Stages) -> tuple[prog.ProgramInput, ...]:
     """The tensors that are passed as data."""
-    return tuple(g for g in _given(stages) if isinstance(g, nodes.ProgramInput))
+    return tuple(g for g in _given(stages) if isinstance(g, prog.ProgramInput))
 
 
-def params(stages: Stages) -> tuple[nodes.ProgramParam, ...]:
+def params(stages: Stages) -> tuple[prog.ProgramParam, ...]:
     """The tensors that are passed as weights."""
-    return tuple(g for g in _given(stages) if isinstance(g, nodes.ProgramParam))
+    return tuple(g for g in _given(stages) if isinstance(g, prog.ProgramParam))
 
 
 def seed(stages: Stages) -> str:
@@ -104,17 +104,17 @@ def seed(stages: Stages) -> str:
     return next(names, "")
 
 
-def outputs(stages: Stages) -> tuple[nodes.ProgramOutput, ...]:
+def outputs(stages: Stages) -> tuple[prog.ProgramOutput, ...]:
     """The results, in source order."""
     return tuple(_output(o, stages) for o in stages.graph.outputs)
 
 
-def _output(output: Output, stages: Stages) -> nodes.ProgramOutput:
+def _output(output: Output, stages: Stages) -> prog.ProgramOutput:
     tensors = stages.statements.tensors.values()
     tensor: Tensor = next(t for t in tensors if (t.node, t.out) == (output.source, output.out))
     pairs = list(zip(tensor.domain.dims, output.entries, strict=True))
-    points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
-    return nodes.ProgramOutput(
+    points = {dim: entry for dim, entry in pairs if not isinstance(entry, ix.Slice)}
+    return prog.ProgramOutput(
         name=output.name,
         store=tensor.name,
         dims=tensor.domain.dims,
@@ -124,8 +124,8 @@ def _output(output: Output, stages: Stages) -> nodes.ProgramOutput:
     )
 
 
-def to_entry(entry: Entry) -> Expr | nodes.OutputSpan:
+def to_entry(entry: ix.Entry) -> ix.Expr | prog.OutputSpan:
     """A point or slice for the runner."""
-    if isinstance(entry, Slice):
-        return nodes.OutputSpan(lower=entry.lo, upper=entry.hi, step=entry.step)
+    if isinstance(entry, ix.Slice):
+        return prog.OutputSpan(lower=entry.lo, upper=entry.hi, step=entry.step)
     return entry

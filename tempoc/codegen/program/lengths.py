@@ -14,27 +14,17 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tempoc.memory.plan_types import CapacityUse, MemoryPlan, MemoryRelease
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import length
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
 from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import ScheduleTree, TreeLoop, executed, loops
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import (
-    TRUE,
-    Conjunction,
-    Const,
-    Expr,
-    Sym,
-    compare,
-    conjunction,
-    maximum,
-    sub,
-)
 from tempoc.symbolic.walk import substitute, symbols
 
-LengthNames = Mapping[str, Expr]
+LengthNames = Mapping[str, ix.Expr]
 
 
 def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
@@ -46,7 +36,7 @@ def with_largest(plan: MemoryPlan, largest: LengthNames) -> MemoryPlan:
 def _renamed(part: Any, largest: LengthNames) -> Any:
     """A part of a plan with other names in its expressions."""
     match part:
-        case Expr():
+        case ix.Expr():
             return substitute(part, largest)
         case tuple():
             return tuple(_renamed(item, largest) for item in part)
@@ -67,27 +57,29 @@ def loops_with_largest(tree: ScheduleTree, largest: LengthNames) -> ScheduleTree
 # ---------------------------------------------------------------- guards
 
 
-def presence_condition(statement: Statement, universe: Universe) -> Expr:
+def presence_condition(statement: Statement, universe: Universe) -> ix.Expr:
     """The condition under which a point of a statement exists, as far as it depends on lengths."""
     lengths = universe.lengths
     if not lengths:
-        return TRUE
+        return ix.TRUE
     where = statement.domain.where
-    parts = where.args if isinstance(where, Conjunction) else (where,)
+    parts = where.args if isinstance(where, ix.Conjunction) else (where,)
     tests = [p for p in parts if any(n in lengths for n in symbols(p))]
     for d in statement.domain.dims:
         bound = universe.dim(d).bound
-        box = compare("<", Sym(d), Sym(bound))
-        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in tests for k in range(1, 3))
+        box = ix.compare("<", ix.Sym(d), ix.Sym(bound))
+        tighter = any(
+            p == ix.compare("<", ix.Sym(d), ix.Sym(bound) - k) for p in tests for k in range(1, 3)
+        )
         if bound in lengths and not tighter:
             tests.insert(0, box)
-    return conjunction(*tests)
+    return ix.conjunction(*tests)
 
 
-def at_point(e: Expr, universe: Universe, point: Mapping[str, Expr]) -> Expr:
+def at_point(e: ix.Expr, universe: Universe, point: Mapping[str, ix.Expr]) -> ix.Expr:
     """An expression whose lengths are those at a point: ``T`` becomes ``T[i]``."""
     values = {b.name: None if b.until else b.value for b in universe.bounds}
-    at: dict[str, Expr] = {}
+    at: dict[str, ix.Expr] = {}
     for name in symbols(e):
         if name in universe.lengths:
             value = values.get(name)
@@ -96,14 +88,14 @@ def at_point(e: Expr, universe: Universe, point: Mapping[str, Expr]) -> Expr:
     return substitute(e, at) if at else e
 
 
-def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...]) -> nodes.Effect:
+def with_points(effect: prog.Effect, universe: Universe, dims: tuple[str, ...]) -> prog.Effect:
     """An effect whose lengths are those at the coordinates of its point."""
-    point: dict[str, Expr] = {d: Sym(d) for d in dims}
+    point: dict[str, ix.Expr] = {d: ix.Sym(d) for d in dims}
 
-    def moved(e: Expr | nodes.OutputSpan) -> Expr | nodes.OutputSpan:
-        if isinstance(e, nodes.OutputSpan):
+    def moved(e: ix.Expr | prog.OutputSpan) -> ix.Expr | prog.OutputSpan:
+        if isinstance(e, prog.OutputSpan):
             ends = (at_point(x, universe, point) for x in (e.lower, e.upper))
-            return nodes.OutputSpan(lower=next(ends), upper=next(ends), step=e.step)
+            return prog.OutputSpan(lower=next(ends), upper=next(ends), step=e.step)
         return at_point(e, universe, point)
 
     places = (
@@ -120,13 +112,13 @@ def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...])
 # ---------------------------------------------------------------- leaving loops
 
 
-def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Expr | None:
+def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> ix.Expr | None:
     """The value of the loop variable from which on no statement in the loop has points."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
     inner = [x.var for x in loops(loop)]
     domains = {s.name: s.domain for s in statements.statements}
-    limits: dict[Expr, None] = {}
+    limits: dict[ix.Expr, None] = {}
     for execute in executed(loop.body):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
@@ -141,7 +133,7 @@ def loop_limit(loop: TreeLoop, statements: Statements, universe: Universe) -> Ex
         limits[loop_ends[0]] = None
     if not limits:
         return None
-    return maximum(*limits)
+    return ix.maximum(*limits)
 
 
 def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> bool:
@@ -152,23 +144,23 @@ def runs_to_end(loop: TreeLoop, statements: Statements, universe: Universe) -> b
             outer = universe.outer(bound)
             at = dict(zip(s.domain.dims, execute.point, strict=True))
             step = next(d for d in s.domain.dims if d not in outer)
-            if at[step] != Sym(loop.var):
+            if at[step] != ix.Sym(loop.var):
                 return False
     return True
 
 
 def _end(
     dim: str,
-    point: Expr,
+    point: ix.Expr,
     var: str,
     universe: Universe,
-    outer: Mapping[str, Expr | None],
+    outer: Mapping[str, ix.Expr | None],
     inner: list[str],
-) -> Expr | None:
+) -> ix.Expr | None:
     """The limit of a loop for a statement that runs at ``var + c``: the length, less ``c``."""
-    gap = sub(point, Sym(var))
+    gap = ix.sub(point, ix.Sym(var))
     moving = any(e is None or any(n in inner for n in symbols(e)) for e in outer.values())
-    if not isinstance(gap, Const) or moving:
+    if not isinstance(gap, ix.Const) or moving:
         return None
-    end = sub(Sym(universe.dim(dim).bound), gap)
+    end = ix.sub(ix.Sym(universe.dim(dim).bound), gap)
     return at_point(end, universe, {n: e for n, e in outer.items() if e is not None})

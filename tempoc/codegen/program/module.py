@@ -9,14 +9,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.codegen.kernels.kernel import KernelFunction
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
-from tempoc.codegen.regions.prelude import (
-    FIRST_FAULT,
-    LOOPED,
-    LOOPED_WHILE,
-    SQUEEZED,
-    TAKEN_IF,
-    UPDATED,
-)
+from tempoc.codegen.regions import prelude
 from tempoc.ops.definition.operator import ImportedFunction
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 
@@ -34,11 +27,11 @@ _IMPORTS = (
 )
 
 REGION_HELPERS = {
-    "first_fault": FIRST_FAULT,
-    "taken_if": TAKEN_IF,
-    "squeezed": SQUEEZED,
-    "looped": LOOPED,
-    "looped_while": LOOPED_WHILE,
+    "first_fault": prelude.FIRST_FAULT,
+    "taken_if": prelude.TAKEN_IF,
+    "squeezed": prelude.SQUEEZED,
+    "looped": prelude.LOOPED,
+    "looped_while": prelude.LOOPED_WHILE,
 }
 """Functions that regions call; they are emitted in front of the regions."""
 
@@ -56,7 +49,7 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     own_helpers = {
-        "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
+        "in_batches": in_batches(batch), "updated": prelude.UPDATED, "in_windows": in_windows(batch)
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
     between = helpers_in("\n\n".join(regions), REGION_HELPERS)

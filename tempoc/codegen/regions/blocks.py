@@ -30,15 +30,9 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.regions import EmittedRegion
 from tempoc.codegen.regions.single_call import EnclosingLoops, single_call
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
+from tempoc.program.analysis import traversal
 from tempoc.program.analysis.live import live_before
-from tempoc.program.analysis.traversal import (
-    calls,
-    overwritten_stores,
-    regions,
-    touched_stores,
-    written_stores,
-)
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
@@ -84,25 +78,25 @@ class Blocks:
     separate: frozenset[str]
     emitted: list[EmittedRegion] = field(default_factory=list)
 
-    def convert(self, tree: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def convert(self, tree: prog.ProgramStatement) -> prog.ProgramStatement:
         """The whole tree with blocks."""
         return self.part(
             tree,
             BlockInterface(touched_before=self.filled, touched_outside=self.live_out, outer=()),
         )
 
-    def part(self, s: nodes.ProgramStatement, outside: BlockInterface) -> nodes.ProgramStatement:
+    def part(self, s: prog.ProgramStatement, outside: BlockInterface) -> prog.ProgramStatement:
         """A part of the tree, in the context ``outside``."""
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 return self.sequence(items, outside)
-            case nodes.Region() if self.is_free(s):
+            case prog.Region() if self.is_free(s):
                 return self.sequence((s,), outside)
-            case nodes.Guard(body=body):
+            case prog.Guard(body=body):
                 return replace(s, body=self.part(body, outside))
-            case nodes.Loop(body=body, var=var):
+            case prog.Loop(body=body, var=var):
                 # What one step of the loop touches was touched before the next step.
-                before = outside.touched_before | touched_stores(body)
+                before = outside.touched_before | traversal.touched_stores(body)
                 inner = replace(
                     outside,
                     touched_before=before,
@@ -114,11 +108,11 @@ class Blocks:
                 return s
 
     def sequence(
-        self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
-    ) -> nodes.ProgramStatement:
+        self, items: tuple[prog.ProgramStatement, ...], outside: BlockInterface
+    ) -> prog.ProgramStatement:
         """The sequence, with each run of items that do not need the host as a block."""
-        result: list[nodes.ProgramStatement] = []
-        stores = [touched_stores(item) for item in items]
+        result: list[prog.ProgramStatement] = []
+        stores = [traversal.touched_stores(item) for item in items]
         later = Counter(name for run_range in stores for name in run_range)
         earlier: frozenset[str] = frozenset()
         start = 0
@@ -140,40 +134,42 @@ class Blocks:
             else:
                 result.append(self.part(run[0], interface))
             start = run_range.stop
-        return result[0] if len(result) == 1 else nodes.Sequence(items=tuple(result))
+        return result[0] if len(result) == 1 else prog.Sequence(items=tuple(result))
 
-    def fits(self, before: tuple[nodes.ProgramStatement, ...], s: nodes.ProgramStatement) -> bool:
+    def fits(self, before: tuple[prog.ProgramStatement, ...], s: prog.ProgramStatement) -> bool:
         """Whether a statement may follow others in a block."""
         if not self.is_free(s):
             return False
-        checks = any(self.context.kernels[c.kernel].checks for c in calls(s))
+        checks = any(self.context.kernels[c.kernel].checks for c in traversal.calls(s))
         return not (checks and any(map(ended_lengths, before)))
 
-    def is_free(self, s: nodes.ProgramStatement) -> bool:
+    def is_free(self, s: prog.ProgramStatement) -> bool:
         """Whether a statement runs without the host, but for conditions on bounds alone."""
         match s:
-            case nodes.Guard(body=nodes.Free()):
+            case prog.Guard(body=prog.Free()):
                 return True
-            case nodes.Guard(condition=condition, body=body):
+            case prog.Guard(condition=condition, body=body):
                 return {*symbols(condition)} <= {*self.context.bounds} and self.is_free(body)
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 return all(map(self.is_free, items))
-            case nodes.Region():
-                return not any(c.kernel in self.separate for c in calls(s))
-            case nodes.Call(kernel=kernel, results=results):
+            case prog.Region():
+                return not any(c.kernel in self.separate for c in traversal.calls(s))
+            case prog.Call(kernel=kernel, results=results):
                 writes = {cell.store for cell in results}
                 return kernel not in self.separate and not writes & self.filled
-            case nodes.Free():
+            case prog.Free():
                 return True
             case _:
                 return False
 
     def block(
-        self, items: tuple[nodes.ProgramStatement, ...], outside: BlockInterface
-    ) -> nodes.Block | None:
+        self, items: tuple[prog.ProgramStatement, ...], outside: BlockInterface
+    ) -> prog.Block | None:
         """The items as a block; ``None`` if that saves no call or shared arrays are unknown."""
-        body = nodes.Sequence(items=items)
-        if sum(1 for _ in calls(body)) < 2 and not any(True for _ in regions(body)):
+        body = prog.Sequence(items=items)
+        if sum(1 for _ in traversal.calls(body)) < 2 and not any(
+            True for _ in traversal.regions(body)
+        ):
             return None
         context = self.context
         try:
@@ -181,9 +177,9 @@ class Blocks:
             lengths = length_parameters(body, context, {*context.bounds, *outside.outer})
         except SharedArraysUnknown:
             return None
-        changed = [name for name in written_stores(body) if name in cells]
+        changed = [name for name in traversal.written_stores(body) if name in cells]
         own_stores = [name for name in changed if name not in outside.touched_before]
-        first = overwritten_stores(body, changed)
+        first = traversal.overwritten_stores(body, changed)
         overwritten = [n for n in changed if not cells[n].places and n in first]
         own_stores += [name for name in overwritten if name not in own_stores]
         returned = [name for name in own_stores if name in outside.touched_outside]
@@ -198,12 +194,12 @@ class Blocks:
 
     def emit(
         self,
-        body: nodes.Sequence,
-        cells: Mapping[str, nodes.Cells],
+        body: prog.Sequence,
+        cells: Mapping[str, prog.Cells],
         parts: _Parts,
         fresh: list[str],
         outside: BlockInterface,
-    ) -> nodes.Block:
+    ) -> prog.Block:
         """The block and its kernel; ``fresh`` are the stores that the function creates as zeros."""
         name = self.names.fresh("block")
         context, after = self.context, frozenset((*parts.carried, *parts.returned))
@@ -227,7 +223,7 @@ class Blocks:
         returned = [writer.array_names[s] for s in (*parts.carried, *parts.returned)]
         doc = f"What stands between two tasks of the host: {kernel_list(body)}"
         kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
-        node = nodes.Block(
+        node = prog.Block(
             kernel=name,
             point=outside.outer,
             body=body,
@@ -243,10 +239,10 @@ class Blocks:
         return node
 
 
-def _start(writer: RegionWriter, cells: nodes.Cells) -> str:
+def _start(writer: RegionWriter, cells: prog.Cells) -> str:
     """The initial contents of a store that is created in a block."""
-    zeros = writer.zeros(nodes.Cell(store=cells.store, key=cells.keys[0]))
+    zeros = writer.zeros(prog.Cell(store=cells.store, key=cells.keys[0]))
     if not cells.places:
         return zeros
-    slots = (writer.slots(nodes.Cell(store=cells.store, key=key)) for key in cells.keys)
+    slots = (writer.slots(prog.Cell(store=cells.store, key=key)) for key in cells.keys)
     return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"

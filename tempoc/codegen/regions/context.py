@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tempoc.program.analysis.live import single_array_stores
 from tempoc.program.analysis.traversal import lengths_of
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import FoundLength, ProgramBound
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.symbolic.expr import Expr
@@ -24,7 +24,7 @@ class ProgramContext:
     """
 
     stores: Mapping[str, Buffer]
-    kernels: Mapping[str, nodes.Kernel]
+    kernels: Mapping[str, prog.Kernel]
     bounds: Mapping[str, int | None]
     x64: bool
     narrow: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -46,6 +46,6 @@ class ProgramContext:
         """The bounds that are constants."""
         return {name: value for name, value in self.bounds.items() if value is not None}
 
-    def lengths_of(self, call: nodes.Call) -> Iterator[Expr]:
+    def lengths_of(self, call: prog.Call) -> Iterator[Expr]:
         """The lengths that a kernel takes as arguments, at the point of a call."""
         return lengths_of(call, self.kernels[call.kernel], self.declared, self.lengths)

@@ -15,20 +15,20 @@ from collections.abc import Collection, Iterator
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.loop_state import SharedArraysUnknown
 from tempoc.program.analysis.traversal import calls, statements_in
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import length, lengths_in
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
 
-def ended_length(ending: nodes.Ending) -> Expr:
+def ended_length(ending: prog.Ending) -> Expr:
     """The length that a call may end, as an expression."""
     return length(ending.bound, ending.outer)
 
 
 def length_parameters(
-    s: nodes.ProgramStatement, context: ProgramContext, names: Collection[str]
+    s: prog.ProgramStatement, context: ProgramContext, names: Collection[str]
 ) -> tuple[Expr, ...]:
     """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
@@ -48,32 +48,32 @@ def length_parameters(
     return tuple(parameters)
 
 
-def ended_lengths(s: nodes.ProgramStatement) -> tuple[Expr, ...]:
+def ended_lengths(s: prog.ProgramStatement) -> tuple[Expr, ...]:
     """The lengths that a statement may end, each once."""
     return tuple(dict.fromkeys(ended_length(e) for call in calls(s) for e in call.endings))
 
 
-def loop_endings(loop: nodes.Loop) -> tuple[Expr, ...]:
+def loop_endings(loop: prog.Loop) -> tuple[Expr, ...]:
     """The lengths that a loop ends.
 
     Raises ``SharedArraysUnknown`` if an inner loop ends some, or if the step is not 1.
     """
     lengths = ended_lengths(loop)
-    inner = [part for part in statements_in(loop.body) if isinstance(part, nodes.Loop)]
+    inner = [part for part in statements_in(loop.body) if isinstance(part, prog.Loop)]
     if any(call.endings for part in inner for call in calls(part)) or (lengths and loop.step != 1):
         raise SharedArraysUnknown(loop.var)
     return lengths
 
 
-def _expressions(s: nodes.ProgramStatement) -> Iterator[Expr]:
+def _expressions(s: prog.ProgramStatement) -> Iterator[Expr]:
     """All expressions outside of kernels that may name lengths."""
     for part in statements_in(s):
         match part:
-            case nodes.Guard(condition=condition):
+            case prog.Guard(condition=condition):
                 yield condition
-            case nodes.Loop(lower=lower, upper=upper, limit=limit):
+            case prog.Loop(lower=lower, upper=upper, limit=limit):
                 yield from (e for e in (lower, upper, limit) if e is not None)
-            case nodes.Call(point=point, args=args, results=results, endings=call_endings):
+            case prog.Call(point=point, args=args, results=results, endings=call_endings):
                 yield from point
                 for cell in (*args, *results):
                     yield from cell.key

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.symbolic.expr import FALSE, ONE, ZERO, Const, Expr
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 VariableValues = Mapping[str, int]
@@ -26,58 +26,60 @@ class SharedArraysUnknown(Exception):
 class LoopUse:
     """A cell that a call accesses, with the values of the variables of unrolled loops."""
 
-    cell: nodes.Cell
+    cell: prog.Cell
     values: VariableValues
 
 
 def arrays(
-    s: nodes.ProgramStatement,
+    s: prog.ProgramStatement,
     stores: Mapping[str, Buffer],
     fixed: VariableValues,
     known: Collection[str],
-) -> dict[str, nodes.Cells]:
+) -> dict[str, prog.Cells]:
     """The arrays by store, in order of first use.
 
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
     statement. Raises ``SharedArraysUnknown``.
     """
-    keys_of: dict[str, dict[tuple[Expr, ...], None]] = {}
+    keys_of: dict[str, dict[tuple[ix.Expr, ...], None]] = {}
     for use in cell_uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
-        key = tuple(ZERO if k.modulo == ONE else substituted(e, use.values) for k, e in parts)
+        key = tuple(ix.ZERO if k.modulo == ix.ONE else substituted(e, use.values) for k, e in parts)
         keys_of.setdefault(use.cell.store, {})[key] = None
     return {name: _cells(name, list(keys), known) for name, keys in keys_of.items()}
 
 
-def _cells(store: str, keys: Sequence[tuple[Expr, ...]], known: Collection[str]) -> nodes.Cells:
+def _cells(store: str, keys: Sequence[tuple[ix.Expr, ...]], known: Collection[str]) -> prog.Cells:
     """The arrays of a store under some keys; ``places`` are the positions at which these differ."""
     places = []
     for k, column in enumerate(zip(*keys, strict=True)):
         alone = len(set(column)) == 1
-        if not all(isinstance(e, Const) or (alone and {*symbols(e)} <= {*known}) for e in column):
+        if not all(
+            isinstance(e, ix.Const) or (alone and {*symbols(e)} <= {*known}) for e in column
+        ):
             raise SharedArraysUnknown(store)
         if alone:
             continue
         places.append(k)
-    return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
+    return prog.Cells(store=store, keys=tuple(keys), places=tuple(places))
 
 
-def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
+def cell_uses(s: prog.ProgramStatement, values: VariableValues) -> Iterator[LoopUse]:
     """All cells that calls access; calls whose guards are known to be false are left out."""
     match s:
-        case nodes.Sequence(items=items):
+        case prog.Sequence(items=items):
             for item in items:
                 yield from cell_uses(item, values)
-        case nodes.Loop(var=var, body=body, place="unrolled"):
+        case prog.Loop(var=var, body=body, place="unrolled"):
             ends = evaluate(s.lower, values), evaluate(s.upper, values)
             for k in range(*ends, s.step):
                 yield from cell_uses(body, {**values, var: k})
-        case nodes.Loop(body=body) | nodes.Region(loop=body):
+        case prog.Loop(body=body) | prog.Region(loop=body):
             yield from cell_uses(body, values)
-        case nodes.Guard(condition=condition, body=body):
+        case prog.Guard(condition=condition, body=body):
             if may_hold(condition, values):
                 yield from cell_uses(body, values)
-        case nodes.Call(args=args, results=results):
+        case prog.Call(args=args, results=results):
             for cell in (*args, *results):
                 if cell.when is None or may_hold(cell.when, values):
                     yield LoopUse(cell=cell, values=values)
@@ -85,11 +87,11 @@ def cell_uses(s: nodes.ProgramStatement, values: VariableValues) -> Iterator[Loo
             pass
 
 
-def may_hold(condition: Expr, values: VariableValues) -> bool:
+def may_hold(condition: ix.Expr, values: VariableValues) -> bool:
     """Whether a condition may hold, as far as the values say."""
-    return substituted(condition, values) != FALSE
+    return substituted(condition, values) != ix.FALSE
 
 
-def substituted(e: Expr, values: VariableValues) -> Expr:
+def substituted(e: ix.Expr, values: VariableValues) -> ix.Expr:
     """The expression with values substituted."""
-    return substitute(e, {name: Const(value) for name, value in values.items()})
+    return substitute(e, {name: ix.Const(value) for name, value in values.items()})

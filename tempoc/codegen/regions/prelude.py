@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from tempoc.symbolic.expr import Conjunction, Disjunction, Expr, Negation
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import AND, ATOM, OR, SUM, ExprPrinter, Printed
 
 DTYPES = {
@@ -21,14 +21,14 @@ class TracedPrinter(ExprPrinter):
         """Functions of JAX, which take two arguments."""
         return reduce(lambda left, right: f"jnp.{word}imum({left}, {right})", args)
 
-    def condition(self, e: Expr) -> Printed:
+    def condition(self, e: ix.Expr) -> Printed:
         """Bitwise operators, which bind more tightly than comparisons."""
         match e:
-            case Conjunction(args=args):
+            case ix.Conjunction(args=args):
                 return " & ".join(self.text(a, SUM) for a in args), AND
-            case Disjunction(args=args):
+            case ix.Disjunction(args=args):
                 return " | ".join(self.text(a, SUM) for a in args), OR
-            case Negation(arg=a):
+            case ix.Negation(arg=a):
                 return f"jnp.logical_not({self.text(a)})", ATOM
             case _:
                 return super().condition(e)

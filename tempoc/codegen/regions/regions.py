@@ -32,15 +32,15 @@ from tempoc.codegen.regions.loop_state import SharedArraysUnknown, arrays
 from tempoc.codegen.regions.writer import RegionWriter, kernel_list
 from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
 from tempoc.program.analysis.traversal import written_stores
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmittedRegion:
     """A region or block, its kernel, and the kernel's text."""
 
-    node: nodes.Region | nodes.Block
-    kernel: nodes.Kernel
+    node: prog.Region | prog.Block
+    kernel: prog.Kernel
     text: str
 
 
@@ -57,32 +57,32 @@ class Regions:
     on_host: list[str] = field(default_factory=list)
 
     def convert(
-        self, s: nodes.ProgramStatement, after: frozenset[str], outer: tuple[str, ...] = ()
-    ) -> nodes.ProgramStatement:
+        self, s: prog.ProgramStatement, after: frozenset[str], outer: tuple[str, ...] = ()
+    ) -> prog.ProgramStatement:
         """The tree with regions; ``outer`` are the variables of enclosing loops.
 
         The stores in ``after`` are live after the statement.
         """
         single = self.context.registers
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 parts = live_after_each(items, after, single)
                 return replace(
                     s, items=tuple(self.convert(i, live_out, outer) for i, live_out in parts)
                 )
-            case nodes.Guard(body=body):
+            case prog.Guard(body=body):
                 return replace(s, body=self.convert(body, after, outer))
-            case nodes.Loop(place="device"):
+            case prog.Loop(place="device"):
                 return self.region(s, after, outer)
-            case nodes.Loop(body=body, var=var):
+            case prog.Loop(body=body, var=var):
                 live_out = live_in_loop(body, after, single)
                 return replace(s, body=self.convert(body, live_out, (*outer, var)))
             case _:
                 return s
 
     def region(
-        self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
-    ) -> nodes.ProgramStatement:
+        self, loop: prog.Loop, after: frozenset[str], outer: tuple[str, ...]
+    ) -> prog.ProgramStatement:
         """The loop as a region; on the host if it is unknown which arrays its calls share."""
         context = self.context
         try:
@@ -111,7 +111,7 @@ class Regions:
         )
         read = [n for n in cells if n not in (*changed, *local)]
         kernel, lines = _write(writer, name, loop, changed, read)
-        node = nodes.Region(
+        node = prog.Region(
             kernel=name,
             point=outer,
             loop=loop,
@@ -126,28 +126,28 @@ class Regions:
         return node
 
 
-def _on_host(loop: nodes.Loop) -> nodes.Loop:
+def _on_host(loop: prog.Loop) -> prog.Loop:
     """The loop, and all loops in it, moved to the host."""
 
-    def to_host(s: nodes.ProgramStatement) -> nodes.ProgramStatement:
+    def to_host(s: prog.ProgramStatement) -> prog.ProgramStatement:
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 return replace(s, items=tuple(map(to_host, items)))
-            case nodes.Guard(body=body):
+            case prog.Guard(body=body):
                 return replace(s, body=to_host(body))
-            case nodes.Loop(body=body):
+            case prog.Loop(body=body):
                 return replace(s, body=to_host(body), place="host")
             case _:
                 return s
 
     host_loop = to_host(loop)
-    assert isinstance(host_loop, nodes.Loop)
+    assert isinstance(host_loop, prog.Loop)
     return host_loop
 
 
 def _write(
-    writer: RegionWriter, name: str, loop: nodes.Loop, changed: list[str], read: list[str]
-) -> tuple[nodes.Kernel, list[str]]:
+    writer: RegionWriter, name: str, loop: prog.Loop, changed: list[str], read: list[str]
+) -> tuple[prog.Kernel, list[str]]:
     """The kernel of a region and the lines of its function."""
     writer.begin(loop)
     writer.line(1, "count = at[1] if steps is None else steps")

@@ -12,21 +12,9 @@ from dataclasses import dataclass, field
 from tempoc.base.cost_model import MODEL
 from tempoc.memory.text import cell_bytes
 from tempoc.program.analysis.traversal import calls, regions, touched_stores
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.symbolic.expr import (
-    Const,
-    Expr,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    negation,
-    product,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import ceildiv, substitute, symbols
 
 
@@ -34,41 +22,42 @@ from tempoc.symbolic.walk import ceildiv, substitute, symbols
 class EnclosingLoops:
     """The loops around a block: how often it runs at most, and the first value of each variable."""
 
-    times: Expr = field(default_factory=lambda: Const(1))
-    first: Mapping[str, Expr] = field(default_factory=dict)
+    times: ix.Expr = field(default_factory=lambda: ix.Const(1))
+    first: Mapping[str, ix.Expr] = field(default_factory=dict)
 
-    def inside(self, loop: nodes.Loop) -> EnclosingLoops:
+    def inside(self, loop: prog.Loop) -> EnclosingLoops:
         """With one more loop."""
         lower, upper = _range(loop, self.first)
-        times = product((self.times, _trip_count(lower, upper, loop.step)))
+        times = ix.product((self.times, _trip_count(lower, upper, loop.step)))
         return EnclosingLoops(times, {**self.first, loop.var: lower})
 
 
 def single_call(
-    body: nodes.ProgramStatement,
+    body: prog.ProgramStatement,
     stores: Mapping[str, Buffer],
     unknown: frozenset[str],
     around: EnclosingLoops,
-) -> Expr:
+) -> ix.Expr:
     """The condition, over bounds, under which a block is one call.
 
     It is judged at the first step of the loops ``around``. ``unknown`` are names of the largest
     lengths that a run may find out: a store that grows to one of these may stay smaller.
     """
     nests = _loop_nests(body, around.first)
-    count = add(*(product((trips, Const(nest.calls))) for trips, nest in nests.items()))
-    time = add(*(_microseconds(trips, nest, stores) for trips, nest in nests.items()))
-    short = disjunction(
-        compare("<=", count, Const(MODEL.block_calls)), compare("<=", time, Const(MODEL.block_us))
+    count = ix.add(*(ix.product((trips, ix.Const(nest.calls))) for trips, nest in nests.items()))
+    time = ix.add(*(_microseconds(trips, nest, stores) for trips, nest in nests.items()))
+    short = ix.disjunction(
+        ix.compare("<=", count, ix.Const(MODEL.block_calls)),
+        ix.compare("<=", time, ix.Const(MODEL.block_us)),
     )
     grown = [
-        compare("<=", axis.size, Const(axis.least))
+        ix.compare("<=", axis.size, ix.Const(axis.least))
         for name in sorted(touched_stores(body))
         if (axis := stores[name].growing) and not unknown.isdisjoint(symbols(axis.size))
     ]
-    thin = disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
-    rare = compare("<=", around.times, Const(MODEL.rare_runs))
-    return conjunction(short, *grown, disjunction(rare, negation(thin)))
+    thin = ix.disjunction(*(_is_thin(stores[name]) for name in _updated_then_read(body)))
+    rare = ix.compare("<=", around.times, ix.Const(MODEL.rare_runs))
+    return ix.conjunction(short, *grown, ix.disjunction(rare, ix.negation(thin)))
 
 
 @dataclass(slots=True)
@@ -79,9 +68,11 @@ class _CallsAtDepth:
     operands: dict[str, int] = field(default_factory=dict)
 
 
-def _loop_nests(s: nodes.ProgramStatement, first: Mapping[str, Expr]) -> dict[Expr, _CallsAtDepth]:
+def _loop_nests(
+    s: prog.ProgramStatement, first: Mapping[str, ix.Expr]
+) -> dict[ix.Expr, _CallsAtDepth]:
     """The calls of a statement by how often they are executed at most."""
-    nests: dict[Expr, _CallsAtDepth] = {}
+    nests: dict[ix.Expr, _CallsAtDepth] = {}
     for trips, call in _counted(s, first):
         nest = nests.setdefault(trips, _CallsAtDepth())
         nest.calls += 1
@@ -91,55 +82,55 @@ def _loop_nests(s: nodes.ProgramStatement, first: Mapping[str, Expr]) -> dict[Ex
 
 
 def _counted(
-    s: nodes.ProgramStatement, first: Mapping[str, Expr]
-) -> Iterator[tuple[Expr, nodes.Call]]:
+    s: prog.ProgramStatement, first: Mapping[str, ix.Expr]
+) -> Iterator[tuple[ix.Expr, prog.Call]]:
     """The calls of a statement, each with the most times that it is executed.
 
     A count that depends on an inner loop's variable is taken at the end where it is larger.
     """
     match s:
-        case nodes.Sequence(items=items):
+        case prog.Sequence(items=items):
             for item in items:
                 yield from _counted(item, first)
-        case nodes.Guard(body=body) | nodes.Region(loop=body):
+        case prog.Guard(body=body) | prog.Region(loop=body):
             yield from _counted(body, first)
-        case nodes.Loop(var=var, body=body, step=step):
+        case prog.Loop(var=var, body=body, step=step):
             lower, upper = _range(s, first)
-            last = sub(upper, Const(1 if step > 0 else -1))
+            last = ix.sub(upper, ix.Const(1 if step > 0 else -1))
             trips = _trip_count(lower, upper, step)
             for count, call in _counted(body, first):
                 ends = (substitute(count, {var: end}) for end in (lower, last))
-                yield product((trips, maximum(*ends))), call
-        case nodes.Call():
-            yield Const(1), s
+                yield ix.product((trips, ix.maximum(*ends))), call
+        case prog.Call():
+            yield ix.Const(1), s
         case _:
             pass
 
 
-def _range(loop: nodes.Loop, first: Mapping[str, Expr]) -> tuple[Expr, Expr]:
+def _range(loop: prog.Loop, first: Mapping[str, ix.Expr]) -> tuple[ix.Expr, ix.Expr]:
     lower, upper = (substitute(e, first) for e in (loop.lower, loop.upper))
     return lower, upper
 
 
-def _trip_count(lower: Expr, upper: Expr, step: int) -> Expr:
+def _trip_count(lower: ix.Expr, upper: ix.Expr, step: int) -> ix.Expr:
     """The number of steps of a loop."""
-    gap = sub(upper, lower) if step > 0 else sub(lower, upper)
-    return maximum(ceildiv(gap, abs(step)), Const(0))
+    gap = ix.sub(upper, lower) if step > 0 else ix.sub(lower, upper)
+    return ix.maximum(ceildiv(gap, abs(step)), ix.Const(0))
 
 
-def _microseconds(trips: Expr, nest: _CallsAtDepth, stores: Mapping[str, Buffer]) -> Expr:
+def _microseconds(trips: ix.Expr, nest: _CallsAtDepth, stores: Mapping[str, Buffer]) -> ix.Expr:
     """The estimated time of the calls of a nest: 1 us each, and one byte in a nanosecond."""
-    moved = add(
-        *(product((Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())
+    moved = ix.add(
+        *(ix.product((ix.Const(n), cell_bytes(stores[name]))) for name, n in nest.operands.items())
     )
-    return product((trips, add(Const(nest.calls), floordiv(moved, 1000))))
+    return ix.product((trips, ix.add(ix.Const(nest.calls), ix.floordiv(moved, 1000))))
 
 
-def _extents(store: Buffer) -> list[Expr]:
+def _extents(store: Buffer) -> list[ix.Expr]:
     return [*(axis.size for axis in store.axes), *store.shape]
 
 
-def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
+def _updated_then_read(body: prog.ProgramStatement) -> list[str]:
     """The stores that a call updates and a later one reads, if no loop runs on the device.
 
     XLA for CPUs copies such a store, if it is large and has an axis of length 1, unless update and
@@ -156,7 +147,7 @@ def _updated_then_read(body: nodes.ProgramStatement) -> list[str]:
     return [*read]
 
 
-def _is_thin(store: Buffer) -> Expr:
+def _is_thin(store: Buffer) -> ix.Expr:
     """Whether a store is large and has an axis of length 1."""
-    unit = disjunction(*(compare("==", extent, Const(1)) for extent in _extents(store)))
-    return conjunction(unit, compare(">", cell_bytes(store), Const(MODEL.copied_bytes)))
+    unit = ix.disjunction(*(ix.compare("==", extent, ix.Const(1)) for extent in _extents(store)))
+    return ix.conjunction(unit, ix.compare(">", cell_bytes(store), ix.Const(MODEL.copied_bytes)))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.prelude import DTYPES, TracedPrinter
 from tempoc.ops.definition.dtype_text import tupled
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import ATOM, OR, ExprPrinter
 from tempoc.symbolic.walk import replace_parts, symbols
 
@@ -26,21 +26,21 @@ class RegionNames:
     """
 
     context: ProgramContext
-    cells: Mapping[str, nodes.Cells]
+    cells: Mapping[str, prog.Cells]
     outer: tuple[str, ...]
-    length_params: tuple[Expr, ...] = ()
+    length_params: tuple[ix.Expr, ...] = ()
     array_names: dict[str, str] = field(default_factory=dict)
     static: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)
-    lengths: dict[Expr, str] = field(default_factory=dict)
+    lengths: dict[ix.Expr, str] = field(default_factory=dict)
     ahead: int = 0
 
-    def cell(self, cell: nodes.Cell) -> str:
+    def cell(self, cell: prog.Cell) -> str:
         """The text of an array of a store."""
         name = self.array_names[cell.store]
         return f"{name}[{self.slots(cell)}]" if self.cells[cell.store].places else name
 
-    def slots(self, cell: nodes.Cell) -> str:
+    def slots(self, cell: prog.Cell) -> str:
         """The index of an array among those of its store."""
         cells, store = self.cells[cell.store], self.context.stores[cell.store]
         parts = []
@@ -53,7 +53,7 @@ class RegionNames:
                 parts.append(f"{self.text(part, ATOM)} % {self.text(modulo, ATOM)}")
         return ", ".join(parts)
 
-    def argument(self, cell: nodes.Cell) -> str:
+    def argument(self, cell: prog.Cell) -> str:
         """The array; zeros where a static condition may exclude it."""
         if cell.store not in self.cells:  # no call ever reads it
             return self.zeros(cell)
@@ -61,26 +61,28 @@ class RegionNames:
             return self.cell(cell)
         return f"{self.cell(cell)} if {self.text(cell.when)} else {self.zeros(cell)}"
 
-    def zeros(self, cell: nodes.Cell) -> str:
+    def zeros(self, cell: prog.Cell) -> str:
         """An array of a store, full of zeros."""
         store = self.context.stores[cell.store]
         sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
         shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
-    def length_argument(self, e: Expr) -> str:
+    def length_argument(self, e: ix.Expr) -> str:
         """A length as the caller passes it in ``at``."""
         return f"at[{self.ahead + len(self.outer) + self.length_params.index(e)}]"
 
-    def names_in(self, e: Expr) -> tuple[str, ...]:
+    def names_in(self, e: ix.Expr) -> tuple[str, ...]:
         """The bounds, variables and lengths that an expression names."""
-        return symbols(replace_parts(e, {part: Sym(name) for part, name in self.lengths.items()}))
+        return symbols(
+            replace_parts(e, {part: ix.Sym(name) for part, name in self.lengths.items()})
+        )
 
-    def is_static(self, e: Expr) -> bool:
+    def is_static(self, e: ix.Expr) -> bool:
         """Whether the value is known when JAX traces the function."""
         return self.static.issuperset(self.names_in(e))
 
-    def text(self, e: Expr, strength: int = OR) -> str:
+    def text(self, e: ix.Expr, strength: int = OR) -> str:
         """The text as an operand of something that binds so strongly.
 
         It has JAX operations if its value is traced.
@@ -88,11 +90,11 @@ class RegionNames:
         for name in self.names_in(e):
             if name in self.context.bounds:
                 self.used[name] = None
-        own: dict[Expr, str] = {Sym(name): variable(name) for name in symbols(e)}
+        own: dict[ix.Expr, str] = {ix.Sym(name): variable(name) for name in symbols(e)}
         printer = ExprPrinter if self.is_static(e) else TracedPrinter
         return printer(own | self.lengths, " ").text(e, strength)
 
-    def coordinate(self, e: Expr) -> str:
+    def coordinate(self, e: ix.Expr) -> str:
         """A coordinate, as an i32 of JAX."""
         shown = self.text(e)
         return f"jnp.int32({shown})" if self.is_static(e) else shown

@@ -17,9 +17,9 @@ from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.program.analysis.live import changed_stores, live_after_each, live_in_loop
 from tempoc.program.analysis.traversal import calls, variables
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.spelling import variable
-from tempoc.symbolic.expr import ZERO, Conjunction, Expr, conjunction, minimum, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import ATOM
 from tempoc.symbolic.walk import ceildiv, symbols
 
@@ -37,14 +37,14 @@ class RegionWriter(RegionNames):
 
     fixed: Mapping[str, int]
     live_out: frozenset[str]
-    ends: tuple[Expr, ...] = ()
+    ends: tuple[ix.Expr, ...] = ()
     lines: list[str] = field(default_factory=list)
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
     index: str = "i"
-    end_names: dict[Expr, str] = field(default_factory=dict)
+    end_names: dict[ix.Expr, str] = field(default_factory=dict)
 
-    def begin(self, s: nodes.ProgramStatement) -> None:
+    def begin(self, s: prog.ProgramStatement) -> None:
         """Choose the names of the function, and write the initial values of ends and faults."""
         own = map(variable, (*self.context.bounds, *self.outer, *variables(s)))
         taken = [*RESERVED, *own, *self.context.kernels, "steps", "count", "carry"]
@@ -67,13 +67,13 @@ class RegionWriter(RegionNames):
     def end(
         self,
         name: str,
-        s: nodes.ProgramStatement,
+        s: prog.ProgramStatement,
         doc: str,
         donated: int,
         given: list[str],
         returned: list[str],
         first: tuple[str, ...] = (),
-    ) -> tuple[nodes.Kernel, list[str]]:
+    ) -> tuple[prog.Kernel, list[str]]:
         """The kernel and the lines of its function; ``first`` are its first keyword arguments."""
         checked = any(self.checks(c) for c in calls(s))
         ends = [tupled([*self.end_names.values()])] if self.end_names else []
@@ -89,7 +89,7 @@ class RegionWriter(RegionNames):
         bounds = tuple(b for b in self.context.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
         equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
-        kernel = nodes.Kernel(
+        kernel = prog.Kernel(
             name=name,
             dims=(),
             bounds=bounds,
@@ -99,7 +99,7 @@ class RegionWriter(RegionNames):
         )
         return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
 
-    def refresh_lengths(self, s: nodes.ProgramStatement, depth: int) -> None:
+    def refresh_lengths(self, s: prog.ProgramStatement, depth: int) -> None:
         """Recompute the lengths that a statement may have ended."""
         for e in ended_lengths(s):
             end = self.end_names[e]
@@ -125,31 +125,31 @@ class RegionWriter(RegionNames):
 
     # ------------------------------------------------------------ statements
 
-    def statement(self, s: nodes.ProgramStatement, depth: int) -> None:
+    def statement(self, s: prog.ProgramStatement, depth: int) -> None:
         """The lines of any statement."""
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 for item, after in live_after_each(items, self.live_out, self.single):
                     with self.with_live_out(after):
                         self.statement(item, depth)
-            case nodes.Loop(place="unrolled"):
+            case prog.Loop(place="unrolled"):
                 self.unrolled(s, depth)
-            case nodes.Loop():
+            case prog.Loop():
                 self.device(s, depth)
-            case nodes.Guard():
+            case prog.Guard():
                 self.guard(s, depth)
-            case nodes.Call():
+            case prog.Call():
                 self.call(s, depth)
-            case nodes.Free():
+            case prog.Free():
                 pass
-            case nodes.Region(loop=loop):
+            case prog.Region(loop=loop):
                 self.device(loop, depth)
-            case nodes.Host() | nodes.Effect() | nodes.Block() | nodes.Load() | nodes.Evict():
+            case prog.Host() | prog.Effect() | prog.Block() | prog.Load() | prog.Evict():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)
 
-    def unrolled(self, loop: nodes.Loop, depth: int) -> None:
+    def unrolled(self, loop: prog.Loop, depth: int) -> None:
         """A loop that runs while JAX traces the function."""
         ends = ", ".join(self.text(e) for e in (loop.lower, loop.upper))
         step = "" if loop.step == 1 else f", {loop.step}"
@@ -159,14 +159,14 @@ class RegionWriter(RegionNames):
             self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
-    def block(self, s: nodes.ProgramStatement, depth: int) -> None:
+    def block(self, s: prog.ProgramStatement, depth: int) -> None:
         """The lines of a body; ``pass`` if it has none."""
         before = len(self.lines)
         self.statement(s, depth)
         if len(self.lines) == before:
             self.line(depth, "pass")
 
-    def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
+    def device(self, loop: prog.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
         loop = loop if root or ended_lengths(loop) else _clamped(loop)
         after = live_in_loop(loop.body, self.live_out, self.single)
@@ -176,7 +176,7 @@ class RegionWriter(RegionNames):
         with self.with_live_out(after):
             self.fori_loop(loop, carried, depth, root)
 
-    def fori_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+    def fori_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.fori_loop`` that carries these arrays."""
         if ended_lengths(loop):
             self.while_loop(loop, carried, depth, root)
@@ -201,7 +201,7 @@ class RegionWriter(RegionNames):
         looped = f"{'looped' if places else 'lax.fori_loop'}({', '.join(ends)}, {step}"
         self.assign_carry(depth, carried, lambda carry: f"{looped}, {carry}{places})")
 
-    def unit_axis_places(self, loop: nodes.Loop, carried: list[str]) -> str:
+    def unit_axis_places(self, loop: prog.Loop, carried: list[str]) -> str:
         """Positions of carried arrays that a loop updates and reads and that may have unit axes.
 
         As the text of an argument. XLA for CPUs copies such arrays in each step, unless their unit
@@ -219,7 +219,7 @@ class RegionWriter(RegionNames):
         places = [str(k) for k, name in enumerate(carried) if name in names]
         return f", {tupled(places)}" if places else ""
 
-    def while_loop(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+    def while_loop(self, loop: prog.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A ``lax.while_loop`` that ends a length."""
         step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
@@ -246,15 +246,15 @@ class RegionWriter(RegionNames):
         if not root:
             self.refresh_lengths(loop, depth)
 
-    def loop_range(self, loop: nodes.Loop) -> tuple[str, str]:
+    def loop_range(self, loop: prog.Loop) -> tuple[str, str]:
         """The range of a ``lax.fori_loop``: the loop's own for step 1, else from 0 to the count."""
         if loop.step == 1:
             return self.text(loop.lower), self.text(loop.upper)
-        gap = sub(loop.upper, loop.lower)
-        gap = gap if loop.step > 0 else sub(ZERO, gap)
+        gap = ix.sub(loop.upper, loop.lower)
+        gap = gap if loop.step > 0 else ix.sub(ix.ZERO, gap)
         return "0", self.text(ceildiv(gap, abs(loop.step)))
 
-    def guard(self, guard: nodes.Guard, depth: int) -> None:
+    def guard(self, guard: prog.Guard, depth: int) -> None:
         """A guarded body: Python's ``if`` for a static condition, else a branch of JAX."""
         if not may_hold(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
             return
@@ -265,15 +265,15 @@ class RegionWriter(RegionNames):
         # JAX traces branches that are never taken, too; a static ``if`` around them avoids that.
         static, traced = self.split_static(guard.condition)
         if static is not None:
-            inner = nodes.Guard(condition=traced, body=guard.body)
-            self.guard(nodes.Guard(condition=static, body=inner), depth)
+            inner = prog.Guard(condition=traced, body=guard.body)
+            self.guard(prog.Guard(condition=static, body=inner), depth)
             return
         if (
-            isinstance(guard.body, nodes.Guard)
+            isinstance(guard.body, prog.Guard)
             and self.split_static(guard.body.condition)[0] is None
         ):
-            both = conjunction(guard.condition, guard.body.condition)
-            self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
+            both = ix.conjunction(guard.condition, guard.body.condition)
+            self.guard(prog.Guard(condition=both, body=guard.body.body), depth)
             return
         carried = self.carried_names(
             guard.body, live_in_loop(guard.body, self.live_out, self.single)
@@ -290,12 +290,12 @@ class RegionWriter(RegionNames):
         self.assign_carry(depth, carried, lambda carry: f"taken_if({condition}, {branch}, {carry})")
         self.refresh_lengths(guard.body, depth)
 
-    def split_static(self, condition: Expr) -> tuple[Expr | None, Expr]:
+    def split_static(self, condition: ix.Expr) -> tuple[ix.Expr | None, ix.Expr]:
         """The static conjuncts of a condition, ``None`` if there are none, and the traced ones."""
-        parts = condition.args if isinstance(condition, Conjunction) else (condition,)
+        parts = condition.args if isinstance(condition, ix.Conjunction) else (condition,)
         static = [a for a in parts if self.is_static(a)]
-        traced = conjunction(*(a for a in parts if a not in static))
-        return conjunction(*static) if static else None, traced
+        traced = ix.conjunction(*(a for a in parts if a not in static))
+        return ix.conjunction(*static) if static else None, traced
 
     def assign_carry(self, depth: int, carried: list[str], call: Callable[[str], str]) -> None:
         """Assign the result of a call on the carry to the carry."""
@@ -306,7 +306,7 @@ class RegionWriter(RegionNames):
             content = f"{given} = {call('carry')}"
         self.line(depth, content)
 
-    def call(self, call: nodes.Call, depth: int) -> None:
+    def call(self, call: prog.Call, depth: int) -> None:
         """The call of a kernel; results with a condition are selected after it."""
         kernel = self.kernel(call)
         targets, after = [], []
@@ -352,36 +352,36 @@ class RegionWriter(RegionNames):
 
     # ------------------------------------------------------------ effects of statements
 
-    def carried_names(self, s: nodes.ProgramStatement, after: frozenset[str]) -> list[str]:
+    def carried_names(self, s: prog.ProgramStatement, after: frozenset[str]) -> list[str]:
         """The names of what a part changes that is live after it: arrays, ends, the fault."""
         changed = changed_stores(s, after, self.single)
         carried = [self.array_names[name] for name in changed if name in self.cells]
         carried += [self.end_names[e] for e in ended_lengths(s)]
         return carried + [FAULT] * any(self.checks(c) for c in calls(s))
 
-    def kernel(self, call: nodes.Call) -> nodes.Kernel:
+    def kernel(self, call: prog.Call) -> prog.Kernel:
         """The kernel of a call."""
         return self.context.kernels[call.kernel]
 
-    def checks(self, call: nodes.Call) -> bool:
+    def checks(self, call: prog.Call) -> bool:
         """Whether the kernel of a call has run-time checks."""
         return bool(self.kernel(call).checks)
 
-    def rank(self, s: nodes.ProgramStatement) -> int:
+    def rank(self, s: prog.ProgramStatement) -> int:
         """The largest number of coordinates of a call with checks."""
         return max(len(c.point) for c in calls(s) if self.checks(c))
 
 
-def _clamped(loop: nodes.Loop) -> nodes.Loop:
+def _clamped(loop: prog.Loop) -> prog.Loop:
     """The loop with its range clamped to its limit."""
     if loop.limit is None or abs(loop.step) != 1:
         return loop
     if loop.step == 1:
-        return replace(loop, upper=minimum(loop.upper, loop.limit))
-    return replace(loop, lower=minimum(loop.lower, loop.limit - 1))
+        return replace(loop, upper=ix.minimum(loop.upper, loop.limit))
+    return replace(loop, lower=ix.minimum(loop.lower, loop.limit - 1))
 
 
-def kernel_list(s: nodes.ProgramStatement) -> str:
+def kernel_list(s: prog.ProgramStatement) -> str:
     """The names of the first three kernels that a part calls."""
     kernels = list(dict.fromkeys(c.kernel for c in calls(s)))
     return ", ".join(kernels[:3]) + (", ..." if len(kernels) > 3 else ".")

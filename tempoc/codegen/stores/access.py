@@ -21,12 +21,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.codegen.stores.kernel_buffer import KernelAxis, KernelBuffer
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import Emitter, Interval
-from tempoc.ops.definition.padding import take_text
 from tempoc.ops.indexing.pick import Pick
 from tempoc.sdg.graph.graph import Node
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import extent, symbols
 
 NO_ROWS: Mapping[str, str] = {}
@@ -43,11 +42,11 @@ class KernelFrame:
     """
 
     out: Emitter
-    proves: Callable[[Expr], bool]
+    proves: Callable[[ix.Expr], bool]
     dims: tuple[str, ...]
     x64: bool = False
 
-    def is_static(self, e: Expr) -> bool:
+    def is_static(self, e: ix.Expr) -> bool:
         """Whether the value is known when JAX traces the kernel."""
         return not any(s in self.dims for s in symbols(e))
 
@@ -61,7 +60,7 @@ class KernelArray:
     """
 
     text: str
-    padded: tuple[Expr, ...]
+    padded: tuple[ix.Expr, ...]
     gathered: bool = False
     valid: Mapping[int, Interval] = field(default_factory=dict)
 
@@ -73,7 +72,7 @@ class _AxisRead:
     ``call`` gives the text from that of the array and the number of the axis.
     """
 
-    size: Expr
+    size: ix.Expr
     index: str = ":"
     call: Callable[[str, int], str] | None = None
     gathered: bool = False
@@ -86,7 +85,7 @@ class _AxisRead:
 def read(
     array: str,
     store: KernelBuffer,
-    at: Mapping[str, Entry],
+    at: Mapping[str, ix.Entry],
     frame: KernelFrame,
     hint: str,
     rows: Mapping[str, str] = NO_ROWS,
@@ -103,7 +102,7 @@ def read(
     parts: dict[int, _AxisRead] = {}
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
-        if axis.dim in rows or not isinstance(entry, Slice):
+        if axis.dim in rows or not isinstance(entry, ix.Slice):
             place = rows.get(axis.dim) or frame.out.index(_point(entry))
             index[number] = _in_ring(place, axis, frame)
         else:
@@ -128,8 +127,8 @@ def read(
     )
 
 
-def _point(entry: Entry) -> Expr:
-    assert isinstance(entry, Expr)
+def _point(entry: ix.Entry) -> ix.Expr:
+    assert isinstance(entry, ix.Expr)
     return entry
 
 
@@ -155,7 +154,7 @@ def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def _slot(entry: Expr, axis: KernelAxis, frame: KernelFrame) -> str:
+def _slot(entry: ix.Expr, axis: KernelAxis, frame: KernelFrame) -> str:
     """The position of a point on an axis."""
     return _in_ring(frame.out.index(entry), axis, frame)
 
@@ -164,7 +163,7 @@ def _in_ring(text: str, axis: KernelAxis, frame: KernelFrame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
-def _slice(entry: Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
+def _slice(entry: ix.Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
     """What a slice takes of an axis."""
     if axis.begin is not None:
         return _AxisRead(axis.size, valid=Interval(entry.lo, entry.hi, axis.begin))
@@ -192,10 +191,10 @@ def _slice(entry: Slice, axis: KernelAxis, frame: KernelFrame) -> _AxisRead:
     rows = steps if entry.lo == ix.ZERO else f"{out.index(entry.lo)} + {steps}"
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
-    return _AxisRead(pad, call=lambda x, k: take_text(x, rows, k), gathered=True)
+    return _AxisRead(pad, call=lambda x, k: pads.take_text(x, rows, k), gathered=True)
 
 
-def _is_end(entry: Slice, pad: Expr, axis: KernelAxis, frame: KernelFrame) -> bool:
+def _is_end(entry: ix.Slice, pad: ix.Expr, axis: KernelAxis, frame: KernelFrame) -> bool:
     """Whether a slice is a suffix of an axis of at least ``pad`` elements."""
     if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
         return False
@@ -203,7 +202,7 @@ def _is_end(entry: Slice, pad: Expr, axis: KernelAxis, frame: KernelFrame) -> bo
     return frame.proves(ix.conjunction(*ends))
 
 
-def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
+def _fits(entry: ix.Slice, pad: ix.Expr, size: ix.Expr, frame: KernelFrame) -> ix.Expr:
     """The condition that ``pad`` elements fit from the slice's start wherever it is not empty.
 
     An empty slice may read any elements, but the axis must still have ``pad`` of them.
@@ -216,7 +215,7 @@ def _fits(entry: Slice, pad: Expr, size: Expr, frame: KernelFrame) -> Expr:
     return ix.conjunction(ix.disjunction(inside, empty), ix.compare("<=", pad, size))
 
 
-def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
+def _static_slice(entry: ix.Slice, pad: ix.Expr, out: Emitter) -> str:
     lo = "" if entry.lo == ix.ZERO else out.static(entry.lo)
     hi = out.static(ix.add(entry.lo, ix.mul(ix.Const(entry.step), pad)))
     return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
@@ -228,9 +227,9 @@ def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
 def write(
     array: str,
     store: KernelBuffer,
-    at: Mapping[str, Expr],
+    at: Mapping[str, ix.Expr],
     row: str,
-    where: Expr,
+    where: ix.Expr,
     frame: KernelFrame,
 ) -> str:
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
@@ -269,5 +268,5 @@ def row_pick(node: Node) -> Pick | None:
     """
     if not isinstance(node.op, Pick):
         return None
-    slices = [e for e in node.inputs[0].entries if isinstance(e, Slice)]
+    slices = [e for e in node.inputs[0].entries if isinstance(e, ix.Slice)]
     return node.op if node.op.axis < len(slices) else None

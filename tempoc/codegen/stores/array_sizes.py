@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from tempoc.codegen.stores.kernel_buffer import KernelBuffer
 from tempoc.memory.plan_types import CapacityUse
 from tempoc.program.nodes.buffers import Buffer, BufferAxis
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +29,15 @@ class DynamicSize:
 
     name: str
     dim: str
-    size: Expr
-    least: tuple[Expr, ...]
+    size: ix.Expr
+    least: tuple[ix.Expr, ...]
 
-    def pad(self, extent: Expr) -> Expr | None:
+    def pad(self, extent: ix.Expr) -> ix.Expr | None:
         """The size for an extent that is a constant less than a guaranteed number of rows."""
         for e in self.least:
-            difference = sub(extent, e)
-            if isinstance(difference, Const) and difference.value <= 0:
-                return add(Sym(self.name), difference)
+            difference = ix.sub(extent, e)
+            if isinstance(difference, ix.Const) and difference.value <= 0:
+                return ix.add(ix.Sym(self.name), difference)
         return None
 
     def is_of(self, axis: BufferAxis) -> bool:
@@ -71,7 +71,7 @@ def _sized(store: KernelBuffer, sizes: tuple[DynamicSize, ...]) -> KernelBuffer:
     room = next((r for r in sizes if store.growing and r.is_of(store.growing)), None)
     if room is None:
         return store
-    now, sure = Sym(room.name), room.least
+    now, sure = ix.Sym(room.name), room.least
     axes = (replace(a, size=now, sure=sure) if a.grows else a for a in store.axes)
     return replace(store, axes=tuple(axes))
 

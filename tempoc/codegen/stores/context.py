@@ -17,10 +17,10 @@ from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import ScheduleTree
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, disjunction
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
-KernelCell = tuple[str, tuple[Expr, ...]]
+KernelCell = tuple[str, tuple[ix.Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
 
 
@@ -46,7 +46,7 @@ class Stages:
     tree: ScheduleTree
     x64: bool = False
     imports: Mapping[ImportedFunction, str] = field(default_factory=dict)
-    largest: Mapping[str, Expr] = field(default_factory=dict)
+    largest: Mapping[str, ix.Expr] = field(default_factory=dict)
     batch: int = MODEL.array_bytes
     dynamic_sizes: tuple[DynamicSize, ...] = ()
     windows: tuple[WindowAxis, ...] = ()
@@ -57,14 +57,14 @@ class Stages:
         tensor, _, part = name.partition("@")
         return identifier("_".join([self.local.get(tensor, tensor), *part.split()]))
 
-    def entries(self, access: Read | Write) -> dict[str, Entry]:
+    def entries(self, access: Read | Write) -> dict[str, ix.Entry]:
         """What an access takes of each dimension of its tensor."""
         dims = self.statements.tensors[access.tensor].domain.dims
         return dict(zip(dims, access.entries, strict=True))
 
-    def point(self, write: Write) -> dict[str, Expr]:
+    def point(self, write: Write) -> dict[str, ix.Expr]:
         """The coordinates of the tensor that a statement of one point writes."""
-        return {d: e for d, e in self.entries(write).items() if not isinstance(e, Slice)}
+        return {d: e for d, e in self.entries(write).items() if not isinstance(e, ix.Slice)}
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -76,15 +76,15 @@ class Stages:
         """The names of the sizes that the kernel takes from its arrays."""
         return (*(r.name for r in self.dynamic_sizes), *(w.size for w in self.windows))
 
-    def proves(self, statement: Statement, condition: Expr) -> bool:
+    def proves(self, statement: Statement, condition: ix.Expr) -> bool:
         """Whether the condition provably holds on the statement's domain."""
-        if condition == TRUE:
+        if condition == ix.TRUE:
             return True
         if any(n in symbols(condition) for n in (*self.sizes, *self.starts)):
             return False
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
-    def pad(self, statement: Statement, extent: Expr) -> Expr:
+    def pad(self, statement: Statement, extent: ix.Expr) -> ix.Expr:
         """The least known upper bound of an extent over the statement's domain."""
         pads = (
             *(r.pad(extent) for r in self.dynamic_sizes),
@@ -102,7 +102,7 @@ class KernelArgument:
 
     cell: KernelCell
     name: str
-    when: Expr = TRUE
+    when: ix.Expr = ix.TRUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +111,12 @@ class KernelResult:
 
     cell: KernelCell
     text: str
-    where: Expr = TRUE
+    where: ix.Expr = ix.TRUE
 
 
 def merge_results(a: KernelResult, b: KernelResult, out: Emitter) -> KernelResult:
     """One result for two writes of a cell whose conditions exclude each other."""
-    where = disjunction(a.where, b.where)
+    where = ix.disjunction(a.where, b.where)
     if a.text == b.text:
         return replace(a, where=where)
     text = out.bind(a.text, f"jnp.where({out.index(b.where)}, {b.text}, {a.text})")

@@ -16,8 +16,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.schedule.tree import Execute, ScheduleTree, TreeLoop, walk
 from tempoc.sdg.statements.statements import Read, Statement
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Const, Entry, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
@@ -36,10 +36,10 @@ def has_zero_padding(
     dim = store.axes[0].dim
     for d, entry in stages.entries(read).items():
         if d == dim:
-            growing = isinstance(entry, Slice) and entry.hi == add(Sym(dim), ONE)
-            if not growing or (isinstance(entry, Slice) and entry.step != 1):
+            growing = isinstance(entry, ix.Slice) and entry.hi == ix.add(ix.Sym(dim), ix.ONE)
+            if not growing or (isinstance(entry, ix.Slice) and entry.step != 1):
                 return False
-        elif entry != Sym(d):
+        elif entry != ix.Sym(d):
             return False
     vector = stages.graph.nodes[statement.members[0]].vector
     own_runs = _runs(stages.tree, statement, dim, vector)
@@ -51,7 +51,7 @@ def has_zero_padding(
         at = stages.entries(write)
         if _is_behind(at[dim], writer, dim, statement, stages.space):
             continue
-        if runs is None or any(at[d] != Sym(d) for d in (dim, *(k.dim for k in store.keys))):
+        if runs is None or any(at[d] != ix.Sym(d) for d in (dim, *(k.dim for k in store.keys))):
             return False
         if not all(_is_later(y, x, stages.space) for x in own_runs for y in runs):
             return False
@@ -66,11 +66,15 @@ def _starts_empty(store: Buffer, turned: bool) -> bool:
     return turned or not store.axes[0].ring
 
 
-def _is_behind(at: Entry, writer: Statement, dim: str, statement: Statement, space: Space) -> bool:
+def _is_behind(
+    at: ix.Entry, writer: Statement, dim: str, statement: Statement, space: Space
+) -> bool:
     """Whether all rows that are written lie before every point of the statement."""
-    last = sub(at.hi, ONE) if isinstance(at, Slice) else at
-    first = space.lower_bound(Sym(dim), statement.domain)
-    return space.implies(Domain(()), compare("<=", space.upper_bound(last, writer.domain), first))
+    last = ix.sub(at.hi, ix.ONE) if isinstance(at, ix.Slice) else at
+    first = space.lower_bound(ix.Sym(dim), statement.domain)
+    return space.implies(
+        Domain(()), ix.compare("<=", space.upper_bound(last, writer.domain), first)
+    )
 
 
 # ---------------------------------------------------------------- order of execution
@@ -86,8 +90,8 @@ class _Run:
 
     order: int
     loop: TreeLoop | None
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
 
 
 def _runs(
@@ -104,13 +108,13 @@ def _runs(
     for order, (execute, loops) in enumerate(walk(tree)):
         if isinstance(execute, Execute) and execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
-            loop = next((x for x in loops if at == Sym(x.var) and x.step > 0), None)
-            if not all(isinstance(e, Sym | Const) for e in execute.point):
+            loop = next((x for x in loops if at == ix.Sym(x.var) and x.step > 0), None)
+            if not all(isinstance(e, ix.Sym | ix.Const) for e in execute.point):
                 return None
             if loop is not None:
                 runs.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
-            elif isinstance(at, Const):
-                runs.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
+            elif isinstance(at, ix.Const):
+                runs.append(_Run(order=order, loop=None, lower=at, upper=ix.add(at, ix.ONE)))
             else:
                 return None
     return runs
@@ -123,9 +127,9 @@ def _is_later(run: _Run, other: _Run, space: Space) -> bool:
     """
     if run.order > other.order or (run.loop is not None and run.loop is other.loop):
         return True
-    ends = run.upper, add(other.lower, ONE)
+    ends = run.upper, ix.add(other.lower, ix.ONE)
     known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
-    return known and space.implies(Domain(()), compare("<=", *ends))
+    return known and space.implies(Domain(()), ix.compare("<=", *ends))
 
 
 def ends_vary(read: Read, dims: Iterable[str], gathered: bool) -> bool:
@@ -133,7 +137,7 @@ def ends_vary(read: Read, dims: Iterable[str], gathered: bool) -> bool:
 
     For a gathered slice only if all slices start at one position: else each point has its own rows.
     """
-    starts = [s for e in read.entries for s in symbols(e.lo if isinstance(e, Slice) else e)]
+    starts = [s for e in read.entries for s in symbols(e.lo if isinstance(e, ix.Slice) else e)]
     moving = [s for e in read.entries for s in symbols(e)]
     apart = gathered and any(d in starts for d in dims)
     return not apart and any(d in moving for d in dims)

@@ -18,9 +18,9 @@ from tempoc.ops.tensor.reduction import Reduction
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.branches import computing_branches
 from tempoc.sdg.statements.statements import Read, Statement
-from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
+from tempoc.symbolic import expr as ix
 
-RingRotation = tuple[Expr, Expr, Expr]
+RingRotation = tuple[ix.Expr, ix.Expr, ix.Expr]
 """The rows of a ring: first, end, capacity. Equal triples have the same rotation."""
 RotatedAxes = Mapping[int, RingRotation]
 """The rotation of each rotated axis."""
@@ -65,12 +65,12 @@ def _windows(read: Read, statement: Statement, stages: Stages) -> RotatedAxes:
     place = 0
     for axis in stages.buffers[read.tensor].axes:
         entry = at[axis.dim]
-        if not isinstance(entry, Slice):
+        if not isinstance(entry, ix.Slice):
             continue
         if axis.ring:
-            first = compare("==", entry.lo, ZERO)
-            full = compare("==", sub(entry.hi, entry.lo), axis.size)
-            if entry.step != 1 or not stages.proves(statement, disjunction(first, full)):
+            first = ix.compare("==", entry.lo, ix.ZERO)
+            full = ix.compare("==", ix.sub(entry.hi, entry.lo), axis.size)
+            if entry.step != 1 or not stages.proves(statement, ix.disjunction(first, full)):
                 return {}
             turns[place] = (entry.lo, entry.hi, axis.size)
         place += 1
@@ -88,7 +88,7 @@ def _propagate(
         node = graph.nodes[member]
         given: list[RotatedAxes] = []
         for slot, edge in enumerate(node.inputs):
-            same = tuple(Sym(d) for d in graph.nodes[edge.source].domain.dims)
+            same = tuple(ix.Sym(d) for d in graph.nodes[edge.source].domain.dims)
             local = edge.source in statement.members and edge.entries == same
             inner = values.get((edge.source, edge.out), {})
             given.append(inner if local else operands.get((member, slot), {}))
@@ -156,7 +156,7 @@ def _common_rotations(
     turns: dict[int, RingRotation | None] = {}
     for axes, type_, names in zip(given, types, letters, strict=True):
         for k, name in enumerate(names):
-            if type_.shape[k] == ONE:
+            if type_.shape[k] == ix.ONE:
                 continue
             turn = axes.get(k)
             if turns.setdefault(name, turn) != turn:

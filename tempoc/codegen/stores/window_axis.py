@@ -10,7 +10,7 @@ from tempoc.ops.definition.operator import EmittedValue, Interval, Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.emission.emitter import KernelEmitter
 from tempoc.ops.tensor.source import Arange
-from tempoc.symbolic.expr import Const, Expr, IndexMax, Slice, Sym, sub
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,24 +21,24 @@ class WindowAxis:
     """
 
     dim: str
-    entry: Slice
-    width: Expr
+    entry: ix.Slice
+    width: ix.Expr
     size: str
     start: str
 
-    def pad(self, extent: Expr) -> Expr | None:
+    def pad(self, extent: ix.Expr) -> ix.Expr | None:
         """The size for the extent of the window, or for a constant less than that."""
-        own = sub(self.entry.hi, self.entry.lo)
-        for e in (extent, *(extent.args if isinstance(extent, IndexMax) else ())):
-            less = sub(e, own)
-            if isinstance(less, Const) and less.value <= 0:
-                return Sym(self.size) + less.value
+        own = ix.sub(self.entry.hi, self.entry.lo)
+        for e in (extent, *(extent.args if isinstance(extent, ix.IndexMax) else ())):
+            less = ix.sub(e, own)
+            if isinstance(less, ix.Const) and less.value <= 0:
+                return ix.Sym(self.size) + less.value
         return None
 
     def part(self, store: KernelBuffer, along: str) -> KernelBuffer:
         """The store with only the shared part of the axis ``along``."""
         axes = [
-            replace(a, size=Sym(self.size), begin=Sym(self.start)) if a.dim == along else a
+            replace(a, size=ix.Sym(self.size), begin=ix.Sym(self.start)) if a.dim == along else a
             for a in store.axes
         ]
         return replace(store, axes=tuple(axes))
@@ -53,6 +53,6 @@ def window_positions(
     window = next((w for w in windows if (op.start, op.stop) == (w.entry.lo, w.entry.hi)), None)
     if window is None:
         return None
-    size, begin = Sym(window.size), Sym(window.start)
+    size, begin = ix.Sym(window.size), ix.Sym(window.start)
     valid = {0: Interval(op.start, op.stop, begin)}
     return EmittedValue(out.positions(size, begin), types[0], (size,), valid=valid)

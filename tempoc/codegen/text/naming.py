@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tempoc.base.names import COTANGENT
 from tempoc.ops.emission.prelude import HELPERS
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
+from tempoc.symbolic import expr as ix
 
 RESERVED = tuple(
     sorted(
@@ -100,26 +100,26 @@ def _ends(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield *head, *tail[k:]
 
 
-def access_name(tensor: str, dims: Sequence[str], entries: Sequence[Entry]) -> str:
+def access_name(tensor: str, dims: Sequence[str], entries: Sequence[ix.Entry]) -> str:
     """A name for an access: ``h_prev`` for ``h[t-1]``, ``k_slice`` for ``k[0:t+1]``."""
     parts = [_entry_name(dim, entry) for dim, entry in zip(dims, entries, strict=True)]
     return "_".join([tensor, *(p for p in parts if p)])
 
 
-def _entry_name(dim: str, entry: Entry) -> str:
+def _entry_name(dim: str, entry: ix.Entry) -> str:
     """The suffix for an entry; empty for the identity."""
-    if isinstance(entry, Slice):
+    if isinstance(entry, ix.Slice):
         return "slice"
     match entry:
-        case Const(value=v):
+        case ix.Const(value=v):
             return str(v) if v >= 0 else "at"
-        case Sym(name=n):
+        case ix.Sym(name=n):
             return "" if n == dim else n
-    return _shift_name(sub(entry, Sym(dim)))
+    return _shift_name(ix.sub(entry, ix.Sym(dim)))
 
 
-def _shift_name(shift: Expr) -> str:
-    if not isinstance(shift, Const):
+def _shift_name(shift: ix.Expr) -> str:
+    if not isinstance(shift, ix.Const):
         return "at"
     number = "" if abs(shift.value) == 1 else str(abs(shift.value))
     return ("next" if shift.value > 0 else "prev") + number

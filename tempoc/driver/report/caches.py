@@ -14,8 +14,8 @@ from tempoc.program.nodes.buffers import Buffer
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.graph import Graph
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, FloorDiv, Mod, Slice, Sym, product, sub
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import children, symbols
 
@@ -48,42 +48,42 @@ def ranges(graph: Graph, space: Space) -> Iterator[tuple[str, str, str]]:
             if not is_computed(source):
                 continue
             for dim, entry in zip(source.domain.dims, edge.entries, strict=True):
-                if isinstance(entry, Slice):
+                if isinstance(entry, ix.Slice):
                     where = space.intersect(node.domain, Domain(node.domain.dims, edge.guard))
                     yield source.name, dim, pattern(entry, dim, where, space)
 
 
-def pattern(entry: Slice, dim: str, where: Domain, space: Space) -> str:
+def pattern(entry: ix.Slice, dim: str, where: Domain, space: Space) -> str:
     """``causal``, ``window of W``, ``chunk of C``, ``first S``, ``from here on`` or ``whole``."""
-    bound = Sym(space.universe.dim(dim).bound)
+    bound = ix.Sym(space.universe.dim(dim).bound)
     moves = [any(space.universe.is_dim(n) for n in symbols(e)) for e in (entry.lo, entry.hi)]
     if not any(moves):
-        if entry.lo == ZERO and entry.hi == bound:
+        if entry.lo == ix.ZERO and entry.hi == bound:
             return "whole"
-        return f"first {show(entry.hi)}" if entry.lo == ZERO else f"{show(entry)}"
-    most = space.upper_bound(sub(entry.hi, entry.lo), where)
+        return f"first {show(entry.hi)}" if entry.lo == ix.ZERO else f"{show(entry)}"
+    most = space.upper_bound(ix.sub(entry.hi, entry.lo), where)
     short = not any(space.universe.is_dim(n) for n in symbols(most))
     if short and _is_cut(entry.lo):
         return f"chunk of {show(most)}"
     last = space.upper_bound(entry.hi, where)
-    if entry.lo == ZERO and _is_few(last, bound.name, space):
+    if entry.lo == ix.ZERO and _is_few(last, bound.name, space):
         return f"first {show(last)}"
     if short and is_small(most, bound.name, space.universe):
         return f"window of {show(most)}"
-    if entry.lo == ZERO:
+    if entry.lo == ix.ZERO:
         return "causal"
     return "from here on" if entry.hi == bound else show(entry)
 
 
-def _is_few(e: Expr, bound: str, space: Space) -> bool:
+def _is_few(e: ix.Expr, bound: str, space: Space) -> bool:
     """Whether so many points are few however many there are."""
     known = not any(space.universe.is_dim(n) for n in symbols(e))
     return known and is_small(e, bound, space.universe)
 
 
-def _is_cut(e: Expr) -> bool:
+def _is_cut(e: ix.Expr) -> bool:
     """Whether a position is rounded down."""
-    return isinstance(e, FloorDiv | Mod) or any(_is_cut(c) for c in children(e))
+    return isinstance(e, ix.FloorDiv | ix.Mod) or any(_is_cut(c) for c in children(e))
 
 
 def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
@@ -91,8 +91,8 @@ def _kept(store: Buffer, dim: str, plan: MemoryPlan) -> list[str]:
     sizes = dict(zip(store.dims, slot_counts(store, plan.extents), strict=True))
     grows = any(a.dim == dim and a.grows for a in store.axes)
     count = ("up to " if grows else "") + show(sizes.pop(dim))
-    others = (Const(element_bytes(store)), *store.shape, *sizes.values())
-    return [kind(store), count, show(product(others)), _until(store, plan)]
+    others = (ix.Const(element_bytes(store)), *store.shape, *sizes.values())
+    return [kind(store), count, show(ix.product(others)), _until(store, plan)]
 
 
 def _until(store: Buffer, plan: MemoryPlan) -> str:
@@ -101,7 +101,7 @@ def _until(store: Buffer, plan: MemoryPlan) -> str:
     for statement, items in plan.releases.items():
         for r in items:
             if r.tensor == store.name:
-                when = "" if r.where == TRUE else f" when {show(r.where)}"
+                when = "" if r.where == ix.TRUE else f" when {show(r.where)}"
                 frees.append(f"after {statement}{when}")
     if kind(store) in ("ring", "register"):
         frees.insert(0, "overwritten in turn")

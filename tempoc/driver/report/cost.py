@@ -20,20 +20,8 @@ from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 from tempoc.sdg.graph.query import operand_types
 from tempoc.sdg.statements.statements import Statement, Tensor
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    add,
-    conjunction,
-    maximum,
-    product,
-    sub,
-)
 from tempoc.symbolic.simplify import in_terms, in_units, quotient_text
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import extent, substitute, symbols
@@ -88,39 +76,39 @@ def _kernel(compilation: Compilation, statement: Statement, sums: DomainSums) ->
     graph, tensors = compilation.optimized, compilation.statements.tensors
     single = statement.single or statement
     members = [graph.nodes[m] for m in statement.members]
-    work = add(*(n.op.work(operand_types(graph, n), n.types) for n in members))
+    work = ix.add(*(n.op.work(operand_types(graph, n), n.types) for n in members))
     reads = dict.fromkeys((r.tensor, r.entries) for r in statement.reads if not r.forwarded)
     sizes = [_bytes(tensors[name], entries) for name, entries in reads]
     written = [
         sums.over(
             _bytes(tensors[w.tensor], w.entries),
-            Domain(statement.domain.dims, conjunction(statement.domain.where, w.where)),
+            Domain(statement.domain.dims, ix.conjunction(statement.domain.where, w.where)),
         )
         for w in statement.writes
     ]
     return KernelCost(
         name=statement.name,
-        calls=sums.over(ONE, statement.domain),
+        calls=sums.over(ix.ONE, statement.domain),
         work=sums.over(work, single.domain),
-        read=sums.over(add(*sizes), statement.domain),
+        read=sums.over(ix.add(*sizes), statement.domain),
         written=sums.added(written),
     )
 
 
-def _bytes(tensor: Tensor, entries: tuple[Entry, ...]) -> Expr:
+def _bytes(tensor: Tensor, entries: tuple[ix.Entry, ...]) -> ix.Expr:
     """The bytes of a tensor at entries; where its shape varies along a slice, the larger end."""
     pairs = [*zip(tensor.domain.dims, entries, strict=True)]
-    points = {dim: e for dim, e in pairs if not isinstance(e, Slice)}
-    slices = [(dim, e) for dim, e in pairs if isinstance(e, Slice)]
-    sizes: list[Expr] = [extent(e) for _, e in slices]
+    points = {dim: e for dim, e in pairs if not isinstance(e, ix.Slice)}
+    slices = [(dim, e) for dim, e in pairs if isinstance(e, ix.Slice)]
+    sizes: list[ix.Expr] = [extent(e) for _, e in slices]
     for size in tensor.type.shape:
         ends = [substitute(size, points)]
         for dim, e in slices:
             if dim in symbols(size):
                 firsts = [substitute(x, {dim: e.lo}) for x in ends]
-                ends = firsts + [substitute(x, {dim: sub(e.hi, ONE)}) for x in ends]
-        sizes.append(maximum(*ends))
-    return product((Const(numpy_dtype(tensor.type.dtype).itemsize), *sizes))
+                ends = firsts + [substitute(x, {dim: ix.sub(e.hi, ix.ONE)}) for x in ends]
+        sizes.append(ix.maximum(*ends))
+    return ix.product((ix.Const(numpy_dtype(tensor.type.dtype).itemsize), *sizes))
 
 
 # ---------------------------------------------------------------- text
@@ -144,12 +132,12 @@ def _sums(cost: ProgramCost) -> Iterator[str]:
     for label, formula in (("FLOPs", total.work), ("read", total.read), ("written", total.written)):
         for condition, (value,) in cost.sums.aligned([formula]):
             text = in_terms(value) if formula is total.work else in_units(value)
-            when = "" if condition == TRUE else f"  if {show(condition)}"
+            when = "" if condition == ix.TRUE else f"  if {show(condition)}"
             yield f"{label:<12}{_at_most(formula)}{text}{when}"
             label = ""
     label = "FLOPs/byte"
     for condition, (work, *moved) in cost.sums.aligned(total.columns[1:]):
-        when = "" if condition == TRUE else f"  if {show(condition)}"
+        when = "" if condition == ix.TRUE else f"  if {show(condition)}"
         yield f"{label:<12}{quotient_text(work, sum(moved))}{when}"
         label = ""
 
@@ -163,7 +151,7 @@ def _formula_rows(kernel: KernelCost, sums: DomainSums) -> Iterator[list[str]]:
         texts = (in_terms(calls), in_terms(work), in_units(read), in_units(written))
         row = [kernel.name, *(a + b for a, b in zip(exact, texts, strict=True))]
         row.append(quotient_text(work, read + written))
-        yield row if condition == TRUE else [*row, show(condition)]
+        yield row if condition == ix.TRUE else [*row, show(condition)]
 
 
 def _numbers(cost: ProgramCost, bounds: Mapping[str, int]) -> Iterator[str]:

@@ -9,24 +9,24 @@ from tempoc.footprint.peak import BEFORE, Peak, PeakRow, grown, part_size, peak
 from tempoc.memory.proof import Proof
 from tempoc.memory.text import kind, slots_text
 from tempoc.memory.verify import SMALL
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-Readable = Callable[[Expr], str | None]
+Readable = Callable[[ix.Expr], str | None]
 """A formula in units of bytes; `None` where it is as readable as it is."""
 
 
 def memory_text(
-    program: Program, bounds: Mapping[str, int] | None, readable: Readable | None = None
+    program: prog.Program, bounds: Mapping[str, int] | None, readable: Readable | None = None
 ) -> str:
     """The peak, then what is there at that moment; with ``bounds`` the bytes for these.
 
@@ -59,7 +59,7 @@ def memory_text(
     return "\n".join([*lines, "", table(head, rows), *notes]).rstrip() + "\n"
 
 
-def _away(program: Program, facts: BoundFacts, held: Forecast | None) -> list[str]:
+def _away(program: prog.Program, facts: BoundFacts, held: Forecast | None) -> list[str]:
     """The stores that live with the host, and the most that they take there."""
     head = ["with the host", "type", "slots", "bytes"] + ["now"] * (held is not None)
     rows = []
@@ -107,7 +107,7 @@ def _cases(largest: Peak) -> list[str]:
     return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(largest.others[:26])]
 
 
-def _row(program: Program, store: Buffer, row: PeakRow, facts: BoundFacts) -> list[str]:
+def _row(program: prog.Program, store: Buffer, row: PeakRow, facts: BoundFacts) -> list[str]:
     shown, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
     return [store.name, shown, _type(store, facts), slots, show(row.size)]
 
@@ -117,7 +117,7 @@ def _type(store: Buffer, facts: BoundFacts) -> str:
     return store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
 
 
-def _kind(program: Program, store: Buffer, part: str) -> str:
+def _kind(program: prog.Program, store: Buffer, part: str) -> str:
     if part.startswith(HERE):
         key = part.removeprefix(HERE).strip()
         early = key.removeprefix(AHEAD).strip() if key.split(" ")[0] == AHEAD else ""
@@ -131,8 +131,8 @@ def _kind(program: Program, store: Buffer, part: str) -> str:
     return f"{shown}, output" if store.name in {o.store for o in program.outputs} else shown
 
 
-def _slots(program: Program, store: Buffer, facts: BoundFacts) -> str:
-    extents = {dim: Sym(bound) for dim, bound in program.dims}
+def _slots(program: prog.Program, store: Buffer, facts: BoundFacts) -> str:
+    extents = {dim: ix.Sym(bound) for dim, bound in program.dims}
     return slots_text(store, extents, lambda e: show(facts.size(e)))
 
 
@@ -141,7 +141,7 @@ def _notes(largest: Peak, stores: Mapping[str, Buffer], facts: BoundFacts) -> Se
     copies = [stores[r.part[0]] for r in largest.rows if r.part[1] == COPY]
     names = dict.fromkeys(name for s in copies for name in grown(s, facts))
     return [
-        f"{show(Sym(name + BEFORE))}: how many slots there were before the last growth to {name}"
+        f"{show(ix.Sym(name + BEFORE))}: how many slots there were before the last growth to {name}"
         "; 0 if there is only one size"
         for name in names
     ]

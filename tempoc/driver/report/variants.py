@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.forecast.budget import effective_budget
 from tempoc.runtime.load.directory import load_choices, load_program
@@ -18,7 +18,7 @@ def variants_text(directory: str) -> str:
     return "\n".join(parts)
 
 
-def _variants(program: Program) -> str:
+def _variants(program: prog.Program) -> str:
     budget = size_text(effective_budget(program) or 0)
     rows = [(v.name or "as compiled", _bounds(v.upto), v.about) for v in program.variants]
     title = f"the first that keeps to the budget of a run; to {budget} that is\n"

@@ -28,24 +28,17 @@ from tempoc.base.effort import EFFORT
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE
-from tempoc.driver.search.candidates import (
-    AS_IT_IS,
-    differences,
-    is_alike,
-    is_tileable,
-    rematerialized,
-    tiled,
-)
+from tempoc.driver.search import candidates
 from tempoc.offload.choose import choose, copied_bytes
 from tempoc.passes.analysis.cost import operations
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bounds import bound_values
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.units import size_text
 
-FilledStores = Callable[[Program], frozenset[str]]
+FilledStores = Callable[[prog.Program], frozenset[str]]
 """Gives the stores of a program that are filled before a run."""
 
 
@@ -83,7 +76,10 @@ class BudgetVariant:
 
     def about(self) -> str:
         """How this variant differs from the plain compilation, in words."""
-        return ", ".join(d.about for d in differences(self.compilation.options)) or AS_IT_IS
+        return (
+            ", ".join(d.about for d in candidates.differences(self.compilation.options))
+            or candidates.AS_IT_IS
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +177,7 @@ class _BudgetSearch:
         """Variants with rematerialization that changes the program."""
         variants = []
         for work in RECOMPUTE:
-            if (variant := rematerialized(compilation, work, self.bounds)) is not None:
+            if (variant := candidates.rematerialized(compilation, work, self.bounds)) is not None:
                 self.measure(variant)
                 variants.append(variant)
         return variants
@@ -195,15 +191,15 @@ class _BudgetSearch:
         by_limit: dict[int, BudgetVariant] = {}
         small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
         for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
-            variant = tiled(compilation, limit, self.bounds)
+            variant = candidates.tiled(compilation, limit, self.bounds)
             least = min((v.peak for v in by_limit.values()), default=0)
             far = len(by_limit) > 1 and least > EFFORT.far_factor * self.budget
             if limit not in small or far:
                 self.skipped.append(variant)
                 continue
-            if is_alike(variant, compilation):
+            if candidates.is_alike(variant, compilation):
                 continue
-            alike = (k for k, v in by_limit.items() if is_alike(v.compilation, variant))
+            alike = (k for k, v in by_limit.items() if candidates.is_alike(v.compilation, variant))
             same = next(alike, 0)
             by_limit[limit] = (
                 self.relabelled(by_limit[same], limit) if same else self.measure(variant)
@@ -212,14 +208,14 @@ class _BudgetSearch:
                 break
         fitting = [limit for limit, v in by_limit.items() if v.peak <= self.budget]
         if fitting:
-            self.measure(tiled(compilation, 2 * max(fitting), self.bounds))
+            self.measure(candidates.tiled(compilation, 2 * max(fitting), self.bounds))
         return [by_limit[limit].compilation for limit in sorted(by_limit, reverse=True)]
 
     def measure_skipped(self) -> Iterator[BudgetVariant]:
         """Measure the skipped variants that differ from all measured ones."""
         seen = [v.compilation for v in self.measured if not v.compilation.options.apart]
         for variant in self.skipped:
-            if not any(is_alike(variant, other) for other in seen):
+            if not any(candidates.is_alike(variant, other) for other in seen):
                 seen.append(variant)
                 yield self.measure(variant)
 
@@ -289,4 +285,4 @@ def _limits(compilation: Compilation, peak: int) -> list[int]:
     limits = [MODEL.small_bytes]
     while limits[-1] * EFFORT.tile_limit_factor <= peak:
         limits.append(limits[-1] * EFFORT.tile_limit_factor)
-    return limits[::-1] if is_tileable(compilation) else []
+    return limits[::-1] if candidates.is_tileable(compilation) else []

@@ -24,7 +24,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.search.budget import FilledStores, fit_budget
 from tempoc.driver.search.candidates import AS_IT_IS, differences
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, bound_values, resolve
 from tempoc.runtime.forecast.budget import check_least
@@ -176,7 +176,7 @@ class _RangeWalk:
         self.members[Variant(name=name, about=about, upto=most)] = compilation
         return upto
 
-    def allowed(self, program: Program, value: int, least: int) -> int:
+    def allowed(self, program: prog.Program, value: int, least: int) -> int:
         """A nearby value that satisfies the assumptions; the end of the range if there is none."""
         for step in (1 << k for k in range(12)):
             rounded = value // step * step
@@ -184,7 +184,7 @@ class _RangeWalk:
                 return rounded
         return self.reach.ends[1]
 
-    def _upto(self, program: Program, climb: bool) -> int:
+    def _upto(self, program: prog.Program, climb: bool) -> int:
         """The largest value in the range with which the program fits, by bisection.
 
         It is approximate where dry runs are slow. To ``climb`` is to search from below, because a
@@ -203,15 +203,15 @@ class _RangeWalk:
                 break
         return fits if fits >= low else 0
 
-    def _fits(self, program: Program, value: int) -> bool:
+    def _fits(self, program: prog.Program, value: int) -> bool:
         values = self._values(program, value)
         return forecast(program, values, self.given(program)).peak <= self.budget
 
-    def _values(self, program: Program, value: int) -> dict[str, int]:
+    def _values(self, program: prog.Program, value: int) -> dict[str, int]:
         resolved = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
         return {b.name: resolved.values.get(b.name, 1) for b in program.bounds}
 
-    def _is_quick(self, program: Program, value: int) -> bool:
+    def _is_quick(self, program: prog.Program, value: int) -> bool:
         """Whether a dry run is fast."""
         return count_calls(program.tree, self._values(program, value)) <= EFFORT.offloaded_calls
 

@@ -7,19 +7,12 @@ from dataclasses import dataclass, field
 
 from tempoc.base.graphs import reachable
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Ref,
-    Value,
-    leaves,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.expressions.conditional import converted
 from tempoc.ops.control.associative_scan import AssociativeScan
@@ -29,29 +22,29 @@ from tempoc.ops.control.steps import OpStep
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import Entry, Sym
+from tempoc.symbolic import expr as ix
 
 DraftPort = tuple[Draft, int]
 
 
-def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
+def scan(round: Round, frame: Frame, bound: BoundArguments) -> val.Value:
     """The scan of a tree. Raises `Failure`."""
     span, axis = bound.span, bound.axis() or 0
-    refs: dict[tuple[str, ...], Ref] = {}
+    refs: dict[tuple[str, ...], val.Ref] = {}
 
-    def leaf(path: tuple[str, ...], v: Value) -> Value:
-        refs[path] = tensor(round, frame, v, span)
+    def leaf(path: tuple[str, ...], v: val.Value) -> val.Value:
+        refs[path] = apply.tensor(round, frame, v, span)
         return refs[path]
 
-    tree = map_leaves(leaf, bound["x"])
+    tree = val.map_leaves(leaf, bound["x"])
     types = {path: _element(r.type, axis, span) for path, r in refs.items()}
     earlier, later = (_Side(round, frame, types, word) for word in ("earlier", "later"))
     arguments = Arguments((earlier.tree(tree), later.tree(tree)), (), (span, span), ())
     value = round.language.call(round, frame, bound["f"], arguments, span)
-    unknown = unknown_in(value)
+    unknown = val.unknown_in(value)
     if unknown is not None:
         return unknown
-    result_leaves = dict(leaves(value))
+    result_leaves = dict(val.leaves(value))
     if sorted(result_leaves) != sorted(types):
         raise Failure(type_errors.structure(span, tree, value))
     body = _StepList(span)
@@ -66,10 +59,10 @@ def scan(round: Round, frame: Frame, bound: BoundArguments) -> Value:
         leaves=len(types),
         axis=axis,
     )
-    captured = (read(round, frame, *access, span) for access in body.outside)
-    scanned = make(round, frame, op, (*refs.values(), *captured), span)
+    captured = (apply.read(round, frame, *access, span) for access in body.outside)
+    scanned = apply.make(round, frame, op, (*refs.values(), *captured), span)
     numbers = {path: k for k, path in enumerate(refs)}
-    return map_leaves(lambda path, _: scanned[numbers[path]], tree)
+    return val.map_leaves(lambda path, _: scanned[numbers[path]], tree)
 
 
 def _element(type: TensorType, axis: int, span: Span) -> TensorType:
@@ -80,12 +73,12 @@ def _element(type: TensorType, axis: int, span: Span) -> TensorType:
     return TensorType(type.dtype, (*type.shape[:k], *type.shape[k + 1 :]))
 
 
-def _result(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+def _result(round: Round, frame: Frame, value: val.Value, type: TensorType, span: Span) -> val.Ref:
     """A leaf of the function's result; a number takes the type of the element."""
-    if isinstance(value, ConstantNumber):
+    if isinstance(value, val.ConstantNumber):
         return converted(round, frame, value, type, span)
-    type_of(value, span)
-    return tensor(round, frame, value, span)
+    apply.type_of(value, span)
+    return apply.tensor(round, frame, value, span)
 
 
 @dataclass(slots=True)
@@ -98,21 +91,21 @@ class _Side:
     word: str
     drafts: dict[tuple[str, ...], Draft] = field(default_factory=dict)
 
-    def tree(self, like: Value) -> Value:
+    def tree(self, like: val.Value) -> val.Value:
         """The argument."""
 
-        def leaf(path: tuple[str, ...], v: Value) -> Value:
-            assert isinstance(v, Ref)
+        def leaf(path: tuple[str, ...], v: val.Value) -> val.Value:
+            assert isinstance(v, val.Ref)
             draft = Draft(
                 hint=self.word, dims=(), types=(self.types[path],), origin=self.frame.origin
             )
             self.drafts[path] = draft
-            return identity(self.round, self.frame, draft, v.span)
+            return apply.identity(self.round, self.frame, draft, v.span)
 
-        return map_leaves(leaf, like)
+        return val.map_leaves(leaf, like)
 
 
-DraftRead = tuple[Draft, int, tuple[Entry, ...]]
+DraftRead = tuple[Draft, int, tuple[ix.Entry, ...]]
 
 
 @dataclass(slots=True)
@@ -136,7 +129,7 @@ class _StepList:
         self.known[port] = self.count
         self.count += 1
 
-    def collect(self, results: list[Ref]) -> None:
+    def collect(self, results: list[val.Ref]) -> None:
         """Make steps of the nodes that depend on the arguments; number the captured reads."""
         for r in results:
             self._visit(r.draft)
@@ -163,11 +156,11 @@ class _StepList:
             what = f"the Python function `{draft.op.extern}`"
             raise Failure(type_errors.scan_body(self.span, what))
 
-    def number(self, draft: Draft, out: int, entries: tuple[Entry, ...]) -> int:
+    def number(self, draft: Draft, out: int, entries: tuple[ix.Entry, ...]) -> int:
         """The number of a value that is read. Raises `Failure` for a value at another point."""
         if not self.inner[draft]:
             return self.outside[draft, out, entries]
-        if entries != tuple(Sym(d) for d in draft.dims):
+        if entries != tuple(ix.Sym(d) for d in draft.dims):
             raise Failure(type_errors.scan_body(self.span, "an access of what it computes"))
         return self.known[draft, out]
 

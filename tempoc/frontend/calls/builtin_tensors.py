@@ -5,31 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tempoc.frontend.calls.grad import stop_gradient
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import doubt_of
 from tempoc.frontend.environment.round import Frame, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Listing,
-    Ref,
-    Several,
-    Value,
-    dims_of,
-    leaves,
-    lift,
-    map_leaves,
-)
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import index_expressions as indices
-from tempoc.frontend.expressions.apply_operator import (
-    check_number,
-    make,
-    operator,
-    spread,
-    sure_type,
-    tensor,
-    type_of,
-)
+from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.definition.operator import Op, OperandError
@@ -37,156 +18,160 @@ from tempoc.ops.definition.shapes import axis_of
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.tensor.reshape import resolved
 from tempoc.ops.tensor.source import Arange, Eye, Full
-from tempoc.symbolic.expr import ONE, Const, Expr, product
+from tempoc.symbolic import expr as ix
 
-BuiltinRule = Callable[[Round, Frame, str, BoundArguments], Value]
+BuiltinRule = Callable[[Round, Frame, str, BoundArguments], val.Value]
 MAX_RANGE = 4096
 
 
-def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x") -> Ref:
-    return tensor(round, frame, bound[name], bound.places[name])
+def _operand(round: Round, frame: Frame, bound: BoundArguments, name: str = "x") -> val.Ref:
+    return apply.tensor(round, frame, bound[name], bound.places[name])
 
 
-def _emit(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: Ref) -> Ref:
-    return make(round, frame, op, args, bound.span)[0]
+def _emit(round: Round, frame: Frame, bound: BoundArguments, op: Op, *args: val.Ref) -> val.Ref:
+    return apply.make(round, frame, op, args, bound.span)[0]
 
 
-def _flat(round: Round, frame: Frame, bound: BoundArguments, x: Ref) -> Ref:
+def _flat(round: Round, frame: Frame, bound: BoundArguments, x: val.Ref) -> val.Ref:
     """A tensor flattened, as NumPy does where no axis is given."""
     if x.type.ndim == 1:
         return x
-    return _emit(round, frame, bound, operator("reshape", shape=(product(x.type.shape),)), x)
+    return _emit(
+        round, frame, bound, apply.operator("reshape", shape=(ix.product(x.type.shape),)), x
+    )
 
 
 # ---------------------------------------------------------------- scans, searches, movement
 
 
-def _scan(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _scan(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     x = _operand(round, frame, bound)
     axis = bound.axis()
     if axis is None:
         x = _flat(round, frame, bound, x)
-    op = operator(name, axis=axis or 0, reverse=bound.flag("reverse"))
+    op = apply.operator(name, axis=axis or 0, reverse=bound.flag("reverse"))
     return _emit(round, frame, bound, op, x)
 
 
-def _argument(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, axis=bound.axis(), keepdims=bound.flag("keepdims"))
+def _argument(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, axis=bound.axis(), keepdims=bound.flag("keepdims"))
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _along(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, axis=bound.integer("axis", -1))
+def _along(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, axis=bound.integer("axis", -1))
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _reshape(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _reshape(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     value = bound["shape"]
-    items = value.items if isinstance(value, Listing) else (value,)
+    items = value.items if isinstance(value, val.Listing) else (value,)
     shape = tuple(
-        Const(-1) if v == ConstantNumber(-1) else indices.extent(v, bound.places["shape"])
+        ix.Const(-1) if v == val.ConstantNumber(-1) else indices.extent(v, bound.places["shape"])
         for v in items
     )
     x = _operand(round, frame, bound)
     try:
-        op = operator(name, shape=resolved(x.type.shape, shape))
+        op = apply.operator(name, shape=resolved(x.type.shape, shape))
     except OperandError as error:
         raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
     return _emit(round, frame, bound, op, x)
 
 
-def _broadcast_to(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, shape=_shape(round, frame, bound))
+def _broadcast_to(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, shape=_shape(round, frame, bound))
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _transpose(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, axes=bound.axes("axes"))
+def _transpose(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, axes=bound.axes("axes"))
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _flip(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, axes=bound.axes())
+def _flip(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, axes=bound.axes())
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _expand_dims(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, axis=bound.integer("axis", 0))
+def _expand_dims(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, axis=bound.integer("axis", 0))
     return _emit(round, frame, bound, op, _operand(round, frame, bound))
 
 
-def _squeeze(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _squeeze(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     x = _operand(round, frame, bound)
     axes = bound.axes()
     if axes is None:
-        axes = tuple(k for k, e in enumerate(x.type.shape) if e == ONE)
-    return _emit(round, frame, bound, operator(name, axes=axes), x)
+        axes = tuple(k for k, e in enumerate(x.type.shape) if e == ix.ONE)
+    return _emit(round, frame, bound, apply.operator(name, axes=axes), x)
 
 
-def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _joined(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     value = bound["xs"]
-    if not isinstance(value, (Listing, Several)):
+    if not isinstance(value, (val.Listing, val.Several)):
         raise Failure(type_errors.needs_list(bound.places["xs"], name, value))
-    args = tuple(tensor(round, frame, v, bound.places["xs"]) for v in value.items)
-    return _emit(round, frame, bound, operator(name, axis=bound.integer("axis", 0)), *args)
+    args = tuple(apply.tensor(round, frame, v, bound.places["xs"]) for v in value.items)
+    return _emit(round, frame, bound, apply.operator(name, axis=bound.integer("axis", 0)), *args)
 
 
-def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, sections=bound.integer("n", 1), axis=bound.integer("axis", 0))
-    return Listing(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
+def _split(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, sections=bound.integer("n", 1), axis=bound.integer("axis", 0))
+    return val.Listing(apply.make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
-def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _pad(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     x = _operand(round, frame, bound)
     value, place = bound["widths"], bound.places["widths"]
-    items = value.items if isinstance(value, Listing) else (value, value)
-    pairs: list[tuple[Expr, Expr]] = []
-    nested = all(isinstance(v, Listing) for v in items) and isinstance(value, Listing)
-    for pair in items if nested else [Listing(items)] * x.type.ndim:
-        assert isinstance(pair, Listing)
+    items = value.items if isinstance(value, val.Listing) else (value, value)
+    pairs: list[tuple[ix.Expr, ix.Expr]] = []
+    nested = all(isinstance(v, val.Listing) for v in items) and isinstance(value, val.Listing)
+    for pair in items if nested else [val.Listing(items)] * x.type.ndim:
+        assert isinstance(pair, val.Listing)
         if len(pair.items) != 2:
             raise Failure(type_errors.bad_widths(place, x.type.ndim))
         low, high = (indices.extent(v, place, "a width") for v in pair.items)
         pairs.append((low, high))
-    filler = bound.values.get("value", ConstantNumber(0))
-    if not isinstance(filler, ConstantNumber):
+    filler = bound.values.get("value", val.ConstantNumber(0))
+    if not isinstance(filler, val.ConstantNumber):
         raise Failure(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
-    return _emit(round, frame, bound, operator(name, widths=tuple(pairs), value=filler.value), x)
+    return _emit(
+        round, frame, bound, apply.operator(name, widths=tuple(pairs), value=filler.value), x
+    )
 
 
-def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _take(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     x, idx = _operand(round, frame, bound), _operand(round, frame, bound, "idx")
     axis = bound.axis()
     if axis is None and name == "take":
         x, axis = _flat(round, frame, bound, x), 0
-    op = operator(name, axis=-1 if axis is None else axis)
+    op = apply.operator(name, axis=-1 if axis is None else axis)
     return _emit(round, frame, bound, op, x, idx)
 
 
-def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _one_hot(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     n = bound.extent("n")
     indices.check_extents(round, frame, (n,), bound.places["n"])
-    op = operator(name, n=n, dtype=bound.dtype(DType.F32))
+    op = apply.operator(name, n=n, dtype=bound.dtype(DType.F32))
     return _emit(round, frame, bound, op, _operand(round, frame, bound, "idx"))
 
 
-def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    op = operator(name, k=bound.integer("k", 1))
-    return Several(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
+def _top_k(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    op = apply.operator(name, k=bound.integer("k", 1))
+    return val.Several(apply.make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
-def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    args = tuple(tensor(round, frame, v, bound.span) for v in bound.rest)
-    return _emit(round, frame, bound, operator(name, spec=bound.text("spec", "")), *args)
+def _einsum(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    args = tuple(apply.tensor(round, frame, v, bound.span) for v in bound.rest)
+    return _emit(round, frame, bound, apply.operator(name, spec=bound.text("spec", "")), *args)
 
 
-def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     padding = bound.text("padding", "valid")
     if padding not in ("valid", "same"):
         kind = '`"valid"` or `"same"`'
         place = bound.places["padding"]
         raise Failure(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
-    op = operator(name, stride=bound.integer("stride", 1), padding=padding)
+    op = apply.operator(name, stride=bound.integer("stride", 1), padding=padding)
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
     return _emit(round, frame, bound, op, x, w)
 
@@ -194,61 +179,63 @@ def _conv(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value
 # ---------------------------------------------------------------- creation and shape
 
 
-def _shape(round: Round, frame: Frame, bound: BoundArguments) -> tuple[Expr, ...]:
+def _shape(round: Round, frame: Frame, bound: BoundArguments) -> tuple[ix.Expr, ...]:
     shape = bound.shape()
     indices.check_extents(round, frame, shape, bound.places["shape"])
     return shape
 
 
-def _filled(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    value = {"zeros": ConstantNumber(0), "ones": ConstantNumber(1)}.get(name) or bound["value"]
-    if isinstance(value, ConstantNumber):
-        default_dtype = type_of(value, bound.span).dtype if name == "full" else DType.F32
-        check_number(value.value, bound.dtype(default_dtype), bound.span)
+def _filled(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    value = {"zeros": val.ConstantNumber(0), "ones": val.ConstantNumber(1)}.get(name) or bound[
+        "value"
+    ]
+    if isinstance(value, val.ConstantNumber):
+        default_dtype = apply.type_of(value, bound.span).dtype if name == "full" else DType.F32
+        apply.check_number(value.value, bound.dtype(default_dtype), bound.span)
         op = Full(
             shape=_shape(round, frame, bound), value=_fitting(value, bound.dtype(default_dtype)),
             dtype=bound.dtype(default_dtype),
         )  # fmt: skip
         return _emit(round, frame, bound, op)
-    x = tensor(round, frame, value, bound.span)
+    x = apply.tensor(round, frame, value, bound.span)
     dtype = bound.dtype(x.type.dtype)
     if dtype is not x.type.dtype:
-        x = _emit(round, frame, bound, operator("cast", dtype=dtype), x)
-    broadcast = operator("broadcast_to", shape=_shape(round, frame, bound))
+        x = _emit(round, frame, bound, apply.operator("cast", dtype=dtype), x)
+    broadcast = apply.operator("broadcast_to", shape=_shape(round, frame, bound))
     return _emit(round, frame, bound, broadcast, x)
 
 
-def _fitting(value: ConstantNumber, dtype: DType) -> int | float | bool:
+def _fitting(value: val.ConstantNumber, dtype: DType) -> int | float | bool:
     if dtype.is_float:
         return float(value.value)
     return bool(value.value) if dtype is DType.BOOL else int(value.value)
 
 
-def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    def leaf(_: tuple[str, ...], v: Value) -> Value:
-        type: TensorType = type_of(v, bound.span)
+def _like(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    def leaf(_: tuple[str, ...], v: val.Value) -> val.Value:
+        type: TensorType = apply.type_of(v, bound.span)
         dtype = bound.dtype(type.dtype)
-        value = ConstantNumber(0 if name == "zeros_like" else 1)
+        value = val.ConstantNumber(0 if name == "zeros_like" else 1)
         op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
         full = _emit(round, frame, bound, op)
         full.draft.doubt = doubt_of(v)
-        return spread(round, frame, full, dims_of(v, round.universe))
+        return apply.spread(round, frame, full, val.dims_of(v, round.universe))
 
-    return map_leaves(leaf, bound["x"])
+    return val.map_leaves(leaf, bound["x"])
 
 
-def _eye(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _eye(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     n = bound.extent("n")
     m = bound.extent("m") if bound.has("m") else n
     indices.check_extents(round, frame, (n, m), bound.span)
     return _emit(round, frame, bound, Eye(n=n, m=m, dtype=bound.dtype(DType.F32)))
 
 
-def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     ends = (
         [bound["start"], bound["stop"]]
         if bound.has("stop")
-        else [ConstantNumber(0), bound["start"]]
+        else [val.ConstantNumber(0), bound["start"]]
     )
     low, high = (_end(v, bound) for v in ends)
     step = bound.integer("step", 1)
@@ -257,43 +244,43 @@ def _arange(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Val
     extent = round.space.reduce(op.extent, round.domain(frame.where, op.extent))
     type = TensorType(op.dtype, (extent,))
     ref.draft.types = (type,)
-    return Ref(ref.draft, 0, ref.entries, type, ref.span)
+    return val.Ref(ref.draft, 0, ref.entries, type, ref.span)
 
 
-def _end(value: Value, bound: BoundArguments) -> Expr:
+def _end(value: val.Value, bound: BoundArguments) -> ix.Expr:
     expr = as_expr(value)
     if expr is None:
         raise Failure(type_errors.needs_index(bound.span, "an end of `arange`", value))
-    if isinstance(expr, Const):
-        check_number(expr.value, DType.I32, bound.span)
+    if isinstance(expr, ix.Const):
+        apply.check_number(expr.value, DType.I32, bound.span)
     return expr
 
 
-def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _size(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     value = bound["x"]
-    if isinstance(value, (Listing, Several)) and not bound.has("axis"):
-        return ConstantNumber(len(value.items))
-    shape = sure_type(round, value, bound.places["x"]).shape
+    if isinstance(value, (val.Listing, val.Several)) and not bound.has("axis"):
+        return val.ConstantNumber(len(value.items))
+    shape = apply.sure_type(round, value, bound.places["x"]).shape
     axis = bound.axis()
     if name == "len":
         axis = 0
     if axis is None:
-        return lift(product(shape))
+        return val.lift(ix.product(shape))
     try:
-        return lift(shape[axis_of(axis, len(shape))])
+        return val.lift(shape[axis_of(axis, len(shape))])
     except OperandError as error:
         raise Failure(type_errors.operands(bound.span, error.message, error.help)) from None
 
 
-def _ndim(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    return ConstantNumber(sure_type(round, bound["x"], bound.places["x"]).ndim)
+def _ndim(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    return val.ConstantNumber(apply.sure_type(round, bound["x"], bound.places["x"]).ndim)
 
 
-def _leaves(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
-    return Listing(tuple(leaf for _, leaf in leaves(bound["x"])))
+def _leaves(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
+    return val.Listing(tuple(leaf for _, leaf in val.leaves(bound["x"])))
 
 
-def _range(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _range(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     start, stop, step = (
         bound.integer(part, default, "an argument of `range`")
         for part, default in (("start", 0), ("stop", 0), ("step", 1))
@@ -304,7 +291,7 @@ def _range(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Valu
     numbers = range(low, high, step)
     if len(numbers) > MAX_RANGE:
         raise Failure(type_errors.too_long(bound.span, len(numbers)))
-    return Listing(tuple(ConstantNumber(k) for k in numbers))
+    return val.Listing(tuple(val.ConstantNumber(k) for k in numbers))
 
 
 GROUP: dict[str, BuiltinRule] = {

@@ -12,33 +12,21 @@ from tempoc.frontend.calls import (
     builtin_tensors,
 )
 from tempoc.frontend.calls.grad import gradient
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Arguments, Frame, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Listing,
-    RecordValue,
-    Ref,
-    Value,
-    lift,
-    unknown_in,
-)
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import conditional as choice, random_draws as draws
-from tempoc.frontend.expressions.apply_operator import (
-    check_number,
-    elementwise,
-    make,
-    map_together,
-    operator,
-    tensor,
+from tempoc.frontend.expressions import (
+    apply_operator as apply,
+    conditional as choice,
+    random_draws as draws,
 )
 from tempoc.frontend.expressions.arithmetic import as_expr, as_named, fold
 from tempoc.frontend.expressions.bind_arguments import BoundArguments, bind
 from tempoc.frontend.expressions.partial_types import partial_result
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.symbolic.expr import maximum, minimum
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import is_condition
 
 # Functions that are folded for a compile-time number; the result is a float.
@@ -65,7 +53,7 @@ FOLDED_KEEPING_TYPE: dict[str, Callable[[float], float]] = {
 }
 
 
-def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
+def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> val.Value:
     """The result of a builtin. Raises `Failure` or `StillUnknown`."""
     if name in ("min", "max"):
         extremum = _index_extremum(round, frame, name, arguments, span)
@@ -82,7 +70,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return _binary(round, frame, name, bound["a"], bound["b"], span)
     if name in ("where", "clip"):
         parts = tuple(bound.values[p] for p in signature)
-        return elementwise(round, frame, operator(name), parts, span)
+        return apply.elementwise(round, frame, apply.operator(name), parts, span)
     if name == "grad":
         return gradient(round, frame, name, bound)
     if name == "cond":
@@ -90,7 +78,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     value = partial_result(round, frame, name, bound)
     if value is not None:
         return value
-    unknown = unknown_in(*bound.values.values(), *bound.rest)
+    unknown = val.unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
     if name.startswith(draws.PREFIX):
@@ -104,58 +92,58 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
 
 def _index_extremum(
     round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
-) -> Value | None:
+) -> val.Value | None:
     """`min` and `max` over index expressions or numbers alone."""
     values = arguments.positional
     if (
         not values
         or arguments.keyword
-        or any(isinstance(v, (Listing, RecordValue)) for v in values)
+        or any(isinstance(v, (val.Listing, val.RecordValue)) for v in values)
     ):
         return None
-    if all(isinstance(v, ConstantNumber) and not isinstance(v.value, bool) for v in values):
-        numbers = [v.value for v in values if isinstance(v, ConstantNumber)]
+    if all(isinstance(v, val.ConstantNumber) and not isinstance(v.value, bool) for v in values):
+        numbers = [v.value for v in values if isinstance(v, val.ConstantNumber)]
         extreme = min(numbers) if name == "min" else max(numbers)
-        return ConstantNumber(
+        return val.ConstantNumber(
             float(extreme) if any(isinstance(n, float) for n in numbers) else extreme
         )
-    if len(values) == 1 and isinstance(values[0], Ref):
+    if len(values) == 1 and isinstance(values[0], val.Ref):
         return None
     exprs = [as_expr(v) for v in values]
     operands = [e for e in exprs if e is not None and not is_condition(e)]
     if len(operands) < len(values):
         return None
     for v in values:
-        if isinstance(v, ConstantNumber):
-            check_number(v.value, DType.I32, span)
-    extremum = lift((minimum if name == "min" else maximum)(*operands))
+        if isinstance(v, val.ConstantNumber):
+            apply.check_number(v.value, DType.I32, span)
+    extremum = val.lift((ix.minimum if name == "min" else ix.maximum)(*operands))
     return as_named(round, frame, extremum, values, span)
 
 
-def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> Value:
-    def leaf(parts: tuple[Value, ...]) -> Value:
+def _unary(round: Round, frame: Frame, name: str, value: val.Value, span: Span) -> val.Value:
+    def leaf(parts: tuple[val.Value, ...]) -> val.Value:
         (x,) = parts
-        if isinstance(x, ConstantNumber) and not isinstance(x.value, bool):
+        if isinstance(x, val.ConstantNumber) and not isinstance(x.value, bool):
             folded = _folded(name, x.value)
             if folded is not None:
-                return ConstantNumber(folded)
-        return elementwise(round, frame, operator(name), (x,), span)
+                return val.ConstantNumber(folded)
+        return apply.elementwise(round, frame, apply.operator(name), (x,), span)
 
-    return map_together(round, leaf, (value,), span)
+    return apply.map_together(round, leaf, (value,), span)
 
 
-def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
-    def leaf(parts: tuple[Value, ...]) -> Value:
+def _cast(round: Round, frame: Frame, dtype: DType, value: val.Value, span: Span) -> val.Value:
+    def leaf(parts: tuple[val.Value, ...]) -> val.Value:
         (x,) = parts
         is_integer = (
-            isinstance(x, ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
+            isinstance(x, val.ConstantNumber) and dtype.is_int and not isinstance(x.value, float)
         )
-        if is_integer and isinstance(x, ConstantNumber) and x.value in dtype.integers:
-            literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
-            return make(round, frame, literal, (), span)[0]
-        return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
+        if is_integer and isinstance(x, val.ConstantNumber) and x.value in dtype.integers:
+            literal = apply.operator("literal", value=int(x.value), dtype=dtype, weak=False)
+            return apply.make(round, frame, literal, (), span)[0]
+        return apply.elementwise(round, frame, apply.operator("cast", dtype=dtype), (x,), span)
 
-    return map_together(round, leaf, (value,), span)
+    return apply.map_together(round, leaf, (value,), span)
 
 
 def _folded(name: str, x: int | float) -> int | float | None:
@@ -169,30 +157,32 @@ def _folded(name: str, x: int | float) -> int | float | None:
     return None
 
 
-def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Span) -> Value:
-    def leaf(parts: tuple[Value, ...]) -> Value:
+def _binary(
+    round: Round, frame: Frame, name: str, a: val.Value, b: val.Value, span: Span
+) -> val.Value:
+    def leaf(parts: tuple[val.Value, ...]) -> val.Value:
         x, y = parts
-        if isinstance(x, ConstantNumber) and isinstance(y, ConstantNumber):
+        if isinstance(x, val.ConstantNumber) and isinstance(y, val.ConstantNumber):
             if name == "power":
                 return fold("**", x, y, span)
             extreme = (min if name == "minimum" else max)(x.value, y.value)
             inexact = isinstance(x.value, float) or isinstance(y.value, float)
-            return ConstantNumber(float(extreme) if inexact else extreme)
-        return elementwise(round, frame, operator(name), (x, y), span)
+            return val.ConstantNumber(float(extreme) if inexact else extreme)
+        return apply.elementwise(round, frame, apply.operator(name), (x, y), span)
 
-    return map_together(round, leaf, (a, b), span)
-
-
-def _is_axis(value: Value) -> bool:
-    is_integer = isinstance(value, ConstantNumber) and isinstance(value.value, int)
-    return is_integer or isinstance(value, Listing)
+    return apply.map_together(round, leaf, (a, b), span)
 
 
-def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def _is_axis(value: val.Value) -> bool:
+    is_integer = isinstance(value, val.ConstantNumber) and isinstance(value.value, int)
+    return is_integer or isinstance(value, val.Listing)
+
+
+def _reduction(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     value = bound["x"]
     if name in ("min", "max") and bound.has("axis") and not _is_axis(bound["axis"]):
         other = "minimum" if name == "min" else "maximum"
         raise Failure(type_errors.extremum(bound.span, name, other))
-    x = tensor(round, frame, value, bound.span)
-    op: Op = operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
-    return make(round, frame, op, (x,), bound.span)[0]
+    x = apply.tensor(round, frame, value, bound.span)
+    op: Op = apply.operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
+    return apply.make(round, frame, op, (x,), bound.span)[0]

@@ -12,25 +12,11 @@ from dataclasses import replace
 
 from tempoc.diagnostics.diagnostic import Diagnostic
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Arguments, Frame, Round
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Index,
-    Listing,
-    PythonFunction,
-    RecordValue,
-    Ref,
-    Several,
-    Typed,
-    Value,
-    dims_of,
-    leaves,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.errors import externs as extern_errors, types as type_errors
 from tempoc.frontend.expressions import annotations as annotate, index_expressions as indices
 from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
@@ -41,14 +27,14 @@ from tempoc.frontend.syntax import ast
 from tempoc.ops.control.control import Copy
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternJax, at_extents, signature_text
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 KINDS: dict[str, type[ExternCall]] = {"jax": ExternJax, "host": ExternHost}
 _PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
-ResultTree = tuple[tuple[str, Value], ...]
+ResultTree = tuple[tuple[str, val.Value], ...]
 """Named trees of types: the arguments or the results of a function."""
 
 
@@ -65,8 +51,8 @@ def problems(item: ast.ExternDecl) -> list[Diagnostic]:
 
 
 def call(
-    round: Round, frame: Frame, function: PythonFunction, arguments: Arguments, span: Span
-) -> Value:
+    round: Round, frame: Frame, function: val.PythonFunction, arguments: Arguments, span: Span
+) -> val.Value:
     """The results of a call. Raises `Failure` or `StillUnknown`."""
     item = function.definition
     name = item.name.name
@@ -75,7 +61,7 @@ def call(
     parameters = [p.name for p in item.args]
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
     bound = bind(name, parameters, arguments, span, shown, round.universe)
-    unknown = unknown_in(*bound.values.values())
+    unknown = val.unknown_in(*bound.values.values())
     if unknown is not None and not (round.partial and is_open(unknown)):
         return unknown
     declared_args, results, free = _signature(round, function)
@@ -84,8 +70,8 @@ def call(
             _partial_call(round, frame, results, free, tuple(bound.values.values()), span)
             or unknown
         )
-    known: dict[str, Expr] = {}
-    operands: list[Ref] = []
+    known: dict[str, ix.Expr] = {}
+    operands: list[val.Ref] = []
     for parameter, declared in declared_args:
         place = bound.places.get(parameter, span)
         operands += _operands(round, frame, bound[parameter], declared, known, free, place)
@@ -108,11 +94,11 @@ def call(
         refs = make(round, frame, op, tuple(operands), span, hint=name)
     dims = refs[0].draft.dims if refs else ()
     if over is not None:
-        point = Position(Index(Sym(over)), span)
+        point = Position(val.Index(ix.Sym(over)), span)
         refs = tuple(_row(round, frame, ref, point) for ref in refs)
     remaining = iter(refs)
-    trees = tuple(map_leaves(lambda *_: next(remaining), declared) for _, declared in results)
-    return trees[0] if len(trees) == 1 else Several(trees, dims)
+    trees = tuple(val.map_leaves(lambda *_: next(remaining), declared) for _, declared in results)
+    return trees[0] if len(trees) == 1 else val.Several(trees, dims)
 
 
 def _partial_call(
@@ -120,23 +106,23 @@ def _partial_call(
     frame: Frame,
     results: ResultTree,
     free: tuple[str, ...],
-    arguments: tuple[Value, ...],
+    arguments: tuple[val.Value, ...],
     span: Span,
-) -> Value | None:
+) -> val.Value | None:
     """The result of a call with unknown arguments; `None` if its shape depends on them."""
     for _, tree in results:
-        for _, leaf in leaves(tree):
-            assert isinstance(leaf, Typed)
+        for _, leaf in val.leaves(tree):
+            assert isinstance(leaf, val.Typed)
             if any(n in free for e in leaf.type.shape for n in symbols(e)):
                 return None
-    dims = dims_of(Listing(arguments), round.universe)
+    dims = val.dims_of(val.Listing(arguments), round.universe)
     trees = tuple(stand_ins(round, frame, tree, dims, span) for _, tree in results)
-    return trees[0] if len(trees) == 1 else Several(trees, dims)
+    return trees[0] if len(trees) == 1 else val.Several(trees, dims)
 
 
-def _row(round: Round, frame: Frame, ref: Ref, here: Position) -> Ref:
+def _row(round: Round, frame: Frame, ref: val.Ref, here: Position) -> val.Ref:
     row = select(round, frame, ref, (here,), here.span)
-    assert isinstance(row, Ref)
+    assert isinstance(row, val.Ref)
     return row
 
 
@@ -161,8 +147,8 @@ def _texts(trees: ResultTree) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Paths and types of all leaves."""
     names, types = [], []
     for name, tree in trees:
-        for path, leaf in leaves(tree):
-            assert isinstance(leaf, Typed)
+        for path, leaf in val.leaves(tree):
+            assert isinstance(leaf, val.Typed)
             names.append(".".join((name, *path)))
             types.append(signature_text(leaf.type))
     return tuple(names), tuple(types)
@@ -171,25 +157,30 @@ def _texts(trees: ResultTree) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _with_leading_axis(trees: ResultTree, bound: str) -> ResultTree:
     """Types with an additional leading axis."""
 
-    def longer(_: tuple[str, ...], leaf: Value) -> Value:
-        assert isinstance(leaf, Typed)
-        return Typed(TensorType(leaf.type.dtype, (Sym(bound), *leaf.type.shape)))
+    def longer(_: tuple[str, ...], leaf: val.Value) -> val.Value:
+        assert isinstance(leaf, val.Typed)
+        return val.Typed(TensorType(leaf.type.dtype, (ix.Sym(bound), *leaf.type.shape)))
 
-    return tuple((name, map_leaves(longer, tree)) for name, tree in trees)
+    return tuple((name, val.map_leaves(longer, tree)) for name, tree in trees)
 
 
-def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Ref:
+def _along(round: Round, frame: Frame, operand: val.Ref, dim: str, span: Span) -> val.Ref:
     """An operand at all points of a dimension, along a new first axis."""
     copy = make(round, frame, Copy(), (operand,), span)[0]
     copy.draft.dims = round.universe.ordered((*copy.draft.dims, dim))
-    full_range = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+    full_range = ix.Slice(ix.ZERO, ix.Sym(round.universe.dim(dim).bound))
     entries = entries_at(copy.draft.dims, {dim: full_range})
     return read(round, frame, copy.draft, 0, entries, span)
 
 
 def _effectful_call(
-    round: Round, frame: Frame, op: ExternCall, operands: list[Ref], span: Span, over: str | None
-) -> tuple[Ref, ...]:
+    round: Round,
+    frame: Frame,
+    op: ExternCall,
+    operands: list[val.Ref],
+    span: Span,
+    over: str | None,
+) -> tuple[val.Ref, ...]:
     """A call with side effects: made at all points of its equation, whether used or not."""
     outputs = make(round, frame, op, tuple(operands), span, hint=op.extern)
     draft = round.drafts[-1] if not outputs else outputs[0].draft
@@ -202,7 +193,7 @@ def _effectful_call(
     return tuple(identity(round, frame, draft, span, k) for k in range(len(outputs)))
 
 
-def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:
+def _check_extents(round: Round, operands: list[val.Ref], name: str, span: Span) -> None:
     """Raises `Failure` for ragged operands: a kernel is traced for one shape."""
     for operand in operands:
         for n in (n for e in operand.type.shape for n in symbols(e)):
@@ -215,18 +206,18 @@ def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> 
 def _operands(
     round: Round,
     frame: Frame,
-    value: Value,
-    expected: Value,
-    known: dict[str, Expr],
+    value: val.Value,
+    expected: val.Value,
+    known: dict[str, ix.Expr],
     free: tuple[str, ...],
     span: Span,
-) -> Iterator[Ref]:
+) -> Iterator[val.Ref]:
     """The leaves of an argument as operands of the declared types. Raises `Failure`."""
-    if not isinstance(expected, RecordValue):
-        assert isinstance(expected, Typed)
+    if not isinstance(expected, val.RecordValue):
+        assert isinstance(expected, val.Typed)
         yield _operand(round, frame, value, expected.type, known, free, span)
         return
-    if not isinstance(value, RecordValue) or sorted(value.names) != sorted(expected.names):
+    if not isinstance(value, val.RecordValue) or sorted(value.names) != sorted(expected.names):
         raise Failure(extern_errors.not_a_record(span, expected, value))
     for name, part in expected.fields:
         inner = value.get(name)
@@ -237,20 +228,20 @@ def _operands(
 def _operand(
     round: Round,
     frame: Frame,
-    value: Value,
+    value: val.Value,
     expected: TensorType,
-    known: dict[str, Expr],
+    known: dict[str, ix.Expr],
     free: tuple[str, ...],
     span: Span,
-) -> Ref:
+) -> val.Ref:
     """A value as an operand of the declared type. Raises `Failure`."""
-    if not isinstance(value, (Ref, ConstantNumber, Index)):
+    if not isinstance(value, (val.Ref, val.ConstantNumber, val.Index)):
         raise Failure(extern_errors.not_a_tensor(span, value))
     actual = type_of(value, span)
     for e, extent in zip(expected.shape, actual.shape, strict=False):
-        if isinstance(e, Sym) and e.name in free:
+        if isinstance(e, ix.Sym) and e.name in free:
             known.setdefault(e.name, extent)
-    declared = Typed(at_extents(expected, known))
+    declared = val.Typed(at_extents(expected, known))
     if any(n in free for e in declared.type.shape for n in symbols(e)):
         raise Failure(extern_errors.operand(span, actual, expected))
     try:
@@ -266,14 +257,14 @@ def _operand(
 
 
 def _signature(
-    round: Round, function: PythonFunction
+    round: Round, function: val.PythonFunction
 ) -> tuple[ResultTree, ResultTree, tuple[str, ...]]:
     """Types of arguments and results, and the names of free extents in them."""
     item = function.definition
     free = tuple(dict.fromkeys(n for part in item.args for n in _free(function, part.type)))
     scope = Scope("loop", parent=function.scope)
     for name in free:
-        scope.bind(name, Index(Sym(name)))
+        scope.bind(name, val.Index(ix.Sym(name)))
     assert round.top is not None
     frame = Frame(scope=scope, path=(), prefix=item.name.name, origin=round.top.origin)
 
@@ -285,7 +276,7 @@ def _signature(
     return trees(item.args), trees(item.results), free
 
 
-def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
+def _free(function: val.PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
     """Unbound names that are extents."""
     if isinstance(e, ast.RecordType):
         for f in e.fields:

@@ -10,43 +10,33 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Ref,
-    Typed,
-    Unknown,
-    Value,
-    describe,
-    leaves,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.errors import gradients as gradient_errors
-from tempoc.frontend.expressions.apply_operator import identity, make, tensor, wire
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.ops.control.control import Copy, StopGradient
 from tempoc.ops.control.gradient import Gradient
-from tempoc.symbolic.expr import ZERO, Slice, Sym
+from tempoc.symbolic import expr as ix
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\s*\.\s*\w+|\[\s*\d+\s*\])*")
 
 
-def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     """`grad(loss, x)`, leaf by leaf of `x`. Raises `Failure`."""
     x, place = bound["x"], bound.places["x"]
-    unknown = unknown_in(x)
+    unknown = val.unknown_in(x)
     if unknown is not None:
         return unknown
     if not _NAME.fullmatch(place.text.strip()):
         raise Failure(gradient_errors.not_a_name(place))
-    targets: list[Ref] = []
-    for _, leaf in leaves(x):
-        if not isinstance(leaf, Ref):
-            raise Failure(gradient_errors.not_differentiable(place, describe(leaf)))
-        if leaf.entries != tuple(Sym(d) for d in leaf.draft.dims):
+    targets: list[val.Ref] = []
+    for _, leaf in val.leaves(x):
+        if not isinstance(leaf, val.Ref):
+            raise Failure(gradient_errors.not_differentiable(place, val.describe(leaf)))
+        if leaf.entries != tuple(ix.Sym(d) for d in leaf.draft.dims):
             raise Failure(gradient_errors.not_a_name(place))
         if not leaf.type.dtype.is_float:
             raise Failure(gradient_errors.not_float(place, "x", leaf.type))
@@ -54,8 +44,8 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Va
     losses = _losses(round, frame, bound)
     count = iter(range(len(targets)))
 
-    def leaf_gradient(path: tuple[str, ...], v: Value) -> Value:
-        assert isinstance(v, Ref)
+    def leaf_gradient(path: tuple[str, ...], v: val.Value) -> val.Value:
+        assert isinstance(v, val.Ref)
         draft = Draft(
             hint=".".join((frame.prefix, "grad", *path)),
             dims=v.draft.dims,
@@ -65,42 +55,44 @@ def gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Va
             spans=(bound.span,),
             doubt=v.draft.doubt,
         )
-        draft.inputs = [wire(r) for r in (*losses, *targets)]
+        draft.inputs = [apply.wire(r) for r in (*losses, *targets)]
         round.add(draft)
-        return identity(round, frame, draft, bound.span)
+        return apply.identity(round, frame, draft, bound.span)
 
-    return map_leaves(leaf_gradient, x)
+    return val.map_leaves(leaf_gradient, x)
 
 
-def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[Ref]:
+def _losses(round: Round, frame: Frame, bound: BoundArguments) -> list[val.Ref]:
     """Reads of the loss at all points, leaf by leaf; none while it is unknown. Raises `Failure`."""
     place = bound.places["loss"]
-    if unknown_in(bound["loss"]) is not None:
+    if val.unknown_in(bound["loss"]) is not None:
         return []
-    losses: list[Ref] = []
-    for _, leaf in leaves(bound["loss"]):
-        if isinstance(leaf, (Unknown, Typed)):
+    losses: list[val.Ref] = []
+    for _, leaf in val.leaves(bound["loss"]):
+        if isinstance(leaf, (val.Unknown, val.Typed)):
             return []
-        if isinstance(leaf, ConstantNumber) and not isinstance(leaf.value, bool):
+        if isinstance(leaf, val.ConstantNumber) and not isinstance(leaf.value, bool):
             continue
-        ref = tensor(round, frame, leaf, place)
+        ref = apply.tensor(round, frame, leaf, place)
         if ref.type.shape:
             raise Failure(gradient_errors.not_scalar(place, ref.type))
         if not ref.type.dtype.is_float:
             raise Failure(gradient_errors.not_float(place, "the loss", ref.type))
-        if ref.entries != tuple(Sym(d) for d in ref.draft.dims):
-            ref = make(round, frame, Copy(), (ref,), place)[0]
-        full_entries = tuple(Slice(ZERO, Sym(round.universe.dim(d).bound)) for d in ref.draft.dims)
+        if ref.entries != tuple(ix.Sym(d) for d in ref.draft.dims):
+            ref = apply.make(round, frame, Copy(), (ref,), place)[0]
+        full_entries = tuple(
+            ix.Slice(ix.ZERO, ix.Sym(round.universe.dim(d).bound)) for d in ref.draft.dims
+        )
         losses.append(replace(ref, entries=full_entries))
     return losses
 
 
-def stop_gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
+def stop_gradient(round: Round, frame: Frame, name: str, bound: BoundArguments) -> val.Value:
     """`stop_gradient(x)`, leaf by leaf."""
 
-    def leaf(_: tuple[str, ...], v: Value) -> Value:
-        if isinstance(v, Ref) and v.type.dtype.is_float:
-            return make(round, frame, StopGradient(), (v,), bound.span)[0]
+    def leaf(_: tuple[str, ...], v: val.Value) -> val.Value:
+        if isinstance(v, val.Ref) and v.type.dtype.is_float:
+            return apply.make(round, frame, StopGradient(), (v,), bound.span)[0]
         return v
 
-    return map_leaves(leaf, bound["x"])
+    return val.map_leaves(leaf, bound["x"])

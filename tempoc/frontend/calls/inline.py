@@ -9,22 +9,12 @@ from functools import partial
 from tempoc.diagnostics.source import Span
 from tempoc.frontend.calls import builtins, externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import CallSite, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, TargetPlan
 from tempoc.frontend.environment.round import MAX_CALLS, Arguments, Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
-from tempoc.frontend.environment.values import (
-    BAD,
-    Builtin,
-    Closure,
-    Index,
-    PythonFunction,
-    Several,
-    Unknown,
-    Value,
-    describe,
-)
 from tempoc.frontend.equations import equations
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import WrittenTarget, make_plan
@@ -36,29 +26,31 @@ from tempoc.frontend.errors import (
 from tempoc.frontend.expressions.bind_arguments import bind
 from tempoc.frontend.expressions.unroll import loop_iterations
 from tempoc.frontend.syntax import ast
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 
 
-def call(round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span) -> Value:
+def call(
+    round: Round, frame: Frame, function: val.Value, arguments: Arguments, span: Span
+) -> val.Value:
     """The result of a function. Raises `Failure` or `StillUnknown`."""
     match function:
-        case Builtin(name=name):
+        case val.Builtin(name=name):
             return builtins.call(round, frame, name, arguments, span)
-        case PythonFunction():
+        case val.PythonFunction():
             return externs.call(round, frame, function, arguments, span)
-        case Closure():
+        case val.Closure():
             return _closure(round, frame, function, arguments, span)
-        case Unknown():
+        case val.Unknown():
             return function
         case _:
             name = span.text.split("(")[0]
-            shadowed = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
-            raise Failure(name_errors.not_callable(span, describe(function), taken=shadowed))
+            shadowed = name in SIGNATURES and not isinstance(frame.scope.find(name), val.Builtin)
+            raise Failure(name_errors.not_callable(span, val.describe(function), taken=shadowed))
 
 
 def _closure(
-    round: Round, frame: Frame, function: Closure, arguments: Arguments, span: Span
-) -> Value:
+    round: Round, frame: Frame, function: val.Closure, arguments: Arguments, span: Span
+) -> val.Value:
     definition = function.definition
     name = definition.name.name
     for site in frame.origin.calls:
@@ -82,7 +74,7 @@ def _closure(
     )
     _parameters(round, inner, definition, arguments, span)
     result = run_block(round, inner, definition.body)
-    return BAD if result is None else result
+    return val.BAD if result is None else result
 
 
 def _signature(definition: ast.Def) -> str:
@@ -110,24 +102,26 @@ def _parameters(
         if p.is_dim:
             dim = _dimension(round, name, key, value, bound.places.get(key, span))
             frame.scope.dims = (*frame.scope.dims, dim)
-            value = Index(Sym(dim))
+            value = val.Index(ix.Sym(dim))
         frame.scope.bind(key, value)
 
 
-def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> str:
+def _dimension(round: Round, name: str, parameter: str, value: val.Value, span: Span) -> str:
     """The dimension passed for a `dim` parameter. Raises `Failure`."""
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
-    dim = value.expr if isinstance(value, Index) else None
-    if isinstance(dim, Sym) and round.universe.is_dim(dim.name):
+    dim = value.expr if isinstance(value, val.Index) else None
+    if isinstance(dim, ix.Sym) and round.universe.is_dim(dim.name):
         return dim.name
     raise Failure(type_errors.needs_dimension(span, name, parameter, value))
 
 
-def run_block(round: Round, frame: Frame, statements: Sequence[ast.BodyStatement]) -> Value | None:
+def run_block(
+    round: Round, frame: Frame, statements: Sequence[ast.BodyStatement]
+) -> val.Value | None:
     """Run the statements of a body; the value of its `return`, if it has one."""
     cells = _declare(round, frame, statements)
-    result: Value | None = None
+    result: val.Value | None = None
     for s in statements:
         match s:
             case ast.Equation():
@@ -136,17 +130,17 @@ def run_block(round: Round, frame: Frame, statements: Sequence[ast.BodyStatement
                 round.attempt(frame, partial(_loop, round, frame, s))
             case ast.Return():
                 values = tuple(round.evaluate(frame, v) for v in s.values)
-                result = values[0] if len(values) == 1 else Several(values)
+                result = values[0] if len(values) == 1 else val.Several(values)
     for cell in cells:
         if not cell.finished:
             finish(round, cell)
     return result
 
 
-def _loop(round: Round, frame: Frame, loop: ast.ForLoop) -> Value:
+def _loop(round: Round, frame: Frame, loop: ast.ForLoop) -> val.Value:
     for inner in loop_iterations(round, frame, loop.name, loop.over):
         run_block(round, inner, loop.body)
-    return BAD
+    return val.BAD
 
 
 def _declare(
@@ -174,13 +168,13 @@ def _declare(
     return [_cell(round, frame, name, tuple(parts)) for name, parts in written.items()]
 
 
-def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> Value:
+def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> val.Value:
     """The value of a local name that is read before its equation is evaluated."""
     if (*frame.path, "=", equation.span.start) in round.done:
         raise Failure(name_errors.local_cycle(equation.span, name))
     equations.run(round, frame, equation)
     value = frame.scope.names.get(name)
-    return BAD if value is None or isinstance(value, Pending) else value  # type: ignore[return-value]
+    return val.BAD if value is None or isinstance(value, Pending) else value  # type: ignore[return-value]
 
 
 def _cell(

@@ -15,8 +15,8 @@ from tempoc.frontend.errors import lengths as ending_errors, names as name_error
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
-from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym, compare
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 LIMIT = 2**31
@@ -26,7 +26,7 @@ LIMIT = 2**31
 def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     """The universe of a program; errors are reported."""
     dims: list[Dim] = []
-    bounds: dict[str, tuple[Expr | None, Span]] = {}
+    bounds: dict[str, tuple[ix.Expr | None, Span]] = {}
     ended = [i.bound.name for i in main.items if isinstance(i, ast.DimDecl) and i.until is not None]
     for item in main.items:
         if not isinstance(item, ast.DimDecl):
@@ -38,14 +38,14 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
         span = item.span if item.default is None else item.default.span
         if earlier is None or earlier[0] is None:
             bounds[item.bound.name] = (value, span)
-            if isinstance(value, Const) and item.bound.name not in ended:
+            if isinstance(value, ix.Const) and item.bound.name not in ended:
                 scopes.know(Bound(name=item.bound.name, value=value))
         elif value is not None and value != earlier[0]:
             scopes.errors.add(name_errors.bound_values(span, item.bound.name, earlier[1]))
     names = tuple(d.name for d in dims)
     _check_bounds(scopes, bounds, names)
     until = _endings(scopes, main)
-    assumptions: list[Expr] = []
+    assumptions: list[ix.Expr] = []
     spans: list[Span] = []
     for item in main.items:
         if isinstance(item, ast.Assume):
@@ -83,7 +83,7 @@ def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]
     """Bounds derived from lengths must be monotone in them, and must not limit other lengths."""
     bounds: list[Bound] = []
     for b in universe.bounds:
-        roots = [r for n in symbols(b.value or ZERO) for r in universe.roots(n)]
+        roots = [r for n in symbols(b.value or ix.ZERO) for r in universe.roots(n)]
         if b.until and roots:
             scopes.errors.add(ending_errors.varying_limit(spans[b.name], b.name, roots[0].name))
             b = replace(b, value=None)
@@ -96,20 +96,22 @@ def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]
 
 def _grows(universe: Universe, bound: Bound) -> bool:
     """Whether a derived bound is monotone in the lengths."""
-    shorter = {r.name: Sym(f"{r.name}'") for r in universe.roots(bound.name)}
+    shorter = {r.name: ix.Sym(f"{r.name}'") for r in universe.roots(bound.name)}
     primed = tuple(Bound(name=s.name) for s in shorter.values())
-    facts = tuple(compare("<=", s, Sym(n)) for n, s in shorter.items())
+    facts = tuple(ix.compare("<=", s, ix.Sym(n)) for n, s in shorter.items())
     space = Space(replace(universe, bounds=(*universe.bounds, *primed), assumptions=facts))
-    less = compare("<=", universe.at_lengths(shorter)[bound.name], Sym(bound.name))
+    less = ix.compare("<=", universe.at_lengths(shorter)[bound.name], ix.Sym(bound.name))
     return space.implies(Domain(()), less)
 
 
 def _impossible(universe: Universe) -> bool:
     """Whether no bounds at all satisfy the assumptions: then everything could be proved."""
-    return Space(universe).implies(Domain(()), FALSE)
+    return Space(universe).implies(Domain(()), ix.FALSE)
 
 
-def _value(scopes: Scopes, scope: Scope, item: ast.DimDecl, default: ast.Expression) -> Expr | None:
+def _value(
+    scopes: Scopes, scope: Scope, item: ast.DimDecl, default: ast.Expression
+) -> ix.Expr | None:
     """The value of a bound, overridden by `-D` where it is a number.
 
     After an error in a `-D` the value of the program is used, so that other errors are reported.
@@ -125,7 +127,7 @@ def _value(scopes: Scopes, scope: Scope, item: ast.DimDecl, default: ast.Express
     if e is None or is_condition(e) or not is_affine(e):
         scopes.errors.add(name_errors.bound_not_index(default.span, name))
         return None
-    if isinstance(e, Const) and not 1 <= e.value < LIMIT:
+    if isinstance(e, ix.Const) and not 1 <= e.value < LIMIT:
         scopes.errors.add(name_errors.bound_size(default.span, name, e.value))
         return None
     return e
@@ -153,7 +155,7 @@ def _overridden(
 
 
 def _check_bounds(
-    scopes: Scopes, bounds: dict[str, tuple[Expr | None, Span]], dims: tuple[str, ...]
+    scopes: Scopes, bounds: dict[str, tuple[ix.Expr | None, Span]], dims: tuple[str, ...]
 ) -> None:
     """Derived bounds refer only to other bounds, without cycles."""
     for name, (value, span) in list(bounds.items()):
@@ -164,7 +166,7 @@ def _check_bounds(
             bounds[name] = (None, span)
             continue
         path = [name]
-        current: Expr | None = value
+        current: ix.Expr | None = value
         while current is not None:
             operands = [n for n in symbols(current) if bounds.get(n, (None, span))[0] is not None]
             if not operands:
@@ -179,7 +181,7 @@ def _check_bounds(
 
 def _assumption(
     scopes: Scopes, scope: Scope, item: ast.Assume, dims: tuple[str, ...]
-) -> Expr | None:
+) -> ix.Expr | None:
     value = scopes.evaluate(scope, item.condition)
     if isinstance(value, Unknown):
         return None

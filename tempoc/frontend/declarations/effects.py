@@ -6,30 +6,20 @@ import re
 from pathlib import PurePosixPath
 
 from tempoc.frontend.declarations.outputs import base_name
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Index,
-    Listing,
-    RecordValue,
-    Ref,
-    Unknown,
-    describe,
-    leaves,
-)
 from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.expressions import index_expressions as indices
-from tempoc.frontend.expressions.apply_operator import tensor, wire
+from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.effects import EffectOp, EffectPlace, Print, Save
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.source import Param
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, TRUE, Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
@@ -57,8 +47,8 @@ def _check_overlap(
     for other, other_domain in saved:
         if other.value == path.value:
             dims = round.universe.ordered((*here.dims, *other_domain.dims))
-            both = Domain(dims, conjunction(here.where, other_domain.where))
-            point = round.space.witness(both, FALSE)
+            both = Domain(dims, ix.conjunction(here.where, other_domain.where))
+            point = round.space.witness(both, ix.FALSE)
             if point is not None:
                 when = shown_point(round.universe, dims, (here.where, other_domain.where), point)
                 raise Failure(name_errors.save_twice(path.span, path.value, when, other.span))
@@ -74,21 +64,23 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         prefix=f"{word}.{base}",
         origin=DraftOrigin(span=item.span),
     )
-    guard: Expr = TRUE
+    guard: ix.Expr = ix.TRUE
     if item.guard is not None:
         guard = indices.condition(round, frame, item.guard, f"the condition of `{word}`")
     frame = frame.within(guard)
     value = round.evaluate(frame, item.value)
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         return None
-    if not isinstance(value, Ref | RecordValue | Listing | ConstantNumber | Index):
-        raise Failure(name_errors.output_value(item.value.span, describe(value)))
+    if not isinstance(
+        value, val.Ref | val.RecordValue | val.Listing | val.ConstantNumber | val.Index
+    ):
+        raise Failure(name_errors.output_value(item.value.span, val.describe(value)))
     names: list[str] = []
-    refs: list[Ref] = []
-    for path, leaf in leaves(value):
-        if isinstance(leaf, Unknown):
+    refs: list[val.Ref] = []
+    for path, leaf in val.leaves(value):
+        if isinstance(leaf, val.Unknown):
             return None
-        refs.append(tensor(round, frame, leaf, item.value.span))
+        refs.append(apply.tensor(round, frame, leaf, item.value.span))
         names.append(_name(refs[-1], ".".join((base, *path))))
         if refs[-1].type.dtype is DType.KEY:
             raise Failure(name_errors.effect_key(item.value.span, word))
@@ -108,7 +100,7 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
             at = _places(round, frame, read, dims, len(refs)) or at
             names = [base for _ in refs]
             part = item.value.span.text[len(read.span.text) :]
-            parts = tuple(".".join((part, *path)) for path, _ in leaves(value))
+            parts = tuple(".".join((part, *path)) for path, _ in val.leaves(value))
         op = Print(names=tuple(names), places=at, parts=parts)
     draft = Draft(
         hint=f"{word}.{base}",
@@ -121,17 +113,17 @@ def _effect(round: Round, top: Frame, item: ast.PrintDecl | ast.SaveDecl) -> Dra
         spans=(item.span,),
         turn=(item.span.end,),
     )
-    draft.inputs = [wire(r) for r in refs]
+    draft.inputs = [apply.wire(r) for r in refs]
     return round.add(draft)
 
 
-def _name(ref: Ref, name: str) -> str:
+def _name(ref: val.Ref, name: str) -> str:
     """The name of a leaf; an element of a list goes by its own."""
     hint = ref.draft.hint
     return hint if ref.draft.role == "root" and hint.startswith(f"{name}.") else name
 
 
-def _stored(ref: Ref, name: str) -> tuple[str, EffectPlace]:
+def _stored(ref: val.Ref, name: str) -> tuple[str, EffectPlace]:
     """The name in the file, and the point; a param is saved under its template, to be reloaded."""
     at = tuple(zip(ref.draft.dims, ref.entries, strict=True))
     if isinstance(ref.draft.op, Param) and ref.draft.hint == name:
@@ -139,10 +131,10 @@ def _stored(ref: Ref, name: str) -> tuple[str, EffectPlace]:
     return name, ()
 
 
-def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> EffectPlace:
+def _place(ref: val.Ref, name: str, dims: tuple[str, ...]) -> EffectPlace:
     """The point shown: that of the read for a tensor shown by its own name, else the effect's."""
     if ref.draft.hint != name:
-        return tuple((d, Sym(d)) for d in dims)
+        return tuple((d, ix.Sym(d)) for d in dims)
     return tuple(zip(ref.draft.dims, ref.entries, strict=True))
 
 
@@ -151,8 +143,8 @@ def _places(
 ) -> tuple[EffectPlace, ...]:
     """The points at which the leaves of ``read`` are read; none if it has not ``count`` leaves."""
     base, value = base_name(read), round.evaluate(frame, read)
-    refs = [(leaf, ".".join((base, *path))) for path, leaf in leaves(value)]
-    places = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, Ref))
+    refs = [(leaf, ".".join((base, *path))) for path, leaf in val.leaves(value)]
+    places = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, val.Ref))
     return places if len(places) == count else ()
 
 
@@ -163,8 +155,8 @@ def _tensor_part(round: Round, frame: Frame, e: ast.Expression) -> ast.Expressio
         chain.append(chain[-1].base)
     inner = [*reversed(chain)]
     varies = any(
-        isinstance(leaf, Ref) and leaf.draft.dims
-        for _, leaf in leaves(round.evaluate(frame, inner[0]))
+        isinstance(leaf, val.Ref) and leaf.draft.dims
+        for _, leaf in val.leaves(round.evaluate(frame, inner[0]))
     )
     last = inner.pop(0)
     if varies and inner and isinstance(inner[0], ast.Access):
@@ -198,4 +190,4 @@ def _is_fixed(round: Round, dim: str, domain: Domain) -> bool:
     space = round.space
     if space.is_empty(domain):
         return True
-    return space.lower_bound(Sym(dim), domain) == space.upper_bound(Sym(dim), domain)
+    return space.lower_bound(ix.Sym(dim), domain) == space.upper_bound(ix.Sym(dim), domain)

@@ -6,37 +6,25 @@ import re
 from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin, Wire
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Index,
-    RecordValue,
-    Ref,
-    Typed,
-    Unknown,
-    Value,
-    dims_of,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.errors import names as name_errors
-from tempoc.frontend.expressions import annotations as annotate
-from tempoc.frontend.expressions.apply_operator import identity, type_of
+from tempoc.frontend.expressions import annotations as annotate, apply_operator as apply
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
-def elaborate_declaration(round: Round, frame: Frame, name: TensorName) -> Value:
+def elaborate_declaration(round: Round, frame: Frame, name: TensorName) -> val.Value:
     """The tensor of an `input` or `param`. Raises `Failure` or `StillUnknown`."""
     item = name.item
     assert item is not None
@@ -49,11 +37,11 @@ def elaborate_declaration(round: Round, frame: Frame, name: TensorName) -> Value
     default = None if item.default is None else round.evaluate(inner, item.default)
     if item.type is not None:
         types = annotate.type_tree(round, inner, item.type)
-        if default is not None and not isinstance(default, Unknown):
+        if default is not None and not isinstance(default, val.Unknown):
             default = annotate.check(round, inner, default, types, item.default.span)  # type: ignore[union-attr]
     else:
         assert default is not None
-        unknown = unknown_in(default)
+        unknown = val.unknown_in(default)
         if unknown is not None:
             return unknown
         types = _types(default, item.span)
@@ -71,7 +59,7 @@ def _dims(round: Round, frame: Frame, item: ast.InputDecl | ast.ParamDecl) -> tu
     names: list[str] = []
     for d in item.dims:
         binding = frame.scope.find(d.name)
-        is_index = isinstance(binding, Index) and isinstance(binding.expr, Sym)
+        is_index = isinstance(binding, val.Index) and isinstance(binding.expr, ix.Sym)
         if not is_index or not round.universe.is_dim(d.name):
             raise Failure(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
         names.append(d.name)
@@ -83,31 +71,31 @@ def _dims(round: Round, frame: Frame, item: ast.InputDecl | ast.ParamDecl) -> tu
     return dims
 
 
-def _check_extents(round: Round, types: Value, name: str, span: Span) -> None:
+def _check_extents(round: Round, types: val.Value, name: str, span: Span) -> None:
     """Data cannot be ragged."""
 
-    def leaf(_: tuple[str, ...], v: Value) -> Value:
-        assert isinstance(v, Typed)
+    def leaf(_: tuple[str, ...], v: val.Value) -> val.Value:
+        assert isinstance(v, val.Typed)
         for e in v.type.shape:
             for n in symbols(e):
                 if round.universe.is_dim(n):
                     raise Failure(name_errors.extent_dims(span, name, n))
         return v
 
-    map_leaves(leaf, types)
+    val.map_leaves(leaf, types)
 
 
 def _input(
-    round: Round, frame: Frame, item: ast.InputDecl, dims: tuple[str, ...], types: Value
-) -> Value:
+    round: Round, frame: Frame, item: ast.InputDecl, dims: tuple[str, ...], types: val.Value
+) -> val.Value:
     _check_extents(round, types, item.name.name, item.type.span)
 
-    def leaf(path: tuple[str, ...], v: Value) -> Value:
-        assert isinstance(v, Typed)
+    def leaf(path: tuple[str, ...], v: val.Value) -> val.Value:
+        assert isinstance(v, val.Typed)
         op = Input(dtype=v.type.dtype, shape=v.type.shape)
         return _root(round, frame, item, dims, path, v.type, op, None)
 
-    return map_leaves(leaf, types)
+    return val.map_leaves(leaf, types)
 
 
 def _param(
@@ -115,18 +103,18 @@ def _param(
     frame: Frame,
     item: ast.ParamDecl,
     dims: tuple[str, ...],
-    types: Value,
+    types: val.Value,
     template: str,
-    default: Value | None,
-) -> Value:
+    default: val.Value | None,
+) -> val.Value:
     _check_extents(round, types, item.name.name, item.span)
-    if default is not None and not isinstance(default, Unknown):
-        free = [d for d in dims_of(default, round.universe) if d not in dims]
+    if default is not None and not isinstance(default, val.Unknown):
+        free = [d for d in val.dims_of(default, round.universe) if d not in dims]
         if free:
             raise Failure(name_errors.default_dims(item.span, item.name.name, free[0]))
 
-    def leaf(path: tuple[str, ...], v: Value) -> Value:
-        assert isinstance(v, Typed)
+    def leaf(path: tuple[str, ...], v: val.Value) -> val.Value:
+        assert isinstance(v, val.Typed)
         op = Param(
             template=".".join((template, *path)),
             dtype=v.type.dtype,
@@ -136,12 +124,12 @@ def _param(
         value = None if default is None else _leaf_of(default, path)
         return _root(round, frame, item, dims, path, v.type, op, value)
 
-    return map_leaves(leaf, types)
+    return val.map_leaves(leaf, types)
 
 
-def _leaf_of(value: Value, path: tuple[str, ...]) -> Value:
+def _leaf_of(value: val.Value, path: tuple[str, ...]) -> val.Value:
     for step in path:
-        if isinstance(value, RecordValue):
+        if isinstance(value, val.RecordValue):
             field = value.get(step)
             assert field is not None
             value = field
@@ -158,8 +146,8 @@ def _root(
     path: tuple[str, ...],
     type: TensorType,
     op: Op,
-    default: Value | None,
-) -> Ref:
+    default: val.Value | None,
+) -> val.Ref:
     draft = Draft(
         hint=".".join((item.name.name, *path)),
         dims=dims,
@@ -169,7 +157,7 @@ def _root(
         role="root",
         spans=(item.span,),
     )
-    if isinstance(default, (Ref, ConstantNumber, Index)):
+    if isinstance(default, (val.Ref, val.ConstantNumber, val.Index)):
         source = Draft(
             hint=f"{draft.hint}.default",
             dims=dims,
@@ -178,17 +166,17 @@ def _root(
             spans=(item.span,),
         )
         conform(round, frame, default, source, item.span)
-        draft.inputs = [Wire(source, 0, tuple(Sym(d) for d in dims), item.span)]
+        draft.inputs = [Wire(source, 0, tuple(ix.Sym(d) for d in dims), item.span)]
         source.uses += 1
     round.add(draft)
-    return identity(round, frame, draft, item.name.span)
+    return apply.identity(round, frame, draft, item.name.span)
 
 
-def _types(value: Value, span: Span) -> Value:
-    def leaf(_: tuple[str, ...], v: Value) -> Value:
-        return Typed(replace(type_of(v, span), weak=False))
+def _types(value: val.Value, span: Span) -> val.Value:
+    def leaf(_: tuple[str, ...], v: val.Value) -> val.Value:
+        return val.Typed(replace(apply.type_of(v, span), weak=False))
 
-    return map_leaves(leaf, value)
+    return val.map_leaves(leaf, value)
 
 
 def _template(item: ast.ParamDecl, dims: tuple[str, ...]) -> str:

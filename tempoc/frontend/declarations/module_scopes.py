@@ -12,32 +12,17 @@ from tempoc.diagnostics.diagnostic import Collector
 from tempoc.frontend.calls import externs
 from tempoc.frontend.calls.builtin_signatures import SIGNATURES
 from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import DraftOrigin
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Language, Round
 from tempoc.frontend.environment.scope import DISCARD, Foreign, Pending, Scope, TensorName, nearest
-from tempoc.frontend.environment.values import (
-    BAD,
-    Builtin,
-    Closure,
-    ConstantNumber,
-    ConstantText,
-    Index,
-    Listing,
-    Package,
-    PythonFunction,
-    Unknown,
-    Value,
-    describe,
-    lift,
-    unknown_in,
-)
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.load_modules import LoadedModule, LoadedSources
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Universe
-from tempoc.symbolic.expr import Sym
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,13 +68,13 @@ class Scopes:
         tensors: dict[str, TensorName] = {}
         equations: dict[str, list[ast.Equation]] = {}
         for lost in module.tree.lost:
-            scope.bind(lost, BAD)
+            scope.bind(lost, val.BAD)
         for item in module.tree.items:
             match item:
                 case ast.ConstDecl(name=name, value=value):
                     self._const(module, scope, name, value)
                 case ast.Def(name=name):
-                    self._declare(scope, name, Closure(item, scope))
+                    self._declare(scope, name, val.Closure(item, scope))
                 case ast.DimDecl():
                     self._dim(scope, item)
                 case ast.InputDecl(name=name):
@@ -117,7 +102,7 @@ class Scopes:
     def _hide(self, scope: Scope, module: str) -> None:
         """Hide tensors and dimensions of an imported file: it exports functions and constants."""
         for name, value in scope.names.items():
-            if isinstance(value, (TensorName, Index)):
+            if isinstance(value, (TensorName, val.Index)):
                 scope.names[name] = Foreign(module)
 
     def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:
@@ -131,13 +116,13 @@ class Scopes:
         problems = externs.problems(item)
         for problem in problems:
             self.errors.add(problem)
-        self._declare(scope, name, BAD if problems else PythonFunction(item, scope))
+        self._declare(scope, name, val.BAD if problems else val.PythonFunction(item, scope))
 
     def _dim(self, scope: Scope, item: ast.DimDecl) -> None:
-        self._declare(scope, item.name, Index(Sym(item.name.name)))
+        self._declare(scope, item.name, val.Index(ix.Sym(item.name.name)))
         known = scope.names.get(item.bound.name)
-        if known != Index(Sym(item.bound.name)) or item.bound.name == item.name.name:
-            self._declare(scope, item.bound, Index(Sym(item.bound.name)))
+        if known != val.Index(ix.Sym(item.bound.name)) or item.bound.name == item.name.name:
+            self._declare(scope, item.bound, val.Index(ix.Sym(item.bound.name)))
 
     def _imports(
         self, module: LoadedModule, scope: Scope, items: tuple[ast.ImportItem, ...]
@@ -145,10 +130,10 @@ class Scopes:
         for item in items:
             key = module.imports.get(item.alias.name)
             if key is not None and key in self.modules:
-                package = Package(item.alias.name, self.modules[key])
+                package = val.Package(item.alias.name, self.modules[key])
                 self._declare(scope, item.alias, package)
             elif key is None:
-                self._declare(scope, item.alias, BAD)
+                self._declare(scope, item.alias, val.BAD)
 
     def _equations(
         self, scope: Scope, name: str, equations: list[ast.Equation]
@@ -163,7 +148,7 @@ class Scopes:
             other = targets[0] if plain[0] is not targets[0] else targets[1]
             first, second = sorted((plain[0].name.span, other.name.span), key=lambda s: s.start)
             self.errors.add(domain_errors.plain_twice(second, name, first))
-            scope.bind(name, BAD, first)
+            scope.bind(name, val.BAD, first)
             return None
         distinct = _distinct(equations)
         for eq in distinct:
@@ -184,17 +169,17 @@ class Scopes:
 
     def _constant(
         self, scope: Scope, name: ast.Ident, e: ast.Expression, text: str | None
-    ) -> Value:
+    ) -> val.Value:
         """The value of a constant, evaluated once."""
         scope.bind(name.name, Pending(lambda: self._cycle(name, e)))
         value = self.evaluate(scope, e)
-        if isinstance(value, Index):
-            value = lift(self.universe.settled(value.expr))
-        if not isinstance(value, Unknown) and not _is_constant(value):
-            what = describe(value)
+        if isinstance(value, val.Index):
+            value = val.lift(self.universe.settled(value.expr))
+        if not isinstance(value, val.Unknown) and not _is_constant(value):
+            what = val.describe(value)
             self.errors.add(name_errors.const_value(e.span, name.name, what))
-            value = BAD
-        if text is not None and not isinstance(value, Unknown):
+            value = val.BAD
+        if text is not None and not isinstance(value, val.Unknown):
             try:
                 value = parse_define(name.name, text, value, name.span)
             except Failure as problem:
@@ -202,7 +187,7 @@ class Scopes:
         scope.bind(name.name, value)
         return value
 
-    def _cycle(self, name: ast.Ident, e: ast.Expression) -> Value:
+    def _cycle(self, name: ast.Ident, e: ast.Expression) -> val.Value:
         raise Failure(name_errors.const_cycle(e.span, name.name))
 
     def know(self, bound: Bound) -> None:
@@ -210,7 +195,7 @@ class Scopes:
         self.universe = replace(self.universe, bounds=(*self.universe.bounds, bound))
         self.scratch = None
 
-    def evaluate(self, scope: Scope, e: ast.Expression) -> Value:
+    def evaluate(self, scope: Scope, e: ast.Expression) -> val.Value:
         """An expression of declarations, outside of any round."""
         if self.scratch is None:
             self.scratch = Round(
@@ -234,10 +219,12 @@ def _distinct(equations: list[ast.Equation]) -> tuple[ast.Equation, ...]:
     return tuple(distinct)
 
 
-def _is_constant(value: Value) -> bool:
-    if isinstance(value, Listing):
+def _is_constant(value: val.Value) -> bool:
+    if isinstance(value, val.Listing):
         return all(_is_constant(v) for v in value.items)
-    return isinstance(value, (ConstantNumber, ConstantText)) and unknown_in(value) is None
+    return (
+        isinstance(value, (val.ConstantNumber, val.ConstantText)) and val.unknown_in(value) is None
+    )
 
 
 def builtin_scope() -> Scope:
@@ -248,8 +235,8 @@ def builtin_scope() -> Scope:
         package, dot, member = name.rpartition(".")
         if dot and package not in packages:
             packages[package] = Scope("module", parent=scope, owner=package)
-            scope.bind(package, Package(package, packages[package]))
-        (packages[package] if dot else scope).bind(member, Builtin(name))
+            scope.bind(package, val.Package(package, packages[package]))
+        (packages[package] if dot else scope).bind(member, val.Builtin(name))
     return scope
 
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Index,
-    Listing,
-    RecordValue,
-    Ref,
-    Unknown,
-    describe,
-    leaves,
-)
 from tempoc.frontend.errors import lengths as ending_errors, names as name_errors
-from tempoc.frontend.expressions.apply_operator import tensor
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.syntax import ast
-from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -30,8 +21,8 @@ class OutputRead:
     """One output: a node's output read at entries without free dimensions."""
 
     name: str
-    ref: Ref
-    entries: tuple[Entry, ...]
+    ref: val.Ref
+    entries: tuple[ix.Entry, ...]
     span: Span
 
 
@@ -56,15 +47,17 @@ def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Output
         origin=top.origin,
     )
     value = round.evaluate(frame, item.value)
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         return
-    if not isinstance(value, (Ref, RecordValue, Listing, ConstantNumber, Index)):
-        raise Failure(name_errors.output_value(item.value.span, describe(value)))
+    if not isinstance(
+        value, (val.Ref, val.RecordValue, val.Listing, val.ConstantNumber, val.Index)
+    ):
+        raise Failure(name_errors.output_value(item.value.span, val.describe(value)))
     name = base if item.alias is None else item.alias.name
-    for path, leaf in leaves(value):
-        if isinstance(leaf, Unknown):
+    for path, leaf in val.leaves(value):
+        if isinstance(leaf, val.Unknown):
             continue
-        ref = tensor(round, frame, leaf, item.value.span)
+        ref = apply.tensor(round, frame, leaf, item.value.span)
         full = ".".join((name, *path))
         for other in results:
             if other.name == full:
@@ -86,16 +79,16 @@ def base_name(e: ast.Expression) -> str:
             return "value"
 
 
-def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
+def _entries(round: Round, ref: val.Ref, span: Span) -> tuple[ix.Entry, ...]:
     """The entries with each free dimension made a slice. Raises `Failure`."""
-    entries: list[Entry] = []
+    entries: list[ix.Entry] = []
     universe = round.universe
     for e in ref.type.shape:
         _check_length(round, ref, e, span)
     for dim, entry in zip(ref.draft.dims, ref.entries, strict=True):
-        if entry == Sym(dim):
+        if entry == ix.Sym(dim):
             _check_ragged(ref, dim, span)
-            entry = Slice(ZERO, Sym(universe.dim(dim).bound))
+            entry = ix.Slice(ix.ZERO, ix.Sym(universe.dim(dim).bound))
         _check_length(round, ref, entry, span)
         for n in symbols(entry):
             if universe.is_dim(n):
@@ -104,7 +97,7 @@ def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
+def _check_length(round: Round, ref: val.Ref, e: ix.Entry, span: Span) -> None:
     for n in symbols(e):
         outer = round.universe.outer(n)
         if outer and not round.universe.is_dim(n):
@@ -113,7 +106,7 @@ def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
             raise Failure(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
 
 
-def _check_ragged(ref: Ref, dim: str, span: Span) -> None:
+def _check_ragged(ref: val.Ref, dim: str, span: Span) -> None:
     for e in ref.draft.types[ref.out].shape:
         if dim in symbols(e):
             raise Failure(name_errors.output_ragged(span, ref.draft.hint, dim))

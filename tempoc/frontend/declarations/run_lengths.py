@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope, TensorName
-from tempoc.frontend.environment.values import Ref, Unknown, describe, dims_of
 from tempoc.frontend.errors import lengths as ending_errors
-from tempoc.frontend.expressions.apply_operator import wire
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.syntax import ast
 from tempoc.ops.control.until import Until
 from tempoc.ops.definition.types import DType
@@ -40,14 +40,14 @@ def _elaborate_length(round: Round, top: Frame, item: ast.DimDecl, until: ast.Id
         origin=DraftOrigin(span=span),
     )
     value = round.evaluate(frame, ast.Name(span=span, name=name))
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         return
-    if not isinstance(binding, TensorName | IndexedTensor) or not isinstance(value, Ref):
-        raise Failure(ending_errors.no_tensor(span, name, describe(value)))
+    if not isinstance(binding, TensorName | IndexedTensor) or not isinstance(value, val.Ref):
+        raise Failure(ending_errors.no_tensor(span, name, val.describe(value)))
     ref = value
     if ref.type.dtype is not DType.BOOL or ref.type.shape:
         raise Failure(ending_errors.wrong_type(span, name, ref.type))
-    dims = dims_of(ref, round.universe)
+    dims = val.dims_of(ref, round.universe)
     if dim not in dims:
         raise Failure(ending_errors.does_not_vary(span, name, dim, dims))
     order = [d.name for d in round.universe.dims]
@@ -68,7 +68,7 @@ def _elaborate_length(round: Round, top: Frame, item: ast.DimDecl, until: ast.Id
         role="root",
         spans=(span,),
     )
-    draft.inputs = [wire(ref)]
+    draft.inputs = [apply.wire(ref)]
     round.add(draft)
 
 

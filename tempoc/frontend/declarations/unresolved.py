@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.scope import Scope, nearest
-from tempoc.frontend.environment.values import Closure, Package
 from tempoc.frontend.errors import domains as domain_errors, names as name_errors
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import children
@@ -21,7 +21,7 @@ NameSet = frozenset[str]
 def in_functions(scope: Scope) -> Iterator[Diagnostic]:
     """The unresolved names in the functions of a file."""
     for value in scope.names.values():
-        if isinstance(value, Closure) and value.scope is scope:
+        if isinstance(value, val.Closure) and value.scope is scope:
             yield from _unknown(scope, value.definition)
 
 
@@ -92,7 +92,7 @@ def _name_error(scope: Scope, node: ast.SyntaxNode, local: NameSet) -> Diagnosti
             return domain_errors.not_a_dimension(span, name, close(name))
         case ast.Field(base=ast.Name(name=name), name=member) if name not in local:
             package = scope.find(name)
-            if isinstance(package, Package) and member not in package.scope.names:
+            if isinstance(package, val.Package) and member not in package.scope.names:
                 near = nearest(member, iter(package.scope.names))
                 return name_errors.unknown_member(node.name_span, package.name, member, near)
     return None

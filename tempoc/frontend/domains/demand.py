@@ -19,8 +19,8 @@ from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.run_lengths import moves_elsewhere
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, TRUE, Entry, Expr, Slice, Sym, conjunction
 
 
 def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
@@ -40,7 +40,7 @@ def compute_demand(round: Round, results: list[OutputRead]) -> list[Draft]:
     for group in reversed(strongly_connected_components(reachable(first, _operands), _operands)):
         demand.settle(group)
     needed = dict.fromkeys(roots)
-    needed.update(dict.fromkeys(d for d in demand.demanded if d.where != FALSE))
+    needed.update(dict.fromkeys(d for d in demand.demanded if d.where != ix.FALSE))
     replace_empty_slices(round, needed)
     return [d for d in round.drafts if d in needed]
 
@@ -52,10 +52,10 @@ def _operands(draft: Draft) -> list[Draft]:
 
 def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
     """The points at which an operand is read."""
-    if wire.guard == TRUE:
+    if wire.guard == ix.TRUE:
         return Domain(draft.dims, draft.where)
     space, guard_domain = round.space.symbolic, Domain(draft.dims, wire.guard)
-    if draft.where == TRUE:
+    if draft.where == ix.TRUE:
         return guard_domain
     if draft.role == "root" and space.implies(guard_domain, draft.where):
         return guard_domain  # a branch of a definition, not of an `if` in one that has a guard
@@ -67,7 +67,7 @@ class _PointDemand:
     """The demand computed so far, of every node that is no root."""
 
     round: Round
-    demanded: dict[Draft, Expr] = field(default_factory=dict)
+    demanded: dict[Draft, ix.Expr] = field(default_factory=dict)
 
     def read_by(self, draft: Draft) -> bool:
         """Propagate the demand of a node to its operands; whether anything changed."""
@@ -78,23 +78,23 @@ class _PointDemand:
                 new = self.add(sink, wire.entries, wire.source) or new
         return new
 
-    def add(self, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> bool:
+    def add(self, sink: Domain, entries: tuple[ix.Entry, ...], source: Draft) -> bool:
         """Add the points of `source` that are read from `sink`; whether anything changed."""
         if source.role == "root":
             return False
         image = _image(self.round, sink, entries, source)
-        if source.defined != TRUE:
+        if source.defined != ix.TRUE:
             box = Domain(source.dims)
-            image = self.round.space.symbolic.simplify(conjunction(image, source.defined), box)
-        known = self.demanded.get(source, FALSE)
-        if image in (FALSE, known) or known == TRUE:
+            image = self.round.space.symbolic.simplify(ix.conjunction(image, source.defined), box)
+        known = self.demanded.get(source, ix.FALSE)
+        if image in (ix.FALSE, known) or known == ix.TRUE:
             self.demanded.setdefault(source, known)
             return False
         dims = source.dims
         space = self.round.space.symbolic
-        if known != FALSE and space.implies(Domain(dims, image), known):
+        if known != ix.FALSE and space.implies(Domain(dims, image), known):
             return False
-        if known == FALSE or image == TRUE:
+        if known == ix.FALSE or image == ix.TRUE:
             self.demanded[source] = image
         else:
             self.demanded[source] = space.union(Domain(dims, known), Domain(dims, image)).where
@@ -109,7 +109,7 @@ class _PointDemand:
         for _ in range(EFFORT.demand_sweeps):
             new = False
             for draft in group:
-                draft.where = self.demanded.get(draft, FALSE)
+                draft.where = self.demanded.get(draft, ix.FALSE)
                 new = self.read_by(draft) or new
             if not new:
                 break
@@ -120,7 +120,7 @@ class _PointDemand:
             self.read_by(draft)
 
     def _fix(self, draft: Draft) -> None:
-        draft.where = self.demanded.get(draft, FALSE)
+        draft.where = self.demanded.get(draft, ix.FALSE)
         if isinstance(draft.op, Merge):
             self.drop_unused(draft, draft.op)
 
@@ -131,12 +131,12 @@ class _PointDemand:
             if draft.role == "local":
                 carried = tuple(d for d in draft.dims if d not in draft.written)
                 outer = space.project(Domain(draft.dims, self.demanded[draft]), carried)
-                where = conjunction(outer.where, draft.defined)
+                where = ix.conjunction(outer.where, draft.defined)
                 self.demanded[draft] = space.simplify(where, Domain(draft.dims))
         for _ in group:
             new = False
             for draft in group:
-                draft.where = self.demanded.get(draft, FALSE)
+                draft.where = self.demanded.get(draft, ix.FALSE)
                 new = self.read_by(draft) or new
             if not new:
                 return
@@ -153,36 +153,36 @@ class _PointDemand:
             draft.inputs = [w for w, u in zip(draft.inputs, used, strict=True) if u]
 
 
-def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> Expr:
+def _image(round: Round, sink: Domain, entries: tuple[ix.Entry, ...], source: Draft) -> ix.Expr:
     """The points of a source read from `sink`; all points if lengths there are unknown."""
-    if sink.where == FALSE:
-        return FALSE
+    if sink.where == ix.FALSE:
+        return ix.FALSE
     key = ("image", sink, entries, source.dims)
     return round.space.known.once(key, lambda: _find_image(round, sink, entries, source.dims))
 
 
 def _find_image(
-    round: Round, sink: Domain, entries: tuple[Entry, ...], dims: tuple[str, ...]
-) -> Expr:
+    round: Round, sink: Domain, entries: tuple[ix.Entry, ...], dims: tuple[str, ...]
+) -> ix.Expr:
     image = _exact_image(round, sink, entries, dims)
-    return image if round.universe.has_lengths(image, dims) else TRUE
+    return image if round.universe.has_lengths(image, dims) else ix.TRUE
 
 
 def _exact_image(
-    round: Round, sink: Domain, entries: tuple[Entry, ...], dims: tuple[str, ...]
-) -> Expr:
+    round: Round, sink: Domain, entries: tuple[ix.Entry, ...], dims: tuple[str, ...]
+) -> ix.Expr:
     pairs = list(zip(dims, entries, strict=True))
     if moves_elsewhere(round.universe, sink, entries, Domain(dims)):
-        return TRUE
+        return ix.TRUE
     space = round.space.symbolic
-    if all(e == Sym(d) for d, e in pairs):
+    if all(e == ix.Sym(d) for d, e in pairs):
         return space.project(sink, dims).where
-    if sink.where == TRUE and all(_is_full_range(round, d, e) for d, e in pairs):
-        return TRUE
+    if sink.where == ix.TRUE and all(_is_full_range(round, d, e) for d, e in pairs):
+        return ix.TRUE
     points = space.access_map(sink, entries, Domain(dims)).range()
     return space.domain(points, dims).where
 
 
-def _is_full_range(round: Round, dim: str, entry: Entry) -> bool:
-    bound = Sym(round.universe.dim(dim).bound)
-    return entry == Sym(dim) or entry == Slice(Sym(dim) - Sym(dim), bound)
+def _is_full_range(round: Round, dim: str, entry: ix.Entry) -> bool:
+    bound = ix.Sym(round.universe.dim(dim).bound)
+    return entry == ix.Sym(dim) or entry == ix.Slice(ix.Sym(dim) - ix.Sym(dim), bound)

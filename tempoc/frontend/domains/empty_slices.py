@@ -8,8 +8,8 @@ from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.round import Round
 from tempoc.ops.definition.types import DType
 from tempoc.ops.tensor.source import Full
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice, Sym
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
@@ -25,8 +25,8 @@ def replace_empty_slices(round: Round, needed: dict[Draft, None]) -> None:
 def _empty_operand(round: Round, sink: Draft, wire: Wire) -> Wire:
     source, type = wire.source, wire.source.types[wire.out]
     pairs = list(zip(source.dims, wire.entries, strict=True))
-    at = {d: e for d, e in pairs if not isinstance(e, Slice)}
-    shape = tuple(extent(e) for _, e in pairs if isinstance(e, Slice))
+    at = {d: e for d, e in pairs if not isinstance(e, ix.Slice)}
+    shape = tuple(extent(e) for _, e in pairs if isinstance(e, ix.Slice))
     shape += tuple(substitute(e, at) for e in type.shape)
     dims = round.universe.ordered(tuple(n for e in shape for n in symbols(e)))
     box = Domain(sink.dims, sink.where)
@@ -39,5 +39,5 @@ def _empty_operand(round: Round, sink: Draft, wire: Wire) -> Wire:
         where=round.space.symbolic.project(box, dims).where,
         spans=(wire.span,),
     )
-    entries = tuple(Sym(d) for d in dims)
+    entries = tuple(ix.Sym(d) for d in dims)
     return replace(wire, source=draft, out=0, entries=entries)

@@ -23,23 +23,8 @@ from tempoc.ops.control.until import Until
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.poly.relations.run_lengths import outside_elsewhere
 from tempoc.poly.relations.space import OutsideRead
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    TRUE,
-    Const,
-    Entry,
-    Expr,
-    IndexSum,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    maximum,
-    minimum,
-    negation,
-    sub,
-)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -89,10 +74,10 @@ def prove_accesses(
 def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:
     outer = round.universe.outer(bound)
     at = dict(zip(wire.source.dims, wire.entries, strict=True))
-    if any(isinstance(at.get(d), Slice) for d in outer):
+    if any(isinstance(at.get(d), ix.Slice) for d in outer):
         name, over = wire.source.hint, _over(round, wire.source, bound)
         return ending_errors.ragged_lengths(wire.span, name, bound, outer, over)
-    dim = next(d for d in outer if d in at and at[d] != Sym(d))
+    dim = next(d for d in outer if d in at and at[d] != ix.Sym(d))
     return ending_errors.other_length(wire.span, wire.span.text, bound, dim)
 
 
@@ -113,10 +98,10 @@ def _never_ends(round: Round, op: Until, wire: Wire, violation: OutsideRead) -> 
 
 def _is_obvious(wire: Wire) -> bool:
     """Whether no proof is needed: an identity read of a full domain, or a branch of a merge."""
-    if wire.guard != TRUE and wire.source.role == "temporary":
+    if wire.guard != ix.TRUE and wire.source.role == "temporary":
         return True
-    is_identity = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
-    return is_identity and wire.source.defined == TRUE
+    is_identity = all(e == ix.Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
+    return is_identity and wire.source.defined == ix.TRUE
 
 
 def _defined(source: Draft) -> Domain:
@@ -137,13 +122,13 @@ def _defined_slice(round: Round, result: OutputRead) -> str:
     """A slice of an output on which it is defined, without up to `FEW` first or last points."""
     draft = result.ref.draft
     for k, entry in enumerate(result.entries):
-        if not isinstance(entry, Slice) or entry.step != 1:
+        if not isinstance(entry, ix.Slice) or entry.step != 1:
             continue
         for cut in range(1, FEW):
             for lo, hi in ((entry.lo + cut, entry.hi), (entry.lo, entry.hi - cut)):
-                entries = (*result.entries[:k], Slice(lo, hi), *result.entries[k + 1 :])
+                entries = (*result.entries[:k], ix.Slice(lo, hi), *result.entries[k + 1 :])
                 if round.space.outside(Domain(()), entries, _defined(draft)) is None:
-                    return f"{draft.hint}[{draft.dims[k]} = {show(Slice(lo, hi))}]"
+                    return f"{draft.hint}[{draft.dims[k]} = {show(ix.Slice(lo, hi))}]"
     return ""
 
 
@@ -159,7 +144,7 @@ def _explain(
     failing = dims.index(violation.dim) if violation.dim is not None else None
     if failing is not None:
         where = f"{dims[failing]} = {index[failing]}"
-        entries: tuple[Entry, ...] = (wire.entries[failing],)
+        entries: tuple[ix.Entry, ...] = (wire.entries[failing],)
         bound = round.universe.dim(dims[failing]).bound
         above = index[failing] >= violation.point[bound]
     else:
@@ -195,8 +180,8 @@ def _help(
     source = wire.source
     if failing is not None:
         entry = wire.entries[failing]
-        if isinstance(entry, Const) and entry.value < 0:
-            bound = Sym(round.universe.dim(source.dims[failing]).bound)
+        if isinstance(entry, ix.Const) and entry.value < 0:
+            bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
             return access_errors.no_wrapping(_name(source), show(bound + entry.value))
     place = _placement(round, draft)
     if place is not None:
@@ -215,9 +200,9 @@ def _help(
     restricted = show(guard)
     missing = _missing(round, place, violation, wire.entries[failing], above)
     entry = wire.entries[failing]
-    if isinstance(entry, Slice):
-        bound = Sym(round.universe.dim(source.dims[failing]).bound)
-        cut = minimum(entry.hi, bound) if above else maximum(Const(0), entry.lo)
+    if isinstance(entry, ix.Slice):
+        bound = ix.Sym(round.universe.dim(source.dims[failing]).bound)
+        cut = ix.minimum(entry.hi, bound) if above else ix.maximum(ix.Const(0), entry.lo)
         return access_errors.cut(show(cut), restricted, place is not None)
     if place is None:
         return access_errors.index_target(draft.origin.target, restricted)
@@ -226,31 +211,33 @@ def _help(
 
 def _sufficient_bound(
     round: Round, sink: Domain, wire: Wire, violation: OutsideRead, failing: int
-) -> Expr | None:
+) -> ix.Expr | None:
     """A lower bound on the bound that makes the access valid, if there is a small one."""
     source = wire.source
     bound = round.universe.dim(source.dims[failing]).bound
     for size in range(violation.point[bound] + 1, violation.point[bound] + 1 + FEW):
-        lower_bound = compare(">=", Sym(bound), Const(size))
-        large = Domain(sink.dims, conjunction(sink.where, lower_bound))
+        lower_bound = ix.compare(">=", ix.Sym(bound), ix.Const(size))
+        large = Domain(sink.dims, ix.conjunction(sink.where, lower_bound))
         if round.space.outside(large, wire.entries, _defined(source)) is None:
             return lower_bound
     return None
 
 
-def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bool) -> str:
+def _about_bounds(round: Round, wire: Wire, failing: int, guard: ix.Expr, above: bool) -> str:
     """The fix of an entry without dimensions: an assumption, if bounds can satisfy it."""
-    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    bound = ix.Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
-    if isinstance(entry, Const):
-        guard = compare(">=", bound, entry + 1)
-    if not round.space.implies(Domain(()), negation(guard)):
+    if isinstance(entry, ix.Const):
+        guard = ix.compare(">=", bound, entry + 1)
+    if not round.space.implies(Domain(()), ix.negation(guard)):
         return access_errors.assume(show(guard))
-    if isinstance(entry, Slice):
-        return access_errors.cut(show(bound if above else maximum(Const(0), entry.lo)), "", False)
+    if isinstance(entry, ix.Slice):
+        return access_errors.cut(
+            show(bound if above else ix.maximum(ix.Const(0), entry.lo)), "", False
+        )
     if above:
         return access_errors.last(_name(wire.source), show(bound - 1))
-    return access_errors.no_wrapping(_name(wire.source), show(add(bound, entry)))
+    return access_errors.no_wrapping(_name(wire.source), show(ix.add(bound, entry)))
 
 
 def _placement(round: Round, draft: Draft) -> tuple[IndexedTensor, Placement] | None:
@@ -291,28 +278,28 @@ def _forget_covering(round: Round, draft: Draft, violation: OutsideRead, errors:
         ]
 
 
-def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
+def _guard(round: Round, wire: Wire, failing: int, above: bool) -> ix.Expr:
     """The shortest condition under which an entry is in bounds."""
     entry = wire.entries[failing]
-    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
-    if isinstance(entry, Slice):
+    bound = ix.Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    if isinstance(entry, ix.Slice):
         entry = entry.hi - 1 if above else entry.lo
     dim = next((n for n in symbols(entry) if round.universe.is_dim(n)), None)
-    limit: Expr = bound if above else Const(0)
+    limit: ix.Expr = bound if above else ix.Const(0)
     if dim is None:
-        return compare("<" if above else ">=", entry, limit)
-    if isinstance(entry, (Sym, IndexSum)):
-        offset = sub(entry, Sym(dim))
+        return ix.compare("<" if above else ">=", entry, limit)
+    if isinstance(entry, (ix.Sym, ix.IndexSum)):
+        offset = ix.sub(entry, ix.Sym(dim))
         if dim not in symbols(offset):
-            return compare("<" if above else ">=", Sym(dim), sub(limit, offset))
-    return compare("<" if above else ">=", entry, limit)
+            return ix.compare("<" if above else ">=", ix.Sym(dim), ix.sub(limit, offset))
+    return ix.compare("<" if above else ">=", entry, limit)
 
 
 def _missing(
     round: Round,
     place: tuple[IndexedTensor, Placement] | None,
     violation: OutsideRead,
-    entry: Entry,
+    entry: ix.Entry,
     above: bool,
 ) -> str:
     """The target of a missing equation: `x[0]`, `s[i, 0]`, `x[T-1]`."""
@@ -326,7 +313,7 @@ def _missing(
         if not any(n in dims for n in symbols(e)):
             parts.append(show(e))
         elif above:
-            parts.append(show(Sym(round.universe.dim(d).bound) - 1))
+            parts.append(show(ix.Sym(round.universe.dim(d).bound) - 1))
         elif all(n in violation.point for n in symbols(e)):
             parts.append(str(evaluate(e, violation.point)))
         else:

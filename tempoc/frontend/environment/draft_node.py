@@ -14,7 +14,7 @@ from typing import Literal
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
-from tempoc.symbolic.expr import TRUE, Entry, Expr
+from tempoc.symbolic import expr as ix
 
 Role = Literal["root", "local", "temporary"]
 
@@ -34,9 +34,9 @@ class Wire:
 
     source: Draft
     out: int
-    entries: tuple[Entry, ...]
+    entries: tuple[ix.Entry, ...]
     span: Span
-    guard: Expr = TRUE
+    guard: ix.Expr = ix.TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class DraftOrigin:
 
     span: Span
     target: str = ""
-    guard: Expr = TRUE
+    guard: ix.Expr = ix.TRUE
     calls: tuple[CallSite, ...] = ()
 
 
@@ -75,8 +75,8 @@ class Draft:
     inputs: list[Wire] = field(default_factory=list)
     role: Role = "temporary"
     written: tuple[str, ...] = ()
-    defined: Expr = TRUE
-    where: Expr = TRUE
+    defined: ix.Expr = ix.TRUE
+    where: ix.Expr = ix.TRUE
     uses: int = 0
     spans: tuple[Span, ...] = ()
     turn: tuple[int, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.diagnostics.diagnostic import Diagnostic
-from tempoc.frontend.environment.values import Unknown
+from tempoc.frontend.environment import values as val
 
 
 class Failure(Exception):
@@ -18,7 +18,7 @@ class Failure(Exception):
 class StillUnknown(Exception):
     """A compile-time value depends on something unknown in this round."""
 
-    def __init__(self, value: Unknown) -> None:
+    def __init__(self, value: val.Unknown) -> None:
         """Carry the unknown value."""
         super().__init__()
         self.value = value

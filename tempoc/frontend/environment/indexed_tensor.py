@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Diagnostic
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
-from tempoc.frontend.environment.values import Value
 from tempoc.frontend.syntax import ast
-from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic import expr as ix
 
 TensorKey = tuple[str | int, ...]
 """Identifies a tensor in all rounds: the inlined calls and loop iterations, and its name."""
@@ -33,11 +33,11 @@ class Placement:
     number: int
     equation: ast.Equation
     target: ast.EquationTarget
-    entries: Mapping[str, Expr]
+    entries: Mapping[str, ix.Expr]
     dims: tuple[str, ...]
-    used: Expr
-    claimed: Expr
-    needed: Expr
+    used: ix.Expr
+    claimed: ix.Expr
+    needed: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ class TargetPlan:
     name: str
     dims: tuple[str, ...]
     placements: tuple[Placement, ...]
-    where: Expr = TRUE
+    where: ix.Expr = ix.TRUE
     merges: bool = False
     broken: bool = False
     problems: tuple[Diagnostic, ...] = ()
@@ -62,7 +62,7 @@ class EquationBranch:
     """An evaluated equation: its right-hand side as a tree of reads, and its origin."""
 
     placement: Placement
-    value: Value
+    value: val.Value
     origin: DraftOrigin
 
 

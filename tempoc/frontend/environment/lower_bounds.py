@@ -9,48 +9,38 @@ error that involves a lower bound is not reported, but defers the expression to 
 from __future__ import annotations
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt, Draft
 from tempoc.frontend.environment.failure import StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
-from tempoc.frontend.environment.values import (
-    ERROR,
-    LATER,
-    Ref,
-    Several,
-    Typed,
-    Unknown,
-    Value,
-    dims_of,
-    leaves,
-)
 from tempoc.ops.definition.operator import Op, OperandError, ShapeFacts
 from tempoc.ops.definition.promotion import is_below
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 
-DEFERRED = Unknown(frozenset((LATER,)))
+DEFERRED = val.Unknown(frozenset((val.LATER,)))
 """An expression that cannot be evaluated with the lower bounds of types."""
 
 LEAST = (TensorType(DType.I32, (), weak=True), TensorType(DType.BOOL))
 """The scalars from which promotion starts, for numbers and for everything."""
 
 
-def doubt_of(*values: Value) -> Doubt:
+def doubt_of(*values: val.Value) -> Doubt:
     """The greatest doubt of the types of these values."""
     most = Doubt.NONE
     for value in values:
-        parts = value.items if isinstance(value, Several) else (value,)
-        for _, leaf in (pair for part in parts for pair in leaves(part)):
-            if isinstance(leaf, Ref):
+        parts = value.items if isinstance(value, val.Several) else (value,)
+        for _, leaf in (pair for part in parts for pair in val.leaves(part)):
+            if isinstance(leaf, val.Ref):
                 most = max(most, leaf.draft.doubt)
-            elif isinstance(leaf, Typed):
+            elif isinstance(leaf, val.Typed):
                 most = max(most, leaf.doubt)
     return most
 
 
-def is_open(value: Value) -> bool:
+def is_open(value: val.Value) -> bool:
     """Whether a value is unknown, but not because of an error."""
-    return isinstance(value, Unknown) and ERROR not in value.causes
+    return isinstance(value, val.Unknown) and val.ERROR not in value.causes
 
 
 def stand_in(
@@ -60,12 +50,12 @@ def stand_in(
     dims: tuple[str, ...],
     span: Span,
     doubt: Doubt = Doubt.SHAPE,
-) -> Ref:
+) -> val.Ref:
     """A read of a placeholder node with this lower bound of a type; never part of a graph."""
     round.deferred = True
     round.doubted += 1
     draft = Draft(hint="?", dims=dims, types=(type,), origin=frame.origin, doubt=doubt)
-    return Ref(draft, 0, tuple(Sym(d) for d in dims), type, span)
+    return val.Ref(draft, 0, tuple(ix.Sym(d) for d in dims), type, span)
 
 
 def deferred(round: Round) -> StillUnknown:
@@ -99,24 +89,24 @@ def operand_types(
 
 
 def with_vector(
-    round: Round, frame: Frame, operands: tuple[Value, ...], span: Span
-) -> Value | None:
+    round: Round, frame: Frame, operands: tuple[val.Value, ...], span: Span
+) -> val.Value | None:
     """The product of a matrix with an operand of unknown rank, which is guessed to be a vector.
 
     Only in `guessing` rounds; None if the guess does not apply.
     """
-    matrices = [v for v in operands if isinstance(v, Ref) and v.type.ndim > 1]
+    matrices = [v for v in operands if isinstance(v, val.Ref) and v.type.ndim > 1]
     others = [v for v in operands if is_open(v) or _may_grow(v)]
     if not round.guessing or len(matrices) != 1 or len(others) != 1:
         return None
     (matrix,) = matrices
     shape, first = matrix.type.shape, matrix is operands[0]
     result_shape = shape[:-1] if first else (*shape[:-2], shape[-1])
-    dims = dims_of(matrix, round.universe)
+    dims = val.dims_of(matrix, round.universe)
     type = TensorType(matrix.type.dtype, result_shape, matrix.type.weak)
     return stand_in(round, frame, type, dims, span)
 
 
-def _may_grow(value: Value) -> bool:
+def _may_grow(value: val.Value) -> bool:
     """Whether a value is a scalar, but only as a lower bound."""
-    return isinstance(value, Ref) and value.type.ndim == 0 and doubt_of(value) is Doubt.SHAPE
+    return isinstance(value, val.Ref) and value.type.ndim == 0 and doubt_of(value) is Doubt.SHAPE

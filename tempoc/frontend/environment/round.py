@@ -21,8 +21,8 @@ from tempoc.frontend.environment.scope import Scope, TensorName
 from tempoc.frontend.environment.values import ERROR, LATER, Unknown, Value
 from tempoc.frontend.syntax import ast
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import is_affine, symbols
 
 MAX_SITES = 4
@@ -61,14 +61,14 @@ class Frame:
     path: TensorKey
     prefix: str
     origin: DraftOrigin
-    where: Expr = TRUE
+    where: ix.Expr = ix.TRUE
     place: tuple[str | int, ...] = ()
     turn: tuple[int, ...] = ()
     draws: tuple[str, ...] = ()
     lazy: bool = False
     default: str = ""
 
-    def within(self, condition: Expr) -> Frame:
+    def within(self, condition: ix.Expr) -> Frame:
         """The same context, restricted to points where a condition holds."""
         return replace(self, where=condition)
 
@@ -136,7 +136,7 @@ class Round:
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[TensorKey, IndexedTensor] = field(default_factory=dict)
-    assumptions: list[Expr] = field(default_factory=list)
+    assumptions: list[ix.Expr] = field(default_factory=list)
     outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[TensorKey, bool] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class Round:
         self.drafts.append(draft)
         return draft
 
-    def domain(self, where: Expr, *others: Expr) -> Domain:
+    def domain(self, where: ix.Expr, *others: ix.Expr) -> Domain:
         """The domain of a condition, over the dimensions that the expressions name."""
         names = tuple(n for e in (where, *others) for n in symbols(e))
         return Domain(self.universe.ordered(names), where)
@@ -199,17 +199,17 @@ class FrameFacts:
     """Proves facts for shape rules at the points where ``where`` holds."""
 
     round: Round
-    where: Expr
+    where: ix.Expr
 
-    def equal(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether the two extents are provably equal."""
         if a == b:
             return True
         return self.round.space.equal(a, b, self.round.domain(self.where, a, b))
 
-    def holds(self, condition: Expr) -> bool:
+    def holds(self, condition: ix.Expr) -> bool:
         """Whether the condition provably holds."""
-        if condition == TRUE:
+        if condition == ix.TRUE:
             return True
         if not is_affine(condition):
             return False

@@ -21,8 +21,8 @@ from tempoc.frontend.environment.draft_node import Doubt, Draft
 from tempoc.frontend.environment.scope import Scope
 from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Expr
 from tempoc.symbolic.walk import symbols
 
 ERROR = "!"
@@ -50,7 +50,7 @@ class ConstantText:
 class Index:
     """An index expression or an index condition that is not a constant."""
 
-    expr: Expr
+    expr: ix.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Ref:
 
     draft: Draft
     out: int
-    entries: tuple[Entry, ...]
+    entries: tuple[ix.Entry, ...]
     type: TensorType
     span: Span = field(compare=False)
     static: ConstantNumber | Index | None = None
@@ -235,13 +235,13 @@ def dims_of(value: Value, universe: Universe) -> tuple[str, ...]:
     return universe.ordered(tuple(names))
 
 
-def lift(expr: Expr) -> ConstantNumber | Index:
+def lift(expr: ix.Expr) -> ConstantNumber | Index:
     """An index expression as a value; a constant becomes a number."""
     from_constant = constant(expr)
     return Index(expr) if from_constant is None else ConstantNumber(from_constant)
 
 
-def constant(expr: Expr) -> int | bool | None:
+def constant(expr: ix.Expr) -> int | bool | None:
     """The value of a constant index expression or condition."""
     value = getattr(expr, "value", None)
     return value if isinstance(value, int) else None

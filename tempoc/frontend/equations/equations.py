@@ -6,27 +6,13 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, DraftOrigin
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import DISCARD, Pending, Scope, TensorName
-from tempoc.frontend.environment.values import (
-    BAD,
-    ConstantNumber,
-    Index,
-    Listing,
-    RecordValue,
-    Ref,
-    Several,
-    Typed,
-    Unknown,
-    Value,
-    dims_of,
-    leaves,
-    map_leaves,
-)
 from tempoc.frontend.equations.merge_branches import finish
 from tempoc.frontend.equations.targets import make_plan
 from tempoc.frontend.errors import (
@@ -38,7 +24,7 @@ from tempoc.frontend.expressions import annotations as annotate, random_draws as
 from tempoc.frontend.expressions.apply_operator import identity, type_of, unspread
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.frontend.syntax import ast
-from tempoc.symbolic.expr import TRUE, Expr, disjunction
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
@@ -56,7 +42,7 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     _check_guard(round, frame, eq)
     where = _where(round, frame, eq)
     shared = len(eq.values) == 1 and len(eq.targets) > 1
-    values: list[Value] = []
+    values: list[val.Value] = []
     for k, e in enumerate(eq.values):
         inner, draws_before = _inside(round, frame, eq, eq.targets[k], where), round.draws
         targets = eq.targets if shared else (eq.targets[k],)
@@ -69,11 +55,11 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         value = values[0] if shared else values[k]
         action = partial(_part, round, inner, eq, k, value)
         part = round.attempt(inner, action, doubted=bool(doubt_of(value)))
-        _assign(round, frame, inner, eq, target, part if part != BAD else _failed_value(value))
+        _assign(round, frame, inner, eq, target, part if part != val.BAD else _failed_value(value))
 
 
 def _inside(
-    round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget, where: Expr
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget, where: ix.Expr
 ) -> Frame:
     name = target.name.name
     prefix = f"{frame.prefix}.{name}" if frame.prefix else name
@@ -96,15 +82,15 @@ def is_discarded(target: ast.EquationTarget) -> bool:
     return target.name.name == DISCARD
 
 
-def _where(round: Round, frame: Frame, eq: ast.Equation) -> Expr:
+def _where(round: Round, frame: Frame, eq: ast.Equation) -> ix.Expr:
     """The condition under which the right-hand side is needed: one of the targets uses it."""
-    parts: list[Expr] = []
+    parts: list[ix.Expr] = []
     for target in eq.targets:
         placed = placement(round, frame, eq, target)
         if placed is None:
             return frame.where
         parts.append(placed[1].needed)
-    return disjunction(*parts)
+    return ix.disjunction(*parts)
 
 
 def placement(
@@ -136,22 +122,24 @@ def _discarded(
     )
 
 
-def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value) -> Value:
+def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: val.Value) -> val.Value:
     """The value of one target, converted to its annotated type. Raises `Failure`."""
     target = eq.targets[number]
-    if not isinstance(value, Unknown):
+    if not isinstance(value, val.Unknown):
         if len(eq.values) == len(eq.targets):
-            if isinstance(value, Several):
+            if isinstance(value, val.Several):
                 if not value.items and is_discarded(target):
-                    return BAD
+                    return val.BAD
                 raise Failure(type_errors.wrong_results(eq.values[number].span, 1, value))
-        elif not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
+        elif not isinstance(value, (val.Several, val.Listing)) or len(value.items) != len(
+            eq.targets
+        ):
             raise Failure(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
         else:
             value = value.items[number]
     if target.type is None:
         return value
-    if isinstance(value, Unknown) and target.entries is None:
+    if isinstance(value, val.Unknown) and target.entries is None:
         early = round.partial and is_open(value)
         return annotate.declared_only(round, frame, target.type, target.span) if early else value
     declared = annotate.type_tree(round, frame, target.type)
@@ -165,7 +153,7 @@ def _part(round: Round, frame: Frame, eq: ast.Equation, number: int, value: Valu
             return declared
         round.report(problem.diagnostic, frame.origin.calls)
         dims = [d.name for d in round.universe.dims]
-        return map_leaves(lambda _, v: _remaining_type(v, dims, target.span), declared)
+        return val.map_leaves(lambda _, v: _remaining_type(v, dims, target.span), declared)
 
 
 def _assign(
@@ -174,7 +162,7 @@ def _assign(
     here: Frame,
     eq: ast.Equation,
     target: ast.EquationTarget,
-    value: Value,
+    value: val.Value,
 ) -> None:
     name = target.name.name
     if is_discarded(target):
@@ -198,9 +186,9 @@ def _assign(
     _local(round, outer, target, value)
 
 
-def _failed_value(value: Value) -> Value:
+def _failed_value(value: val.Value) -> val.Value:
     """The value of a target after an error; a call without results stays, for its dimensions."""
-    return value if isinstance(value, Several) and not value.items else BAD
+    return value if isinstance(value, val.Several) and not value.items else val.BAD
 
 
 def _check_free(
@@ -208,27 +196,29 @@ def _check_free(
     outer: Frame,
     eq: ast.Equation,
     target: ast.EquationTarget,
-    value: Value,
+    value: val.Value,
 ) -> None:
     """Report free dimensions of a discarded value that an indexed target does not name."""
     place = placement(round, outer, eq, target)
     if place is None or outer.scope.body().kind != "module":
         return
-    varying = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
+    varying = value.dims if isinstance(value, val.Several) else val.dims_of(value, round.universe)
     free = [d for d in varying if d not in place[1].dims]
     if free:
         shown = _target_text(*place)
         round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
-def _branch(round: Round, here: Frame, cell: IndexedTensor, place: Placement, value: Value) -> None:
+def _branch(
+    round: Round, here: Frame, cell: IndexedTensor, place: Placement, value: val.Value
+) -> None:
     scope = here.scope.body()
     own = place.dims
     named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
-    free = [d for d in dims_of(value, round.universe) if d not in own]
+    free = [d for d in val.dims_of(value, round.universe) if d not in own]
     if free:
-        value = map_leaves(lambda _, v: unspread(round, v, own), value)
-        free = [d for d in dims_of(value, round.universe) if d not in own]
+        value = val.map_leaves(lambda _, v: unspread(round, v, own), value)
+        free = [d for d in val.dims_of(value, round.universe) if d not in own]
     wrong = [d for d in free if named is None or d in named]
     if wrong and not cell.plan.broken:
         fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
@@ -237,31 +227,31 @@ def _branch(round: Round, here: Frame, cell: IndexedTensor, place: Placement, va
             place.target.span, cell.plan.name, dims, fixed, _target_text(cell, place)
         )
         round.report(diagnostic, here.origin.calls)
-        value = map_leaves(lambda _, v: _remaining_type(v, free, place.target.span), value)
+        value = val.map_leaves(lambda _, v: _remaining_type(v, free, place.target.span), value)
     else:
         carried = () if cell.plan.broken else free
         cell.carried = round.universe.ordered((*cell.carried, *carried))
-    value = map_leaves(lambda _, v: _storable_leaf(round, here, v, place), value)
+    value = val.map_leaves(lambda _, v: _storable_leaf(round, here, v, place), value)
     cell.branches.append(EquationBranch(placement=place, value=value, origin=here.origin))
 
 
-def _remaining_type(value: Value, free: list[str], span: Span) -> Value:
+def _remaining_type(value: val.Value, free: list[str], span: Span) -> val.Value:
     """The type of a value in error, unless it varies with one of the dimensions ``free``."""
-    if not isinstance(value, Ref | Index | ConstantNumber | Typed):
-        return BAD
+    if not isinstance(value, val.Ref | val.Index | val.ConstantNumber | val.Typed):
+        return val.BAD
     type = type_of(value, span)
     varies = any(n in free for e in type.shape for n in symbols(e))
-    return BAD if varies else Typed(type)
+    return val.BAD if varies else val.Typed(type)
 
 
-def _storable_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
+def _storable_leaf(round: Round, here: Frame, value: val.Value, place: Placement) -> val.Value:
     """The leaf of a stored tree; reports an error if it is no tensor."""
-    if isinstance(value, (Unknown, ConstantNumber, Index, Ref, Typed)):
+    if isinstance(value, (val.Unknown, val.ConstantNumber, val.Index, val.Ref, val.Typed)):
         return value
 
-    def refuse() -> Value:
+    def refuse() -> val.Value:
         type_of(value, place.target.span)
-        return BAD
+        return val.BAD
 
     return round.attempt(here, refuse)
 
@@ -270,15 +260,17 @@ def _target_text(cell: IndexedTensor, place: Placement) -> str:
     return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
 
 
-def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: Value) -> Value:
+def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: val.Value) -> val.Value:
     """A tensor with an unindexed equation: a node per leaf, over all dimensions of the value."""
-    tree = isinstance(value, (ConstantNumber, Index, Ref, Listing, RecordValue))
-    if not tree or any(not isinstance(v, (ConstantNumber, Index, Ref)) for _, v in leaves(value)):
+    tree = isinstance(value, (val.ConstantNumber, val.Index, val.Ref, val.Listing, val.RecordValue))
+    if not tree or any(
+        not isinstance(v, (val.ConstantNumber, val.Index, val.Ref)) for _, v in val.leaves(value)
+    ):
         return value
-    dims = dims_of(value, round.universe)
+    dims = val.dims_of(value, round.universe)
     name = target.name.name
 
-    def leaf(path: tuple[str, ...], v: Value) -> Value:
+    def leaf(path: tuple[str, ...], v: val.Value) -> val.Value:
         type = type_of(v, target.span)
         extra = tuple(n for e in type.shape for n in _dims(round, e))
         draft = Draft(
@@ -290,18 +282,18 @@ def _plain(round: Round, here: Frame, target: ast.EquationTarget, value: Value) 
             spans=(here.origin.span,),
         )
         conform(round, here, v, draft, target.span)
-        static = v if isinstance(v, (ConstantNumber, Index)) else None
+        static = v if isinstance(v, (val.ConstantNumber, val.Index)) else None
         ref = identity(round, here, draft, target.span)
         return replace(ref, static=static)
 
-    return map_leaves(leaf, value)
+    return val.map_leaves(leaf, value)
 
 
-def _dims(round: Round, e: Expr) -> tuple[str, ...]:
-    return round.domain(TRUE, e).dims
+def _dims(round: Round, e: ix.Expr) -> tuple[str, ...]:
+    return round.domain(ix.TRUE, e).dims
 
 
-def _local(round: Round, outer: Frame, target: ast.EquationTarget, value: Value) -> None:
+def _local(round: Round, outer: Frame, target: ast.EquationTarget, value: val.Value) -> None:
     """A plain local name of a function."""
     name, body = target.name.name, outer.scope.body()
     binding = body.names.get(name)

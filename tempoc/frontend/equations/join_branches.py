@@ -9,37 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Doubt
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor, Placement
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import FrameFacts, InferredTensor, Round
-from tempoc.frontend.environment.values import (
-    BAD,
-    LATER,
-    ConstantNumber,
-    Listing,
-    RecordValue,
-    Typed,
-    Unknown,
-    Value,
-    leaf_at,
-    leaves,
-    map_leaves,
-)
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions.apply_operator import type_of
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import Shape, broadcast, same_shape
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import TRUE, Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
 
-def inverse(place: Placement) -> dict[str, Expr]:
+def inverse(place: Placement) -> dict[str, ix.Expr]:
     """The equation's dimensions in terms of the tensor's points."""
-    return {d: Sym(d) - (place.entries[d] - Sym(d)) for d in place.dims}
+    return {d: ix.Sym(d) - (place.entries[d] - ix.Sym(d)) for d in place.dims}
 
 
 def source_type(place: Placement, type: TensorType) -> TensorType:
@@ -50,24 +38,24 @@ def source_type(place: Placement, type: TensorType) -> TensorType:
 
 def join_branches(round: Round, cell: IndexedTensor) -> InferredTensor | None:
     """The join of the branches; `None` if nothing is known yet. Raises `Failure`."""
-    branches = [b for b in cell.branches if not isinstance(b.value, Unknown)]
+    branches = [b for b in cell.branches if not isinstance(b.value, val.Unknown)]
     if not branches:
         return _previous(round, cell)
     shape = _structure(round, cell, branches)
     dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
 
-    def leaf(path: tuple[str, ...], _: Value) -> Value:
-        values = [leaf_at(b.value, path) for b in cell.branches]
+    def leaf(path: tuple[str, ...], _: val.Value) -> val.Value:
+        values = [val.leaf_at(b.value, path) for b in cell.branches]
         pairs = zip(cell.branches, values, strict=True)
-        parts = [_part(b, v) for b, v in pairs if not isinstance(v, Unknown)]
+        parts = [_part(b, v) for b, v in pairs if not isinstance(v, val.Unknown)]
         early = any(is_open(v) for v in values)
         if parts:
             return _join(round, cell, parts, early)
-        return Unknown(frozenset((LATER,))) if early else BAD
+        return val.Unknown(frozenset((val.LATER,))) if early else val.BAD
 
-    tree = map_leaves(leaf, shape)
-    leaf_types = [v for _, v in leaves(tree)]
-    if leaf_types and all(isinstance(v, Unknown) for v in leaf_types):
+    tree = val.map_leaves(leaf, shape)
+    leaf_types = [v for _, v in val.leaves(tree)]
+    if leaf_types and all(isinstance(v, val.Unknown) for v in leaf_types):
         return round.table.get(cell.key)
     return InferredTensor(tree=tree, dims=dims)
 
@@ -87,7 +75,7 @@ def _previous(round: Round, cell: IndexedTensor) -> InferredTensor | None:
     return None
 
 
-def _structure(round: Round, cell: IndexedTensor, branches: list[EquationBranch]) -> Value:
+def _structure(round: Round, cell: IndexedTensor, branches: list[EquationBranch]) -> val.Value:
     """A tree with the structure of all branches. Raises `Failure`."""
     try:
         return _skeleton(tuple(b.value for b in branches))
@@ -116,9 +104,11 @@ class _StructureMismatch(Exception):
         self.which = (first, other)
 
 
-def _skeleton(values: tuple[Value, ...]) -> Value:
+def _skeleton(values: tuple[val.Value, ...]) -> val.Value:
     """A tree with the common structure of all values. Raises `_StructureMismatch`."""
-    open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, ConstantNumber))]
+    open_ended = [
+        k for k, v in enumerate(values) if isinstance(v, (val.Unknown, val.ConstantNumber))
+    ]
     firm = [k for k in range(len(values)) if k not in open_ended]
     if not firm:
         return values[0]
@@ -126,22 +116,22 @@ def _skeleton(values: tuple[Value, ...]) -> Value:
     for k in firm[1:]:
         if _form(values[k]) != _form(first):
             raise _StructureMismatch(firm[0], k)
-    if isinstance(first, RecordValue):
-        return RecordValue(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
-    if isinstance(first, Listing):
+    if isinstance(first, val.RecordValue):
+        return val.RecordValue(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
+    if isinstance(first, val.Listing):
         counts = range(len(first.items))
-        return Listing(tuple(_skeleton(_parts(values, str(k))) for k in counts))
+        return val.Listing(tuple(_skeleton(_parts(values, str(k))) for k in counts))
     return first
 
 
-def _form(value: Value) -> tuple[str, ...]:
-    if isinstance(value, RecordValue):
+def _form(value: val.Value) -> tuple[str, ...]:
+    if isinstance(value, val.RecordValue):
         return ("record", *sorted(value.names))
-    return ("list", str(len(value.items))) if isinstance(value, Listing) else ()
+    return ("list", str(len(value.items))) if isinstance(value, val.Listing) else ()
 
 
-def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
-    return tuple(leaf_at(v, (step,)) for v in values)
+def _parts(values: tuple[val.Value, ...], step: str) -> tuple[val.Value, ...]:
+    return tuple(val.leaf_at(v, (step,)) for v in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +144,16 @@ class _BranchLeaf:
     doubt: Doubt
 
 
-def _part(branch: EquationBranch, value: Value) -> _BranchLeaf:
+def _part(branch: EquationBranch, value: val.Value) -> _BranchLeaf:
     place = branch.placement
-    type = type_of(value, place.target.span)
+    type = apply.type_of(value, place.target.span)
     inverted = inverse(place)
     shape = tuple(substitute(e, inverted) for e in type.shape)
-    literal = isinstance(value, ConstantNumber)
+    literal = isinstance(value, val.ConstantNumber)
     return _BranchLeaf(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
 
 
-def _join(round: Round, cell: IndexedTensor, parts: list[_BranchLeaf], early: bool) -> Typed:
+def _join(round: Round, cell: IndexedTensor, parts: list[_BranchLeaf], early: bool) -> val.Typed:
     """The type of a leaf; `early` if some branches are unknown. Raises `Failure`."""
     early = early or any(p.doubt for p in parts)
     sure = [p for p in parts if not p.literal and p.doubt < Doubt.SHAPE]
@@ -175,7 +165,7 @@ def _join(round: Round, cell: IndexedTensor, parts: list[_BranchLeaf], early: bo
         shape = _lower_bound(round, [p for p in parts if not p.literal])
     doubt = (Doubt.DTYPE if sure else Doubt.SHAPE) if early else Doubt.NONE
     type = TensorType(dtype, shape, weak and _one_dtype(parts, dtype))
-    return Typed(type, Doubt.NONE if cell.key in round.assumed else doubt)
+    return val.Typed(type, Doubt.NONE if cell.key in round.assumed else doubt)
 
 
 def _promoted(round: Round, parts: list[_BranchLeaf]) -> tuple[DType, bool]:
@@ -229,7 +219,7 @@ def _lower_bound(round: Round, parts: list[_BranchLeaf]) -> Shape:
     if not parts:
         return ()
     try:
-        shape = broadcast([p.type.shape for p in parts], FrameFacts(round, TRUE))
+        shape = broadcast([p.type.shape for p in parts], FrameFacts(round, ix.TRUE))
     except OperandError:
         round.deferred = True
         return parts[0].type.shape

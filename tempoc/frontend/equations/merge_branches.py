@@ -5,46 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.draft_node import Draft, Wire
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.indexed_tensor import EquationBranch, IndexedTensor
 from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, InferredTensor, Round
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import (
-    BAD,
-    Ref,
-    Typed,
-    Unknown,
-    Value,
-    leaf_at,
-    leaves,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.equations.join_branches import inverse, join_branches, source_type
 from tempoc.frontend.expressions.conditional import conform
 from tempoc.ops.control.control import Merge
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import entries_at
-from tempoc.symbolic.expr import FALSE, Expr, Sym
 
 
-def value_of(round: Round, cell: IndexedTensor, span: Span) -> Value:
+def value_of(round: Round, cell: IndexedTensor, span: Span) -> val.Value:
     """The tensor at the current point, as far as known in this round."""
     if cell.plan.broken or cell.key in round.spoiled:
-        return BAD
+        return val.BAD
     inferred = round.table.get(cell.key)
     if inferred is None or round.unshaped.get(cell.key):
-        return Unknown(frozenset((cause(cell),)))
+        return val.Unknown(frozenset((cause(cell),)))
 
-    def leaf(path: tuple[str, ...], value: Value) -> Value:
-        if not isinstance(value, Typed):
-            return Unknown(frozenset((cause(cell),))) if is_open(value) else BAD
+    def leaf(path: tuple[str, ...], value: val.Value) -> val.Value:
+        if not isinstance(value, val.Typed):
+            return val.Unknown(frozenset((cause(cell),))) if is_open(value) else val.BAD
         draft = _leaf(cell, path, value, inferred.dims)
-        return Ref(draft, 0, tuple(Sym(d) for d in draft.dims), value.type, span)
+        return val.Ref(draft, 0, tuple(ix.Sym(d) for d in draft.dims), value.type, span)
 
-    return map_leaves(leaf, inferred.tree)
+    return val.map_leaves(leaf, inferred.tree)
 
 
 def cause(cell: IndexedTensor) -> str:
@@ -52,7 +42,9 @@ def cause(cell: IndexedTensor) -> str:
     return ".".join(str(k) for k in cell.key)
 
 
-def _leaf(cell: IndexedTensor, path: tuple[str, ...], typed: Typed, dims: tuple[str, ...]) -> Draft:
+def _leaf(
+    cell: IndexedTensor, path: tuple[str, ...], typed: val.Typed, dims: tuple[str, ...]
+) -> Draft:
     draft = cell.leaves.get(path)
     if draft is None:
         draft = Draft(
@@ -75,7 +67,7 @@ def finish(round: Round, cell: IndexedTensor) -> None:
     cell.finished = True
     if cell.plan.broken:
         return
-    unknown = unknown_in(*(b.value for b in cell.branches))
+    unknown = val.unknown_in(*(b.value for b in cell.branches))
     if unknown is not None:
         round.unknown[cause(cell)] = unknown
     frame = Frame(scope=Scope("loop"), path=cell.key, prefix=cell.name, origin=cell.origin)
@@ -83,7 +75,7 @@ def finish(round: Round, cell: IndexedTensor) -> None:
         inferred = join_branches(round, cell)
     except Failure as problem:
         round.report(problem.diagnostic, cell.origin.calls)
-        round.unknown[cause(cell)] = BAD
+        round.unknown[cause(cell)] = val.BAD
         return
     if inferred is None:
         return
@@ -94,20 +86,20 @@ def finish(round: Round, cell: IndexedTensor) -> None:
         cell.leaves.clear()
         return
     round.firmer = round.firmer or inferred != previous
-    for path, typed in leaves(inferred.tree):
-        if not isinstance(typed, Typed):
+    for path, typed in val.leaves(inferred.tree):
+        if not isinstance(typed, val.Typed):
             continue
         _leaf(cell, path, typed, inferred.dims)
         _define(round, frame, cell, path, typed.type, inferred.dims)
 
 
-def _types(known: InferredTensor) -> Value:
+def _types(known: InferredTensor) -> val.Value:
     """The types without their doubt."""
 
-    def plain(_: tuple[str, ...], typed: Value) -> Value:
-        return Typed(typed.type) if isinstance(typed, Typed) else typed
+    def plain(_: tuple[str, ...], typed: val.Value) -> val.Value:
+        return val.Typed(typed.type) if isinstance(typed, val.Typed) else typed
 
-    return map_leaves(plain, known.tree)
+    return val.map_leaves(plain, known.tree)
 
 
 def _define(
@@ -120,10 +112,10 @@ def _define(
 ) -> None:
     """Define the placeholder node of a leaf: as the only branch, or a merge of all branches."""
     draft = cell.leaves[path]
-    targets: list[tuple[Expr, ...]] = []
+    targets: list[tuple[ix.Expr, ...]] = []
     for branch in cell.branches:
-        value = leaf_at(branch.value, path)
-        if isinstance(value, (Unknown, Typed)) or branch.placement.used == FALSE:
+        value = val.leaf_at(branch.value, path)
+        if isinstance(value, (val.Unknown, val.Typed)) or branch.placement.used == ix.FALSE:
             continue
         place = branch.placement
         inner = frame.within(place.needed)
@@ -150,7 +142,7 @@ def _define(
 
 
 def _try_conform(
-    round: Round, frame: Frame, branch: EquationBranch, value: Value, draft: Draft
+    round: Round, frame: Frame, branch: EquationBranch, value: val.Value, draft: Draft
 ) -> None:
     inner = replace(frame, origin=branch.origin)
     try:

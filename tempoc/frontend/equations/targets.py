@@ -12,20 +12,8 @@ from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.errors import domains as domain_errors, lengths as ending_errors
 from tempoc.frontend.expressions.index_expressions import condition, entry_name, index
 from tempoc.frontend.syntax import ast
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    Const,
-    Expr,
-    IndexSum,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    negation,
-    sub,
-)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -38,7 +26,7 @@ class _Target:
 
     equation: ast.Equation
     target: ast.EquationTarget
-    entries: tuple[Expr, ...]
+    entries: tuple[ix.Expr, ...]
     dims: tuple[str | None, ...]
     names: tuple[str, ...] | None
 
@@ -61,7 +49,7 @@ def make_plan(
     if dims is None:
         return TargetPlan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
     placements: list[Placement] = []
-    covered: Expr = FALSE
+    covered: ix.Expr = ix.FALSE
     broken = bool(problems)
     for number, target in enumerate(targets):
         try:
@@ -70,19 +58,19 @@ def make_plan(
             problems.append(problem.diagnostic)
             broken = True
             continue
-        if placement.used == FALSE:
+        if placement.used == ix.FALSE:
             shown, span = target.target.name.name, target.equation.span
-            problems.append(domain_errors.unreachable(span, shown, covered != FALSE))
+            problems.append(domain_errors.unreachable(span, shown, covered != ix.FALSE))
         wrong_lengths = _lengths(round, frame, name, target, placement)
         if wrong_lengths is not None:
             problems.append(wrong_lengths)
             broken = True
         placements.append(placement)
-        covered = disjunction(covered, claimed)
+        covered = ix.disjunction(covered, claimed)
     box = Domain(dims)
     first = targets[0]
     positions = zip(first.names or dims, first.entries, strict=True)
-    plain = len(targets) == 1 and all(e == Sym(d) for d, e in positions)
+    plain = len(targets) == 1 and all(e == ix.Sym(d) for d, e in positions)
     return TargetPlan(
         name=name,
         dims=dims,
@@ -95,7 +83,7 @@ def make_plan(
 
 
 def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.EquationTarget) -> _Target:
-    entries: list[Expr] = []
+    entries: list[ix.Expr] = []
     dims: list[str | None] = []
     names: list[str] = []
     for entry in target.entries or ():
@@ -104,7 +92,7 @@ def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.Equatio
         named = [n for n in symbols(e) if round.universe.is_dim(n)]
         if entry.name is not None:
             names.append(entry_name(round, frame, entry.name))
-        shifted = e == Sym(named[0]) or _is_shift(e, named[0]) if named else False
+        shifted = e == ix.Sym(named[0]) or _is_shift(e, named[0]) if named else False
         if named and not shifted:
             raise Failure(domain_errors.target_entry(entry.value.span, entry.value.span.text))
         entries.append(e)
@@ -112,8 +100,8 @@ def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.Equatio
     return _Target(eq, target, tuple(entries), tuple(dims), tuple(names) if names else None)
 
 
-def _is_shift(e: Expr, dim: str) -> bool:
-    return isinstance(e, IndexSum) and e.terms == ((1, Sym(dim)),)
+def _is_shift(e: ix.Expr, dim: str) -> bool:
+    return isinstance(e, ix.IndexSum) and e.terms == ((1, ix.Sym(dim)),)
 
 
 def _dimensions(
@@ -196,8 +184,8 @@ def _place(
     number: int,
     target: _Target,
     dims: tuple[str, ...],
-    before: Expr,
-) -> tuple[Placement, Expr]:
+    before: ix.Expr,
+) -> tuple[Placement, ix.Expr]:
     """The placement of one equation, and the points it claims; ``before`` are claimed already."""
     entries = dict(zip(target.names or dims, target.entries, strict=True))
     own = round.universe.sorted(tuple(d for d in target.dims if d is not None))
@@ -206,22 +194,22 @@ def _place(
     for dim in dims:
         e = entries[dim]
         if dim not in own:
-            parts.append(compare("==", Sym(dim), e))
-        elif e != Sym(dim):
+            parts.append(ix.compare("==", ix.Sym(dim), e))
+        elif e != ix.Sym(dim):
             source = _inverse(entries, own)[dim]
-            parts.append(compare(">=", source, Const(0)))
-            parts.append(compare("<", source, Sym(round.universe.dim(dim).bound)))
+            parts.append(ix.compare(">=", source, ix.Const(0)))
+            parts.append(ix.compare("<", source, ix.Sym(round.universe.dim(dim).bound)))
     box = Domain(dims)
-    claimed = round.space.symbolic.simplify(conjunction(*parts), box)
-    uncovered = negation(before)
+    claimed = round.space.symbolic.simplify(ix.conjunction(*parts), box)
+    uncovered = ix.negation(before)
     used = claimed
     if not round.space.symbolic.implies(Domain(dims, claimed), uncovered):
-        used = round.space.symbolic.simplify(conjunction(claimed, uncovered), box)
+        used = round.space.symbolic.simplify(ix.conjunction(claimed, uncovered), box)
     needed = round.space.symbolic.simplify(substitute(used, entries), Domain(own))
-    if any(entries[d] != Sym(d) for d in dims):
+    if any(entries[d] != ix.Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]
         needed = round.space.symbolic.simplify(
-            conjunction(substitute(used, entries), *inside), Domain(own)
+            ix.conjunction(substitute(used, entries), *inside), Domain(own)
         )
     placement = Placement(
         number=number,
@@ -249,8 +237,8 @@ def _lengths(
             return ending_errors.target_without(
                 span, name, dim, outer, f"{name}[{suggestion}] = ..."
             )
-        shifted = [d for d in outer if d in dims and dims[d] != Sym(d)]
-        if shifted and e != Const(0):
+        shifted = [d for d in outer if d in dims and dims[d] != ix.Sym(d)]
+        if shifted and e != ix.Const(0):
             bound, at = universe.dim(dim).bound, dims[shifted[0]]
             fixed = not any(universe.is_dim(n) for n in symbols(at))
             suggestion = f"{name}[{', '.join(dims)}] = ... when {shifted[0]} == {show(at)}"
@@ -260,19 +248,19 @@ def _lengths(
     return None
 
 
-def _inside(round: Round, dim: str, e: Expr) -> Expr:
-    bound = Sym(round.universe.dim(dim).bound)
-    return conjunction(compare(">=", e, Const(0)), compare("<", e, bound))
+def _inside(round: Round, dim: str, e: ix.Expr) -> ix.Expr:
+    bound = ix.Sym(round.universe.dim(dim).bound)
+    return ix.conjunction(ix.compare(">=", e, ix.Const(0)), ix.compare("<", e, bound))
 
 
-def _inverse(entries: Mapping[str, Expr], own: tuple[str, ...]) -> dict[str, Expr]:
+def _inverse(entries: Mapping[str, ix.Expr], own: tuple[str, ...]) -> dict[str, ix.Expr]:
     """The equation's dimensions in terms of the tensor's."""
-    return {d: sub(Sym(d), sub(entries[d], Sym(d))) for d in own}
+    return {d: ix.sub(ix.Sym(d), ix.sub(entries[d], ix.Sym(d))) for d in own}
 
 
-def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) -> Expr:
+def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) -> ix.Expr:
     if target.equation.guard is None:
-        return TRUE
+        return ix.TRUE
     guard = condition(round, frame, target.equation.guard, "a guard")
     for name in symbols(guard):
         if round.universe.is_dim(name) and name not in own:

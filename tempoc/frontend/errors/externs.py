@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.diagnostics.diagnostic import Diagnostic, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.environment.values import Listing, RecordValue, Value, describe
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.errors.domains import listed
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import TensorType
@@ -17,12 +17,12 @@ bad_place = ErrorRow(
 )
 
 
-def not_a_record(span: Span, wanted: RecordValue, found: Value) -> Diagnostic:
+def not_a_record(span: Span, wanted: val.RecordValue, found: val.Value) -> Diagnostic:
     """RT151: something else than the record that is declared."""
     fields = f"a record with the fields {listed(wanted.names)}"
-    if isinstance(found, RecordValue):
+    if isinstance(found, val.RecordValue):
         return error("RT151", f"expected {fields}, found {listed(found.names)}", span)
-    return error("RT151", f"expected {fields}, found {describe(found)}", span)
+    return error("RT151", f"expected {fields}, found {val.describe(found)}", span)
 
 
 over_jax = ErrorRow(
@@ -47,10 +47,10 @@ def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
     )
 
 
-def not_a_tensor(span: Span, value: Value) -> Diagnostic:
+def not_a_tensor(span: Span, value: val.Value) -> Diagnostic:
     """RT155: something else is passed."""
-    message = f"a Python function takes tensors, not {describe(value)}"
-    help = "make one tensor of it: `stack([...], 0)`" if isinstance(value, Listing) else None
+    message = f"a Python function takes tensors, not {val.describe(value)}"
+    help = "make one tensor of it: `stack([...], 0)`" if isinstance(value, val.Listing) else None
     return error("RT155", message, span, help)
 
 

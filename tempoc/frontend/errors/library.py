@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tempoc.ops.definition.shapes import type_text
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 
 _INSTEAD = {
     "arange": "write `arange(n)`",
@@ -108,7 +108,7 @@ def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
     if name not in JAX:
         return _INSTEAD.get(name)
     function = JAX[name]
-    side = Sym("D")
+    side = ix.Sym("D")
     default = TensorType(DType.F32, (side, side) if function.module.endswith("linalg") else (side,))
     given = [t for t in types if t is not None] if None not in types else []
     if len(given) < len(function.args):

@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from tempoc.diagnostics.diagnostic import Diagnostic, Label, error
 from tempoc.diagnostics.error_row import ErrorRow
 from tempoc.diagnostics.source import Span
-from tempoc.frontend.environment.values import (
-    Builtin,
-    Listing,
-    RecordValue,
-    Several,
-    Value,
-    describe,
-)
+from tempoc.frontend.environment import values as val
 from tempoc.ops.definition.shapes import shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
@@ -39,14 +32,14 @@ def key_parts(span: Span) -> Diagnostic:
     return error(OPERANDS, "a random key cannot be taken apart", span, help)
 
 
-def not_a_tensor(span: Span, value: Value) -> Diagnostic:
+def not_a_tensor(span: Span, value: val.Value) -> Diagnostic:
     """A tensor was needed."""
-    help = "call it" if describe(value).startswith("the function") else None
-    if isinstance(value, Builtin) and value.name in DType._value2member_map_:
+    help = "call it" if val.describe(value).startswith("the function") else None
+    if isinstance(value, val.Builtin) and value.name in DType._value2member_map_:
         help = f"call it; a type follows a colon, as in `x: {value.name}`"
-    if isinstance(value, Listing):
+    if isinstance(value, val.Listing):
         help = "`stack(list, 0)` makes a tensor of it"
-    return error("RT061", f"expected a tensor, found {describe(value)}", span, help)
+    return error("RT061", f"expected a tensor, found {val.describe(value)}", span, help)
 
 
 scan_body = ErrorRow(
@@ -56,18 +49,18 @@ scan_body = ErrorRow(
 )
 
 
-def structure(span: Span, a: Value, b: Value) -> Diagnostic:
+def structure(span: Span, a: val.Value, b: val.Value) -> Diagnostic:
     """Two trees do not correspond."""
     message = f"{_structure(a)} does not match {_structure(b)}"
     return error("RT062", message, span, "elementwise operations need equal structure")
 
 
-def _structure(value: Value) -> str:
-    if isinstance(value, RecordValue):
+def _structure(value: val.Value) -> str:
+    if isinstance(value, val.RecordValue):
         return f"a record {{{', '.join(value.names)}}}"
-    if isinstance(value, Listing):
+    if isinstance(value, val.Listing):
         return f"a list of {len(value.items)}"
-    return describe(value)
+    return val.describe(value)
 
 
 def ragged_slice(span: Span, name: str, dim: str, type: TensorType) -> Diagnostic:
@@ -84,40 +77,40 @@ def ragged_slice(span: Span, name: str, dim: str, type: TensorType) -> Diagnosti
 division_by_zero = ErrorRow("RT064", "division by zero")
 
 
-def bad_operator(span: Span, op: str, a: Value, b: Value | None = None) -> Diagnostic:
+def bad_operator(span: Span, op: str, a: val.Value, b: val.Value | None = None) -> Diagnostic:
     """An operator does not apply to what it was given."""
-    what = describe(a) if b is None else f"{describe(a)} and {describe(b)}"
+    what = val.describe(a) if b is None else f"{val.describe(a)} and {val.describe(b)}"
     return error("RT065", f"`{op}` does not apply to {what}", span)
 
 
-def needs_number(span: Span, what: str, value: Value) -> Diagnostic:
+def needs_number(span: Span, what: str, value: val.Value) -> Diagnostic:
     """Something must be known at compile time."""
-    return error("RT066", f"{what} must be a compile-time integer, not {describe(value)}", span)
+    return error("RT066", f"{what} must be a compile-time integer, not {val.describe(value)}", span)
 
 
-def needs_kind(span: Span, what: str, kind: str, value: Value) -> Diagnostic:
+def needs_kind(span: Span, what: str, kind: str, value: val.Value) -> Diagnostic:
     """An argument of another kind was needed."""
-    return error("RT067", f"{what} must be {kind}, not {describe(value)}", span)
+    return error("RT067", f"{what} must be {kind}, not {val.describe(value)}", span)
 
 
-def needs_index(span: Span, what: str, value: Value) -> Diagnostic:
+def needs_index(span: Span, what: str, value: val.Value) -> Diagnostic:
     """An extent or the like must be an index expression."""
     return error(
         "RT068",
-        f"{what} must be an index expression, not {describe(value)}",
+        f"{what} must be an index expression, not {val.describe(value)}",
         span,
         "index expressions are made of integers, dimensions, bounds, `+ - * // %`, `min` and `max`",
     )
 
 
 def no_field(
-    span: Span, value: Value, name: str, close: str | None, way_out: str | None = None
+    span: Span, value: val.Value, name: str, close: str | None, way_out: str | None = None
 ) -> Diagnostic:
     """A record has no such field; of anything else `way_out` says what may be meant."""
-    if isinstance(value, RecordValue):
+    if isinstance(value, val.RecordValue):
         help = f"did you mean `{close}`?" if close else f"it has {_names(value.names)}"
         return error("RT069", f"the record has no field `{name}`", span, help)
-    return error("RT069", f"{describe(value)} has no field `{name}`", span, way_out)
+    return error("RT069", f"{val.describe(value)} has no field `{name}`", span, way_out)
 
 
 def _names(names: Iterable[str]) -> str:
@@ -146,10 +139,10 @@ def unknown_argument(
 argument_twice = ErrorRow("RT074", "`{name}` got `{argument}` twice")
 
 
-def needs_dimension(span: Span, name: str, parameter: str, value: Value) -> Diagnostic:
+def needs_dimension(span: Span, name: str, parameter: str, value: val.Value) -> Diagnostic:
     """A `dim` parameter got something else."""
     return error(
-        "RT075", f"`{name}` needs a dimension for `{parameter}`, not {describe(value)}", span
+        "RT075", f"`{name}` needs a dimension for `{parameter}`, not {val.describe(value)}", span
     )
 
 
@@ -161,7 +154,7 @@ recursion = ErrorRow(
 too_deep = ErrorRow("RT077", "calls are nested too deeply")
 
 
-def wrong_results(span: Span, wanted: int, value: Value) -> Diagnostic:
+def wrong_results(span: Span, wanted: int, value: val.Value) -> Diagnostic:
     """An equation has more or fewer targets than there are results."""
     given = len(value.items) if hasattr(value, "items") else 1
     plural = "result" if given == 1 else "results"
@@ -170,14 +163,14 @@ def wrong_results(span: Span, wanted: int, value: Value) -> Diagnostic:
     return error("RT078", f"{targets} for {given} {plural}", span, help)
 
 
-def several_results(span: Span, value: Value) -> Diagnostic:
+def several_results(span: Span, value: val.Value) -> Diagnostic:
     """A function with several results, or none, is used as one value."""
-    if isinstance(value, Several) and not value.items:
+    if isinstance(value, val.Several) and not value.items:
         message = "one value is needed here, but this function gives nothing"
         return error("RT078", message, span, "call it in an equation of its own: `_ = ...`")
     return error(
         "RT078",
-        f"one value is needed here, but this gives {describe(value)}",
+        f"one value is needed here, but this gives {val.describe(value)}",
         span,
         "give each result a target: `a, b = ...`",
     )
@@ -214,7 +207,9 @@ def choice_types(span: Span, word: str, first: TensorType, other: TensorType) ->
     )
 
 
-def branch_structure(span: Span, name: str, first: Value, other: Value, place: Span) -> Diagnostic:
+def branch_structure(
+    span: Span, name: str, first: val.Value, other: val.Value, place: Span
+) -> Diagnostic:
     """Two equations of a tensor differ in structure."""
     return error(
         "RT080",
@@ -313,11 +308,11 @@ bad_widths = ErrorRow(
 )
 
 
-def needs_list(span: Span, name: str, value: Value) -> Diagnostic:
+def needs_list(span: Span, name: str, value: val.Value) -> Diagnostic:
     """A function of several tensors got one."""
     return error(
         "RT096",
-        f"`{name}` takes a list of tensors, not {describe(value)}",
+        f"`{name}` takes a list of tensors, not {val.describe(value)}",
         span,
         f"`{name}([a, b], axis)`",
     )
@@ -328,7 +323,7 @@ too_long = ErrorRow(
 )
 
 
-def record_index(span: Span, value: Value) -> Diagnostic:
+def record_index(span: Span, value: val.Value) -> Diagnostic:
     """A positional bracket after a record."""
     return error(
         "RT098",

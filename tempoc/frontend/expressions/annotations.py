@@ -6,53 +6,44 @@ from collections.abc import Iterator
 from functools import partial
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure
 from tempoc.frontend.environment.lower_bounds import is_open
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.scope import Pending
-from tempoc.frontend.environment.values import (
-    BAD,
-    ConstantNumber,
-    Listing,
-    RecordValue,
-    Ref,
-    Typed,
-    Unknown,
-    Value,
-    lift,
-)
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions import index_expressions as indices
-from tempoc.frontend.expressions.apply_operator import check_number, identity, make, tensor, type_of
+from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
 from tempoc.frontend.expressions.partial_types import stand_ins
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.parse import children
 from tempoc.ops.control.control import Copy, Ensure
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import elementwise as unary
 from tempoc.ops.tensor.source import Full, Literal
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, Const, Expr, Sym, compare, conjunction, negation
 from tempoc.symbolic.walk import is_affine, symbols
 
 PLENTY = 8
 """A condition that no bounds of at least this size satisfy is an error, not an edge case."""
 
 
-def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
+def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> val.Value:
     """A type expression as a tree of types. Raises `Failure` or `StillUnknown`."""
     if isinstance(e, ast.RecordType):
-        return RecordValue(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
+        return val.RecordValue(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
     shape = tuple(indices.extent(round.evaluate(frame, x), x.span) for x in e.extents)
     if e.dtype == "key":
         shape = (*shape, *KEY.shape)
-    return Typed(TensorType(DType(e.dtype), shape))
+    return val.Typed(TensorType(DType(e.dtype), shape))
 
 
-def assert_type(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> Value:
+def assert_type(
+    round: Round, frame: Frame, value: val.Value, e: ast.TypeExpr, span: Span
+) -> val.Value:
     """`value as type`: like `check`, but new names are bound to its extents."""
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         early = round.partial and is_open(value)
         fixed = early and not any(_is_new(frame, n) for n in _names(e))
         return declared_only(round, frame, e, span) if fixed else value
@@ -60,7 +51,7 @@ def assert_type(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span:
     return check(round, frame, value, type_tree(round, frame, e), span)
 
 
-def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> Value:
+def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> val.Value:
     """A stand-in of the annotated type for an unknown value. Raises `Failure`, `StillUnknown`."""
     return stand_ins(round, frame, type_tree(round, frame, e), (), span)
 
@@ -95,49 +86,51 @@ def predeclare_extents(round: Round, frame: Frame, e: ast.Expression) -> None:
                     frame.scope.bind(extent.name, Pending(resume))
 
 
-def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
+def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> val.Value:
     """The extent that an `as` binds, used before the `as` is evaluated."""
     for extent in node.type.extents if isinstance(node.type, ast.TensorTypeExpr) else ():
         if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
             del frame.scope.names[extent.name]
     round.evaluate(frame, node)
     extent_value = frame.scope.find(name)
-    return BAD if extent_value is None else extent_value  # type: ignore[return-value]
+    return val.BAD if extent_value is None else extent_value  # type: ignore[return-value]
 
 
-def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> None:
+def _bind(round: Round, frame: Frame, value: val.Value, e: ast.TypeExpr, span: Span) -> None:
     if isinstance(e, ast.RecordType):
         for f in e.fields:
-            part = value.get(f.name) if isinstance(value, RecordValue) else None
+            part = value.get(f.name) if isinstance(value, val.RecordValue) else None
             if part is not None:
                 _bind(round, frame, part, f.type, span)
         return
-    if not isinstance(value, (Ref, ConstantNumber)):
+    if not isinstance(value, (val.Ref, val.ConstantNumber)):
         return
-    actual = type_of(value, e.span)
-    if len(e.extents) != actual.ndim and isinstance(value, Ref):
+    actual = apply.type_of(value, e.span)
+    if len(e.extents) != actual.ndim and isinstance(value, val.Ref):
         raise Failure(type_errors.annotation(span, actual, e.span.text))
     for name, extent in zip(e.extents, actual.shape, strict=False):
         if isinstance(name, ast.Name) and _is_new(frame, name.name):
-            frame.scope.bind(name.name, lift(extent), name.span)
+            frame.scope.bind(name.name, val.lift(extent), name.span)
 
 
-def check(round: Round, frame: Frame, value: Value, declared: Value, span: Span) -> Value:
+def check(
+    round: Round, frame: Frame, value: val.Value, declared: val.Value, span: Span
+) -> val.Value:
     """The value with this type: proved, or checked at run time. Raises `Failure`."""
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         return declared
-    if isinstance(declared, RecordValue):
+    if isinstance(declared, val.RecordValue):
         return _check_record(round, frame, value, declared, span)
-    assert isinstance(declared, Typed)
-    if isinstance(value, (RecordValue, Listing)):
+    assert isinstance(declared, val.Typed)
+    if isinstance(value, (val.RecordValue, val.Listing)):
         raise Failure(type_errors.needs_kind(span, "this", "a tensor", value))
     return _check_leaf(round, frame, value, declared.type, span)
 
 
 def _check_record(
-    round: Round, frame: Frame, value: Value, declared: RecordValue, span: Span
-) -> Value:
-    if not isinstance(value, RecordValue):
+    round: Round, frame: Frame, value: val.Value, declared: val.RecordValue, span: Span
+) -> val.Value:
+    if not isinstance(value, val.RecordValue):
         raise Failure(type_errors.needs_kind(span, "this", "a record", value))
     if sorted(value.names) != sorted(declared.names):
         raise Failure(type_errors.structure(span, value, declared))
@@ -146,20 +139,20 @@ def _check_record(
         expected = declared.get(name)
         assert expected is not None
         fields.append((name, check(round, frame, part, expected, span)))
-    return RecordValue(tuple(fields))
+    return val.RecordValue(tuple(fields))
 
 
 def _check_leaf(
-    round: Round, frame: Frame, value: Value, declared: TensorType, span: Span
-) -> Value:
-    actual = type_of(value, span)
-    if isinstance(value, ConstantNumber):
+    round: Round, frame: Frame, value: val.Value, declared: TensorType, span: Span
+) -> val.Value:
+    actual = apply.type_of(value, span)
+    if isinstance(value, val.ConstantNumber):
         return _literal(round, frame, value, actual, declared, span)
     if actual.dtype is not declared.dtype:
         if not (actual.weak and (declared.dtype.is_float or declared.dtype is actual.dtype)):
             raise Failure(type_errors.annotation(span, actual, declared))
-        ref = tensor(round, frame, value, span)
-        value = make(round, frame, Cast(dtype=declared.dtype), (ref,), span)[0]
+        ref = apply.tensor(round, frame, value, span)
+        value = apply.make(round, frame, unary.Cast(dtype=declared.dtype), (ref,), span)[0]
     if actual.ndim != declared.ndim:
         raise Failure(type_errors.annotation(span, actual, declared))
     if actual.shape == declared.shape:
@@ -167,60 +160,62 @@ def _check_leaf(
     pairs = list(zip(actual.shape, declared.shape, strict=True))
     facts = FrameFacts(round, frame.where)
     unproved = [(a, b) for a, b in pairs if a != b and not facts.equal(a, b)]
-    ref = tensor(round, frame, value, span)
+    ref = apply.tensor(round, frame, value, span)
     if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
-        return make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
+        return apply.make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
     for a, b in unproved:
         round.assumptions.append(_equality_condition(round, frame, a, b, actual, declared, span))
-    copy = make(round, frame, Copy(), (ref,), span)[0]
+    copy = apply.make(round, frame, Copy(), (ref,), span)[0]
     type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
     copy.draft.types = (type,)
     # The annotation may name a dimension with which the value does not vary, as at one point.
     named = (n for e in declared.shape for n in symbols(e))
     copy.draft.dims = round.universe.ordered((*copy.draft.dims, *named))
-    return identity(round, frame, copy.draft, span)
+    return apply.identity(round, frame, copy.draft, span)
 
 
 def _literal(
     round: Round,
     frame: Frame,
-    value: ConstantNumber,
+    value: val.ConstantNumber,
     actual: TensorType,
     declared: TensorType,
     span: Span,
-) -> Value:
+) -> val.Value:
     """A number fits every shape and every dtype that it can be promoted to."""
     fits = declared.dtype.is_float or actual.dtype is declared.dtype
     if actual.dtype is DType.I32 and declared.dtype.is_int:
         fits = True
     if not fits or (actual.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
         raise Failure(type_errors.annotation(span, actual, declared))
-    check_number(value.value, declared.dtype, span)
+    apply.check_number(value.value, declared.dtype, span)
     number = float(value.value) if declared.dtype.is_float else value.value
     if declared.shape:
         op = Full(shape=declared.shape, value=number, dtype=declared.dtype)
-        return make(round, frame, op, (), span)[0]
+        return apply.make(round, frame, op, (), span)[0]
     literal = Literal(value=number, dtype=declared.dtype, weak=False)
-    return make(round, frame, literal, (), span)[0]
+    return apply.make(round, frame, literal, (), span)[0]
 
 
 def _equality_condition(
     round: Round,
     frame: Frame,
-    a: Expr,
-    b: Expr,
+    a: ix.Expr,
+    b: ix.Expr,
     actual: TensorType,
     declared: TensorType,
     span: Span,
-) -> Expr:
+) -> ix.Expr:
     """The condition on the bounds under which two extents agree at all points needed."""
-    differ = conjunction(frame.where, compare("!=", a, b))
+    differ = ix.conjunction(frame.where, ix.compare("!=", a, b))
     domain = round.domain(differ)
-    condition = negation(round.space.project(domain, ()).where)
+    condition = ix.negation(round.space.project(domain, ()).where)
     limits = []
     if domain.dims:
         free = dict.fromkeys(n for n in symbols(condition))
-        limits = [compare(">=", Sym(n), Const(PLENTY)) for n in free]
-    if condition == FALSE or round.space.is_empty(Domain((), conjunction(condition, *limits))):
+        limits = [ix.compare(">=", ix.Sym(n), ix.Const(PLENTY)) for n in free]
+    if condition == ix.FALSE or round.space.is_empty(
+        Domain((), ix.conjunction(condition, *limits))
+    ):
         raise Failure(type_errors.annotation(span, actual, declared))
     return condition

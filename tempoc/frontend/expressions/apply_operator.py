@@ -8,29 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import lower_bounds, values as val
 from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
 from tempoc.frontend.environment.failure import Failure, StillUnknown
-from tempoc.frontend.environment.lower_bounds import (
-    deferred,
-    doubt_of,
-    is_open,
-    operand_types,
-    stand_in,
-)
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Index,
-    Listing,
-    RecordValue,
-    Ref,
-    Typed,
-    Unknown,
-    Value,
-    dims_of,
-    map_leaves,
-    unknown_in,
-)
 from tempoc.frontend.errors import lengths as ending_errors, types as type_errors
 from tempoc.frontend.expressions.weak_literals import typed_literal
 from tempoc.ops.catalog import OPS
@@ -40,58 +21,60 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.random.draws import KEY
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.sdg.graph.query import expressions
-from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, is_condition, substitute, symbols, written_integers
 
 _CLASH = re.compile(r": (\S.*) is not (\S.*)$")
 
 
 def read(
-    round: Round, frame: Frame, draft: Draft, out: int, entries: tuple[Entry, ...], span: Span
-) -> Ref:
+    round: Round, frame: Frame, draft: Draft, out: int, entries: tuple[ix.Entry, ...], span: Span
+) -> val.Ref:
     """Output `out` of a node at these entries. Raises `Failure` for a ragged slice."""
     source = draft.types[out]
-    points: dict[str, Expr] = {}
+    points: dict[str, ix.Expr] = {}
     at = dict(zip(draft.dims, entries, strict=True))
     for e in source.shape:
         if bound := round.universe.moves(e, at):
-            dim = next(d for d in round.universe.outer(bound) if at.get(d) != Sym(d))
+            dim = next(d for d in round.universe.outer(bound) if at.get(d) != ix.Sym(d))
             raise Failure(ending_errors.other_length(span, span.text, bound, dim))
-    axes: list[Expr] = []
+    axes: list[ix.Expr] = []
     for dim, entry in zip(draft.dims, entries, strict=True):
-        if isinstance(entry, Slice):
+        if isinstance(entry, ix.Slice):
             axes.append(slice_extent(round, frame, entry))
             for e in source.shape:
                 if dim in symbols(e):
                     raise Failure(type_errors.ragged_slice(span, draft.hint, dim, source))
-        elif entry != Sym(dim):
+        elif entry != ix.Sym(dim):
             points[dim] = entry
     shape = source.shape
     if points:
         shape = tuple(substitute(e, points) for e in shape)
-    return Ref(draft, out, entries, TensorType(source.dtype, (*axes, *shape), source.weak), span)
+    return val.Ref(
+        draft, out, entries, TensorType(source.dtype, (*axes, *shape), source.weak), span
+    )
 
 
-def slice_extent(round: Round, frame: Frame, entry: Slice) -> Expr:
+def slice_extent(round: Round, frame: Frame, entry: ix.Slice) -> ix.Expr:
     """The extent of a slice, simplified for the points of the frame."""
     length = extent(entry)
     return round.space.reduce(length, round.domain(frame.where, length))
 
 
-def identity(round: Round, frame: Frame, draft: Draft, span: Span, out: int = 0) -> Ref:
+def identity(round: Round, frame: Frame, draft: Draft, span: Span, out: int = 0) -> val.Ref:
     """Output `out` of a node at the current point."""
-    return Ref(draft, out, tuple(Sym(d) for d in draft.dims), draft.types[out], span)
+    return val.Ref(draft, out, tuple(ix.Sym(d) for d in draft.dims), draft.types[out], span)
 
 
-def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
+def tensor(round: Round, frame: Frame, value: val.Value, span: Span) -> val.Ref:
     """A leaf as a tensor; numbers and index expressions become nodes. Raises `Failure`."""
     match value:
-        case Ref():
+        case val.Ref():
             return value
-        case ConstantNumber(value=number):
+        case val.ConstantNumber(value=number):
             check_number(number, DType.I32, span)
             return make(round, frame, literal(number), (), span)[0]
-        case Index(expr=expr):
+        case val.Index(expr=expr):
             for number in written_integers(expr):
                 check_number(number, DType.I32, span)
             return make(round, frame, IndexValue(expr=expr), (), span)[0]
@@ -114,36 +97,36 @@ def literal(number: int | float | bool) -> Op:
     )
 
 
-def type_of(value: Value, span: Span) -> TensorType:
+def type_of(value: val.Value, span: Span) -> TensorType:
     """The type of a leaf as a tensor. Raises `Failure` if it is none."""
     match value:
-        case Ref(type=type) | Typed(type=type):
+        case val.Ref(type=type) | val.Typed(type=type):
             return type
-        case ConstantNumber(value=bool()):
+        case val.ConstantNumber(value=bool()):
             return TensorType(DType.BOOL)
-        case ConstantNumber(value=int()):
+        case val.ConstantNumber(value=int()):
             return TensorType(DType.I32, weak=True)
-        case ConstantNumber():
+        case val.ConstantNumber():
             return TensorType(DType.F32, weak=True)
-        case Index(expr=expr):
+        case val.Index(expr=expr):
             return TensorType(DType.BOOL if is_condition(expr) else DType.I32)
         case _:
             raise Failure(type_errors.not_a_tensor(span, value))
 
 
-def sure_type(round: Round, value: Value, span: Span) -> TensorType:
+def sure_type(round: Round, value: val.Value, span: Span) -> TensorType:
     """The type of a leaf where its shape decides what is computed.
 
     Raises `Failure`, and `StillUnknown` where the shape is only a lower bound.
     """
-    if doubt_of(value) is Doubt.SHAPE:
-        raise deferred(round)
+    if lower_bounds.doubt_of(value) is Doubt.SHAPE:
+        raise lower_bounds.deferred(round)
     return type_of(value, span)
 
 
 def make(
-    round: Round, frame: Frame, op: Op, args: tuple[Ref, ...], span: Span, hint: str = ""
-) -> tuple[Ref, ...]:
+    round: Round, frame: Frame, op: Op, args: tuple[val.Ref, ...], span: Span, hint: str = ""
+) -> tuple[val.Ref, ...]:
     """A new node and reads of its outputs. Raises `Failure` if the operands do not fit."""
     try:
         types = op.infer(tuple(a.type for a in args), FrameFacts(round, frame.where))
@@ -164,14 +147,14 @@ def make(
         spans=(span,),
     )
     draft.inputs = [wire(a) for a in args]
-    draft.doubt = doubt_of(*args)
+    draft.doubt = lower_bounds.doubt_of(*args)
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
 
 
-def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
+def spread(round: Round, frame: Frame, ref: val.Ref, dims: tuple[str, ...]) -> val.Ref:
     """A value broadcast to additional dimensions, by a copy over the larger domain."""
-    own = dims_of(ref, round.universe)
+    own = val.dims_of(ref, round.universe)
     if all(d in own for d in dims):
         return ref
     draft = Draft(
@@ -189,37 +172,37 @@ def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
 
 
 def spread_all(
-    round: Round, frame: Frame, value: Value, dims: tuple[str, ...], span: Span
-) -> Value:
+    round: Round, frame: Frame, value: val.Value, dims: tuple[str, ...], span: Span
+) -> val.Value:
     """A tree broadcast to at least these dimensions, which were named in its expression.
 
     `x[t - t]` is `x[0]`, at every `t`.
     """
-    if all(d in dims_of(value, round.universe) for d in dims):
+    if all(d in val.dims_of(value, round.universe) for d in dims):
         return value
 
-    def leaf(_: tuple[str, ...], v: Value) -> Value:
-        if isinstance(v, (ConstantNumber, Index, Ref)):
+    def leaf(_: tuple[str, ...], v: val.Value) -> val.Value:
+        if isinstance(v, (val.ConstantNumber, val.Index, val.Ref)):
             return spread(round, frame, tensor(round, frame, v, span), dims)
         return v
 
-    return map_leaves(leaf, value)
+    return val.map_leaves(leaf, value)
 
 
-def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
+def unspread(round: Round, value: val.Value, dims: tuple[str, ...]) -> val.Value:
     """Undo `spread` over dimensions that a target does not have."""
-    if not isinstance(value, Ref) or not isinstance(value.draft.op, Copy):
+    if not isinstance(value, val.Ref) or not isinstance(value.draft.op, Copy):
         return value
     draft = value.draft
     (source,) = draft.inputs
     own = source.source.dims
-    plain = value.entries == tuple(Sym(d) for d in draft.dims) and source.entries == tuple(
-        Sym(d) for d in own
+    plain = value.entries == tuple(ix.Sym(d) for d in draft.dims) and source.entries == tuple(
+        ix.Sym(d) for d in own
     )
     named = round.universe.ordered(tuple(n for e in value.type.shape for n in symbols(e)))
     if draft.role != "temporary" or not plain or not all(d in dims for d in (*own, *named)):
         return value
-    return Ref(source.source, source.out, source.entries, value.type, value.span)
+    return val.Ref(source.source, source.out, source.entries, value.type, value.span)
 
 
 def operator(name: str, **attributes: Any) -> Op:
@@ -237,7 +220,7 @@ def _way_out(error: OperandError) -> str | None:
     return type_errors.unproved_extents(error.help)
 
 
-def wire(ref: Ref, guard: Expr | None = None) -> Wire:
+def wire(ref: val.Ref, guard: ix.Expr | None = None) -> Wire:
     """The operand of a read; counts as a use of its source."""
     ref.draft.uses += 1
     if guard is None:
@@ -245,43 +228,43 @@ def wire(ref: Ref, guard: Expr | None = None) -> Wire:
     return Wire(ref.draft, ref.out, ref.entries, ref.span, guard)
 
 
-def _entries(args: tuple[Ref, ...]) -> Iterator[Entry]:
+def _entries(args: tuple[val.Ref, ...]) -> Iterator[ix.Entry]:
     for a in args:
         yield from a.entries
 
 
-def _extents(types: tuple[TensorType, ...]) -> Iterator[Expr]:
+def _extents(types: tuple[TensorType, ...]) -> Iterator[ix.Expr]:
     for t in types:
         yield from t.shape
 
 
 def map_together(
     round: Round,
-    f: Callable[[tuple[Value, ...]], Value],
-    values: tuple[Value, ...],
+    f: Callable[[tuple[val.Value, ...]], val.Value],
+    values: tuple[val.Value, ...],
     span: Span,
-) -> Value:
+) -> val.Value:
     """`f` applied to corresponding leaves of several trees; a leaf is broadcast over trees.
 
     With an unknown leaf the result is unknown, with the dimensions of all leaves. In `partial`
     rounds `f` may be applied to unknown leaves together with known ones. Raises `Failure` if two
     trees differ in structure.
     """
-    trees = [v for v in values if isinstance(v, (Listing, RecordValue))]
+    trees = [v for v in values if isinstance(v, (val.Listing, val.RecordValue))]
     if not trees:
         return _leaf(round, f, values)
     first = trees[0]
     for other in trees[1:]:
         if not _alike(first, other):
             raise Failure(type_errors.structure(span, first, other))
-    if isinstance(first, RecordValue):
-        return RecordValue(
+    if isinstance(first, val.RecordValue):
+        return val.RecordValue(
             tuple(
                 (n, map_together(round, f, tuple(_child(v, n) for v in values), span))
                 for n in first.names
             )
         )
-    return Listing(
+    return val.Listing(
         tuple(
             map_together(round, f, tuple(_child(v, k) for v in values), span)
             for k in range(len(first.items))
@@ -290,13 +273,13 @@ def map_together(
 
 
 def _leaf(
-    round: Round, f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...]
-) -> Value:
-    unknown = unknown_in(*values)
-    dims = frozenset(d for v in values for d in dims_of(v, round.universe))
+    round: Round, f: Callable[[tuple[val.Value, ...]], val.Value], values: tuple[val.Value, ...]
+) -> val.Value:
+    unknown = val.unknown_in(*values)
+    dims = frozenset(d for v in values for d in val.dims_of(v, round.universe))
     if unknown is not None:
-        some = not all(isinstance(v, Unknown) for v in values)
-        if not (round.partial and some and is_open(unknown)):
+        some = not all(isinstance(v, val.Unknown) for v in values)
+        if not (round.partial and some and lower_bounds.is_open(unknown)):
             return replace(unknown, dims=dims)
     try:
         return f(values)
@@ -304,28 +287,34 @@ def _leaf(
         return replace(later.value, dims=dims)
 
 
-def _alike(a: Value, b: Value) -> bool:
-    if isinstance(a, RecordValue) and isinstance(b, RecordValue):
+def _alike(a: val.Value, b: val.Value) -> bool:
+    if isinstance(a, val.RecordValue) and isinstance(b, val.RecordValue):
         return sorted(a.names) == sorted(b.names)
-    return isinstance(a, Listing) and isinstance(b, Listing) and len(a.items) == len(b.items)
+    return (
+        isinstance(a, val.Listing) and isinstance(b, val.Listing) and len(a.items) == len(b.items)
+    )
 
 
-def _child(value: Value, which: str | int) -> Value:
-    if isinstance(value, RecordValue) and isinstance(which, str):
+def _child(value: val.Value, which: str | int) -> val.Value:
+    if isinstance(value, val.RecordValue) and isinstance(which, str):
         field = value.get(which)
         assert field is not None
         return field
-    return value.items[which] if isinstance(value, Listing) and isinstance(which, int) else value
+    return (
+        value.items[which] if isinstance(value, val.Listing) and isinstance(which, int) else value
+    )
 
 
-def elementwise(round: Round, frame: Frame, op: Op, values: tuple[Value, ...], span: Span) -> Value:
+def elementwise(
+    round: Round, frame: Frame, op: Op, values: tuple[val.Value, ...], span: Span
+) -> val.Value:
     """An operator with one result on each leaf of its operands."""
 
-    def leaf(parts: tuple[Value, ...]) -> Value:
-        known = tuple(None if isinstance(v, Unknown) else type_of(v, span) for v in parts)
-        types = operand_types(round, op, known, FrameFacts(round, frame.where))
+    def leaf(parts: tuple[val.Value, ...]) -> val.Value:
+        known = tuple(None if isinstance(v, val.Unknown) else type_of(v, span) for v in parts)
+        types = lower_bounds.operand_types(round, op, known, FrameFacts(round, frame.where))
         operands = [
-            stand_in(round, frame, t, (), span) if isinstance(v, Unknown) else v
+            lower_bounds.stand_in(round, frame, t, (), span) if isinstance(v, val.Unknown) else v
             for v, t in zip(parts, types, strict=True)
         ]
         refs = tuple(_operand(round, frame, op, v, types, span) for v in operands)
@@ -335,10 +324,10 @@ def elementwise(round: Round, frame: Frame, op: Op, values: tuple[Value, ...], s
 
 
 def _operand(
-    round: Round, frame: Frame, op: Op, value: Value, types: tuple[TensorType, ...], span: Span
-) -> Ref:
+    round: Round, frame: Frame, op: Op, value: val.Value, types: tuple[TensorType, ...], span: Span
+) -> val.Ref:
     """A leaf as an operand; a number takes the dtype of the operation."""
-    if isinstance(value, ConstantNumber) and not isinstance(value.value, bool):
+    if isinstance(value, val.ConstantNumber) and not isinstance(value.value, bool):
         number = typed_literal(op, types, value.value)
         if number is not None:
             return make(round, frame, number, (), span)[0]

@@ -27,17 +27,11 @@ from tempoc.frontend.environment.values import (
     unknown_in,
 )
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions.apply_operator import (
-    check_number,
-    elementwise,
-    make,
-    map_together,
-    spread,
-)
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.ops.catalog import SYMBOLS
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor import elementwise as unary_ops
+from tempoc.ops.tensor import elementwise as unary
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
@@ -81,7 +75,7 @@ def binary_operation(round: Round, frame: Frame, op: str, a: Value, b: Value, sp
             product = _scalar(round, frame, op, parts[0], parts[1], span)
         return product
 
-    return map_together(round, leaf, (a, b), span)
+    return apply.map_together(round, leaf, (a, b), span)
 
 
 def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
@@ -96,9 +90,9 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
     folded = _symbolic(op, a, b, round.universe)
     for value in (a, b):
         if folded is not None and isinstance(value, ConstantNumber):
-            check_number(value.value, DType.I32, span)
+            apply.check_number(value.value, DType.I32, span)
     if folded is None:
-        return elementwise(round, frame, SYMBOLS[op](), (a, b), span)
+        return apply.elementwise(round, frame, SYMBOLS[op](), (a, b), span)
     return as_named(round, frame, folded, (a, b), span)
 
 
@@ -118,8 +112,8 @@ def as_named(
         return folded
     expr = as_expr(folded)
     assert expr is not None
-    node = make(round, frame, IndexValue(expr=expr), (), span)[0]
-    return replace(spread(round, frame, node, named), static=folded)
+    node = apply.make(round, frame, IndexValue(expr=expr), (), span)[0]
+    return replace(apply.spread(round, frame, node, named), static=folded)
 
 
 def fold(op: str, a: ConstantNumber, b: ConstantNumber, span: Span) -> ConstantNumber:
@@ -201,9 +195,9 @@ def unary_operation(round: Round, frame: Frame, op: str, a: Value, span: Span) -
             return as_named(round, frame, folded, (x,), span)
         if not isinstance(x, (Ref, Index)):
             raise Failure(type_errors.bad_operator(span, op, x))
-        node: Op = unary_ops.Negative() if op == "-" else unary_ops.Not()
-        return elementwise(round, frame, node, (x,), span)
+        node: Op = unary.Negative() if op == "-" else unary.Not()
+        return apply.elementwise(round, frame, node, (x,), span)
 
     if isinstance(a, Several):
         raise Failure(type_errors.several_results(span, a))
-    return map_together(round, leaf, (a,), span)
+    return apply.map_together(round, leaf, (a,), span)

@@ -6,17 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Arguments
 from tempoc.frontend.environment.scope import nearest
-from tempoc.frontend.environment.values import (
-    Builtin,
-    ConstantNumber,
-    ConstantText,
-    Listing,
-    Unknown,
-    Value,
-)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import index_expressions as indices
 from tempoc.ops.definition.types import DType
@@ -28,9 +21,9 @@ from tempoc.symbolic.expr import Expr
 class BoundArguments:
     """The arguments of a call by parameter; `rest` are those of `*`."""
 
-    values: dict[str, Value]
+    values: dict[str, val.Value]
     places: dict[str, Span]
-    rest: tuple[Value, ...]
+    rest: tuple[val.Value, ...]
     span: Span
     universe: Universe
 
@@ -38,7 +31,7 @@ class BoundArguments:
         """Whether an argument was given."""
         return name in self.values
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> val.Value:
         return self.values[name]
 
     def integer(self, name: str, default: int, what: str = "") -> int:
@@ -56,18 +49,18 @@ class BoundArguments:
         if name not in self.values:
             return None
         value = self.values[name]
-        items = value.items if isinstance(value, Listing) else (value,)
+        items = value.items if isinstance(value, val.Listing) else (value,)
         return tuple(self._integer(name, v, f"`{name}`") for v in items)
 
-    def _integer(self, name: str, value: Value, what: str) -> int:
+    def _integer(self, name: str, value: val.Value, what: str) -> int:
         return indices.integer(self.universe, value, self.places[name], what)
 
     def flag(self, name: str) -> bool:
         """A compile-time bool, false if it is not given. Raises `Failure` or `StillUnknown`."""
-        value = self.values.get(name, ConstantNumber(False))
-        if isinstance(value, Unknown):
+        value = self.values.get(name, val.ConstantNumber(False))
+        if isinstance(value, val.Unknown):
             raise StillUnknown(value)
-        if isinstance(value, ConstantNumber) and isinstance(value.value, bool):
+        if isinstance(value, val.ConstantNumber) and isinstance(value.value, bool):
             return value.value
         raise Failure(
             type_errors.needs_kind(self.places[name], f"`{name}`", "`true` or `false`", value)
@@ -75,10 +68,10 @@ class BoundArguments:
 
     def text(self, name: str, default: str) -> str:
         """A string. Raises `Failure` or `StillUnknown`."""
-        value = self.values.get(name, ConstantText(default))
-        if isinstance(value, Unknown):
+        value = self.values.get(name, val.ConstantText(default))
+        if isinstance(value, val.Unknown):
             raise StillUnknown(value)
-        if not isinstance(value, ConstantText):
+        if not isinstance(value, val.ConstantText):
             raise Failure(type_errors.needs_kind(self.places[name], f"`{name}`", "a string", value))
         return value.value
 
@@ -89,7 +82,7 @@ class BoundArguments:
     def shape(self, name: str = "shape") -> tuple[Expr, ...]:
         """A list of extents, or one. Raises `Failure` or `StillUnknown`."""
         value = self.values[name]
-        items = value.items if isinstance(value, Listing) else (value,)
+        items = value.items if isinstance(value, val.Listing) else (value,)
         return tuple(indices.extent(v, self.places[name]) for v in items)
 
     def dtype(self, default: DType) -> DType:
@@ -97,7 +90,7 @@ class BoundArguments:
         value = self.values.get("dtype")
         if value is None:
             return default
-        if isinstance(value, Builtin) and value.name in DType._value2member_map_:
+        if isinstance(value, val.Builtin) and value.name in DType._value2member_map_:
             return DType(value.name)
         raise Failure(type_errors.needs_kind(self.places["dtype"], "`dtype`", "a dtype", value))
 

@@ -11,56 +11,47 @@ from tempoc.frontend.environment.lower_bounds import deferred, doubt_of, is_open
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
 from tempoc.frontend.environment.values import ConstantNumber, Listing, Ref, Unknown, Value, dims_of
 from tempoc.frontend.errors import types as type_errors
-from tempoc.frontend.expressions.apply_operator import (
-    check_number,
-    identity,
-    make,
-    map_together,
-    spread,
-    tensor,
-    type_of,
-    wire,
-)
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.ops.control.cond import Cond
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import same_shape
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo
 from tempoc.ops.tensor.source import Full, Literal
-from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
 def without_condition(frame: Frame) -> Frame:
     """The frame of an operand of an access: its demanded points are not known here."""
-    return frame.within(TRUE)
+    return frame.within(ix.TRUE)
 
 
-def split(round: Round, frame: Frame, holds: Expr) -> tuple[Frame, Frame]:
+def split(round: Round, frame: Frame, holds: ix.Expr) -> tuple[Frame, Frame]:
     """The frames of the two branches."""
     frames = []
-    for side in (holds, negation(holds)):
-        where = conjunction(frame.where, side)
-        box = round.domain(TRUE, where)
+    for side in (holds, ix.negation(holds)):
+        where = ix.conjunction(frame.where, side)
+        box = round.domain(ix.TRUE, where)
         frames.append(frame.within(round.space.symbolic.simplify(where, box)))
     return frames[0], frames[1]
 
 
 def merge_sides(
-    round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
+    round: Round, frame: Frame, holds: ix.Expr, then: Value, orelse: Value, span: Span
 ) -> Value:
     """The merge of two branches, leaf by leaf. Raises `Failure`."""
-    guards = holds, negation(holds)
+    guards = holds, ix.negation(holds)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         early = _partial_type(round, frame, parts, span, symbols(holds))
         if early is not None:
             return early
-        types = [type_of(v, span) for v in parts]
-        sides = (frame.within(conjunction(frame.where, g)) for g in guards)
+        types = [apply.type_of(v, span) for v in parts]
+        sides = (frame.within(ix.conjunction(frame.where, g)) for g in guards)
         type = common_type(round, tuple(sides), parts, types, span)
         names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
         names += [n for e in (holds, *type.shape) for n in symbols(e)]
@@ -70,11 +61,11 @@ def merge_sides(
             dims=dims,
             types=(type,),
             origin=frame.origin,
-            op=Merge(targets=(tuple(Sym(d) for d in dims),) * 2),
+            op=Merge(targets=(tuple(ix.Sym(d) for d in dims),) * 2),
             spans=(span,),
             doubt=_doubt(parts),
         )
-        entries = tuple(Sym(d) for d in dims)
+        entries = tuple(ix.Sym(d) for d in dims)
         for value, word, guard in zip(parts, ("then", "else"), guards, strict=True):
             side = Draft(
                 hint=f"{frame.prefix}.{word}",
@@ -83,13 +74,13 @@ def merge_sides(
                 origin=frame.origin,
                 spans=(span,),
             )
-            conform(round, frame.within(conjunction(frame.where, guard)), value, side, span)
+            conform(round, frame.within(ix.conjunction(frame.where, guard)), value, side, span)
             draft.inputs.append(Wire(side, 0, entries, span, guard))
             side.uses += 1
         round.add(draft)
-        return identity(round, frame, draft, span)
+        return apply.identity(round, frame, draft, span)
 
-    return map_together(round, leaf, (then, orelse), span)
+    return apply.map_together(round, leaf, (then, orelse), span)
 
 
 def choose_constant(
@@ -109,12 +100,12 @@ def choose_constant(
         early = _partial_type(round, frame, parts, span, ())
         if early is not None:
             return early
-        types = [type_of(v, span) for v in parts]
+        types = [apply.type_of(v, span) for v in parts]
         type = common_type(round, (frame, frame), parts, types, span, word)
         ref = converted(round, frame, parts[0 if first else 1], type, span)
-        return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
+        return apply.spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
-    return map_together(round, leaf, sides, span)
+    return apply.map_together(round, leaf, sides, span)
 
 
 def conditional(
@@ -127,18 +118,18 @@ def conditional(
         if not (round.partial and is_open(p)):
             return p
         p = stand_in(round, frame, TensorType(DType.BOOL), (), span)
-    condition = tensor(round, frame, p, span)
+    condition = apply.tensor(round, frame, p, span)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         early = _partial_type(round, frame, parts, span, condition.draft.dims)
         if early is not None:
             return early
-        types = [type_of(v, span) for v in parts]
+        types = [apply.type_of(v, span) for v in parts]
         type = common_type(round, (frame, frame), parts, types, span, "cond")
         a, b = (converted(round, frame, v, type, span) for v in parts)
-        return make(round, frame, Cond(), (condition, a, b), span)[0]
+        return apply.make(round, frame, Cond(), (condition, a, b), span)[0]
 
-    return map_together(round, leaf, (then, orelse), span)
+    return apply.map_together(round, leaf, (then, orelse), span)
 
 
 def _partial_type(
@@ -154,13 +145,13 @@ def _partial_type(
     if not isinstance(other, Unknown):
         if doubt_of(other) < Doubt.SHAPE or isinstance(known, ConstantNumber):
             return None
-        types = type_of(known, span), type_of(other, span)
+        types = apply.type_of(known, span), apply.type_of(other, span)
         if same_shape(types[0].shape, types[1].shape, FrameFacts(round, frame.where)):
             return None
         if doubt_of(known) is Doubt.SHAPE:
             raise deferred(round)
     doubt = Doubt.SHAPE if isinstance(known, ConstantNumber) else Doubt.DTYPE
-    least = type_of(known, span)
+    least = apply.type_of(known, span)
     return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(known)))
 
 
@@ -210,7 +201,7 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
     if can_reuse(ref, draft):
         draft.copy_from(source)
     else:
-        draft.op, draft.inputs = Copy(), [wire(ref)]
+        draft.op, draft.inputs = Copy(), [apply.wire(ref)]
     draft.types = (type,)
     draft.doubt = max(draft.doubt, ref.draft.doubt)
     round.add(draft)
@@ -225,7 +216,7 @@ def can_reuse(ref: Ref, draft: Draft) -> bool:
         and source.op is not None
         and len(source.types) == 1
         and source.dims == draft.dims
-        and ref.entries == tuple(Sym(d) for d in source.dims)
+        and ref.entries == tuple(ix.Sym(d) for d in source.dims)
         and not (isinstance(source.op, Merge) and draft.role == "temporary")
     )
 
@@ -234,17 +225,17 @@ def converted(round: Round, frame: Frame, value: Value, type: TensorType, span: 
     """A leaf converted to this dtype and shape."""
     if isinstance(value, ConstantNumber):
         number = value.value
-        check_number(number, type.dtype, span)
+        apply.check_number(number, type.dtype, span)
         if type.dtype.is_float:
             number = float(number)
         if type.shape:
             full = Full(shape=type.shape, value=number, dtype=type.dtype)
-            return make(round, frame, full, (), span)[0]
+            return apply.make(round, frame, full, (), span)[0]
         op = Literal(value=number, dtype=type.dtype, weak=type.weak)
-        return make(round, frame, op, (), span)[0]
-    ref = tensor(round, frame, value, span)
+        return apply.make(round, frame, op, (), span)[0]
+    ref = apply.tensor(round, frame, value, span)
     if ref.type.dtype is not type.dtype:
-        ref = make(round, frame, Cast(dtype=type.dtype), (ref,), span)[0]
+        ref = apply.make(round, frame, unary.Cast(dtype=type.dtype), (ref,), span)[0]
     if not same_shape(ref.type.shape, type.shape, FrameFacts(round, frame.where)):
-        ref = make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
+        ref = apply.make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
     return ref

@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import nearest
-from tempoc.frontend.environment.values import Index, Unknown, Value, dims_of
 from tempoc.frontend.errors import domains as domain_errors, types as type_errors
-from tempoc.frontend.expressions.apply_operator import check_number
+from tempoc.frontend.expressions import apply_operator as apply
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.frontend.syntax import ast
 from tempoc.ops.definition.types import DType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, ZERO, Const, Entry, Expr, Slice, Sym, compare
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
 
-def index(round: Round, frame: Frame, e: ast.Expression) -> Expr:
+def index(round: Round, frame: Frame, e: ast.Expression) -> ix.Expr:
     """A temporal index. Raises `Failure` or `StillUnknown`."""
     return checked_index(round, frame, e, round.evaluate(frame, e))
 
 
 def checked_index(
-    round: Round, frame: Frame, e: ast.Expression, value: Value, read: str = "", dim: str = ""
-) -> Expr:
+    round: Round, frame: Frame, e: ast.Expression, value: val.Value, read: str = "", dim: str = ""
+) -> ix.Expr:
     """The value of `e` as a temporal index. Raises `Failure` or `StillUnknown`.
 
     `read` is the text of the tensor read at this point of `dim`, for diagnostics.
     """
     expr = as_expr(value)
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     if expr is None:
         bound = round.universe.dim(dim).bound if dim else ""
@@ -43,8 +43,8 @@ def checked_index(
     if not is_affine(expr):
         product = _product(round, frame, e)
         raise Failure(domain_errors.not_affine(product.span, product.span.text))
-    if isinstance(expr, Const):
-        check_number(expr.value, DType.I32, e.span)
+    if isinstance(expr, ix.Const):
+        apply.check_number(expr.value, DType.I32, e.span)
     return expr
 
 
@@ -64,10 +64,10 @@ def _product(round: Round, frame: Frame, e: ast.Expression) -> ast.Expression:
     return e
 
 
-def condition(round: Round, frame: Frame, e: ast.Expression, what: str) -> Expr:
+def condition(round: Round, frame: Frame, e: ast.Expression, what: str) -> ix.Expr:
     """An index condition. Raises `Failure` or `StillUnknown`."""
     value = round.evaluate(frame, e)
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     expr = as_expr(value)
     if expr is None or not is_condition(expr):
@@ -92,44 +92,44 @@ def _nonaffine_side(round: Round, frame: Frame, e: ast.Expression) -> ast.Expres
 
 def entry(
     round: Round, frame: Frame, e: ast.Expression | ast.SliceExpr, dim: str, read: str = ""
-) -> tuple[Entry, tuple[str, ...]]:
+) -> tuple[ix.Entry, tuple[str, ...]]:
     """A point or slice of the dimension `dim` of `read`, and the dimensions that it names.
 
     Raises `Failure` or `StillUnknown`.
     """
     named: list[str] = []
 
-    def part(x: ast.Expression) -> Expr:
+    def part(x: ast.Expression) -> ix.Expr:
         value = round.evaluate(frame, x)
         at = (read, dim) if x is e else ()
         expr = checked_index(round, frame, x, value, *at)
-        named.extend(dims_of(value, round.universe))
+        named.extend(val.dims_of(value, round.universe))
         return expr
 
     if not isinstance(e, ast.SliceExpr):
         return part(e), tuple(named)
-    low = Const(0) if e.lo is None else part(e.lo)
-    high = Sym(round.universe.dim(dim).bound) if e.hi is None else part(e.hi)
+    low = ix.Const(0) if e.lo is None else part(e.lo)
+    high = ix.Sym(round.universe.dim(dim).bound) if e.hi is None else part(e.hi)
     step = 1 if e.step is None else positive(round, frame, e.step)
-    return Slice(low, high, step), tuple(named)
+    return ix.Slice(low, high, step), tuple(named)
 
 
 def positive(round: Round, frame: Frame, e: ast.Expression) -> int:
     """The step of a slice. Raises `Failure` or `StillUnknown`."""
     value = round.evaluate(frame, e)
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     step = constant_bounds_expr(round.universe, value)
-    if not isinstance(step, Const) or step.value <= 0:
+    if not isinstance(step, ix.Const) or step.value <= 0:
         raise Failure(domain_errors.step(e.span))
-    check_number(step.value, DType.I32, e.span)
+    apply.check_number(step.value, DType.I32, e.span)
     return step.value
 
 
 def entry_name(round: Round, frame: Frame, name: ast.Ident) -> str:
     """The dimension that a keyword entry names. Raises `Failure`."""
     binding = frame.scope.find(name.name)
-    if isinstance(binding, Index) and isinstance(binding.expr, Sym):
+    if isinstance(binding, val.Index) and isinstance(binding.expr, ix.Sym):
         dim = binding.expr.name
         if round.universe.is_dim(dim):
             return dim
@@ -137,42 +137,42 @@ def entry_name(round: Round, frame: Frame, name: ast.Ident) -> str:
     raise Failure(domain_errors.not_a_dimension(name.span, name.name, close))
 
 
-def integer(universe: Universe, value: Value, span: Span, what: str) -> int:
+def integer(universe: Universe, value: val.Value, span: Span, what: str) -> int:
     """A compile-time integer. Raises `Failure` or `StillUnknown`."""
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     expr = constant_bounds_expr(universe, value)
-    if not isinstance(expr, Const):
+    if not isinstance(expr, ix.Const):
         raise Failure(type_errors.needs_number(span, what, value))
-    check_number(expr.value, DType.I32, span)
+    apply.check_number(expr.value, DType.I32, span)
     return expr.value
 
 
-def constant_bounds_expr(universe: Universe, value: Value) -> Expr | None:
+def constant_bounds_expr(universe: Universe, value: val.Value) -> ix.Expr | None:
     """A value as an index expression, with constant bounds substituted; None if it is none."""
     expr = as_expr(value)
     return None if expr is None else universe.settled(expr)
 
 
-def extent(value: Value, span: Span, what: str = "an extent") -> Expr:
+def extent(value: val.Value, span: Span, what: str = "an extent") -> ix.Expr:
     """An extent: any index expression, products included. Raises `Failure` or `StillUnknown`."""
-    if isinstance(value, Unknown):
+    if isinstance(value, val.Unknown):
         raise StillUnknown(value)
     expr = as_expr(value)
     if expr is None or is_condition(expr):
         raise Failure(type_errors.needs_index(span, what, value))
-    if isinstance(expr, Const):
-        check_number(expr.value, DType.I32, span)
+    if isinstance(expr, ix.Const):
+        apply.check_number(expr.value, DType.I32, span)
         if expr.value < 0:
             raise Failure(type_errors.negative_extent(span, expr))
     return expr
 
 
-def check_extents(round: Round, frame: Frame, extents: Iterable[Expr], span: Span) -> None:
+def check_extents(round: Round, frame: Frame, extents: Iterable[ix.Expr], span: Span) -> None:
     """Raises `Failure` if an extent may be negative at a point of the frame."""
     for e in extents:
-        holds = compare(">=", e, ZERO)
-        if holds == TRUE or not is_affine(e):
+        holds = ix.compare(">=", e, ix.ZERO)
+        if holds == ix.TRUE or not is_affine(e):
             continue
         domain = round.domain(frame.where, e)
         point = round.space.witness(domain, holds)

@@ -9,18 +9,7 @@ from typing import Literal
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, shape_text
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    add,
-    compare,
-    conjunction,
-    maximum,
-    minimum,
-    sub,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import ceildiv
 
@@ -29,12 +18,12 @@ from tempoc.symbolic.walk import ceildiv
 class SliceRange:
     """``lo:hi:step`` as written; what is left out is ``None``."""
 
-    lo: Expr | None = None
-    hi: Expr | None = None
+    lo: ix.Expr | None = None
+    hi: ix.Expr | None = None
     step: int = 1
 
 
-IndexEntry = Expr | SliceRange | Literal["tensor"]
+IndexEntry = ix.Expr | SliceRange | Literal["tensor"]
 """A point, a slice, or the place of the integer tensor that is the second operand."""
 
 
@@ -57,7 +46,7 @@ def spatial_index(shape: Shape, written: Sequence[IndexEntry], facts: ShapeFacts
     return SpatialIndex(entries=tuple(_part(w, n, axis, facts) for w, n, axis in parts))
 
 
-def _part(written: IndexEntry, n: Expr, axis: int, facts: ShapeFacts) -> IndexPart:
+def _part(written: IndexEntry, n: ix.Expr, axis: int, facts: ShapeFacts) -> IndexPart:
     match written:
         case "tensor":
             return "tensor"
@@ -67,51 +56,56 @@ def _part(written: IndexEntry, n: Expr, axis: int, facts: ShapeFacts) -> IndexPa
             return _point(written, n, axis, facts)
 
 
-def _point(e: Expr, n: Expr, axis: int, facts: ShapeFacts) -> Expr:
-    place = add(n, e) if isinstance(e, Const) and e.value < 0 else e
-    inside = conjunction(compare(">=", place, ZERO), compare("<", place, n))
+def _point(e: ix.Expr, n: ix.Expr, axis: int, facts: ShapeFacts) -> ix.Expr:
+    place = ix.add(n, e) if isinstance(e, ix.Const) and e.value < 0 else e
+    inside = ix.conjunction(ix.compare(">=", place, ix.ZERO), ix.compare("<", place, n))
     if not facts.holds(inside):
-        unsure = "is" if isinstance(e, Const) and isinstance(n, Const) else "can be"
+        unsure = "is" if isinstance(e, ix.Const) and isinstance(n, ix.Const) else "can be"
         raise OperandError(
             f"index {show(e)} {unsure} out of range for axis {axis} of extent {show(n)}"
         )
     return place
 
 
-def _range(written: SliceRange, n: Expr, facts: ShapeFacts) -> tuple[Expr, Expr, int]:
+def _range(written: SliceRange, n: ix.Expr, facts: ShapeFacts) -> tuple[ix.Expr, ix.Expr, int]:
     step = written.step
     if step == 0:
         raise OperandError("a slice takes no step of 0")
     if step > 0:
-        lo = _clamped(written.lo, ZERO, ZERO, n, n, facts)
-        hi = _clamped(written.hi, n, ZERO, n, n, facts)
-        count = ceildiv(sub(hi, lo), step)
+        lo = _clamped(written.lo, ix.ZERO, ix.ZERO, n, n, facts)
+        hi = _clamped(written.hi, n, ix.ZERO, n, n, facts)
+        count = ceildiv(ix.sub(hi, lo), step)
     else:
-        last = sub(n, ONE)
-        lo = _clamped(written.lo, last, Const(-1), last, n, facts)
-        hi = _clamped(written.hi, Const(-1), Const(-1), last, n, facts)
-        count = ceildiv(sub(lo, hi), -step)
-    return lo, _at_least(count, ZERO, facts), step
+        last = ix.sub(n, ix.ONE)
+        lo = _clamped(written.lo, last, ix.Const(-1), last, n, facts)
+        hi = _clamped(written.hi, ix.Const(-1), ix.Const(-1), last, n, facts)
+        count = ceildiv(ix.sub(lo, hi), -step)
+    return lo, _at_least(count, ix.ZERO, facts), step
 
 
 def _clamped(
-    e: Expr | None, default: Expr, lowest: Expr, highest: Expr, n: Expr, facts: ShapeFacts
-) -> Expr:
+    e: ix.Expr | None,
+    default: ix.Expr,
+    lowest: ix.Expr,
+    highest: ix.Expr,
+    n: ix.Expr,
+    facts: ShapeFacts,
+) -> ix.Expr:
     """A bound of a slice, moved into ``lowest .. highest``."""
     if e is None:
         return default
-    if isinstance(e, Const) and e.value < 0:
-        e = add(n, e)
-    elif not facts.holds(compare(">=", e, ZERO)):
+    if isinstance(e, ix.Const) and e.value < 0:
+        e = ix.add(n, e)
+    elif not facts.holds(ix.compare(">=", e, ix.ZERO)):
         raise OperandError(
             f"{show(e)} in a spatial slice can be negative", help=f"write max({show(e)}, 0)"
         )
-    if facts.holds(compare("<=", e, highest)):
+    if facts.holds(ix.compare("<=", e, highest)):
         return _at_least(e, lowest, facts)
-    if facts.holds(compare(">=", e, highest)):
+    if facts.holds(ix.compare(">=", e, highest)):
         return highest
-    return _at_least(minimum(e, highest), lowest, facts)
+    return _at_least(ix.minimum(e, highest), lowest, facts)
 
 
-def _at_least(e: Expr, lowest: Expr, facts: ShapeFacts) -> Expr:
-    return e if facts.holds(compare(">=", e, lowest)) else maximum(e, lowest)
+def _at_least(e: ix.Expr, lowest: ix.Expr, facts: ShapeFacts) -> ix.Expr:
+    return e if facts.holds(ix.compare(">=", e, lowest)) else ix.maximum(e, lowest)

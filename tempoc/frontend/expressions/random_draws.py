@@ -13,15 +13,14 @@ from tempoc.frontend.environment.draft_node import Draft
 from tempoc.frontend.environment.indexed_tensor import IndexedTensor, Placement
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.values import Ref, Several, Value, dims_of, leaves
-from tempoc.frontend.expressions import index_expressions as indices
-from tempoc.frontend.expressions.apply_operator import identity, make, operator, tensor
+from tempoc.frontend.expressions import apply_operator as apply, index_expressions as indices
 from tempoc.frontend.expressions.bind_arguments import BoundArguments
 from tempoc.frontend.syntax import ast
 from tempoc.frontend.syntax.stable_places import place_hash
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
 from tempoc.ops.random.draws import KEY, Seed
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 PREFIX = "random."
@@ -38,18 +37,18 @@ def draw(round: Round, frame: Frame, name: str, bound: BoundArguments) -> Value:
     if kind in ("uniform", "normal"):
         shape = bound.shape()
         indices.check_extents(round, frame, shape, bound.places["shape"])
-        op = operator(kind, shape=shape, dtype=bound.dtype(DType.F32))
+        op = apply.operator(kind, shape=shape, dtype=bound.dtype(DType.F32))
     elif kind == "permutation":
         n = bound.extent("n")
         indices.check_extents(round, frame, (n,), bound.places["n"])
-        op = operator(kind, n=n)
+        op = apply.operator(kind, n=n)
     else:
         parameter = "p" if kind == "bernoulli" else "logits"
-        x = tensor(round, frame, bound[parameter], bound.places[parameter])
+        x = apply.tensor(round, frame, bound[parameter], bound.places[parameter])
         wide = DType.F64 if x.type.dtype is DType.F64 else DType.F32
-        op = operator(kind, dtype=wide) if kind == "bernoulli" else operator(kind)
+        op = apply.operator(kind, dtype=wide) if kind == "bernoulli" else apply.operator(kind)
         operands = (x,)
-    return make(round, frame, op, (key, *operands), bound.span)[0]
+    return apply.make(round, frame, op, (key, *operands), bound.span)[0]
 
 
 def _key(round: Round, frame: Frame, span: Span) -> Ref:
@@ -60,10 +59,10 @@ def _key(round: Round, frame: Frame, span: Span) -> Ref:
             hint="random.seed", dims=(), types=(KEY,), origin=frame.origin, op=Seed()
         )
         round.add(round.seed)
-    seed = identity(round, frame, round.seed, span)
+    seed = apply.identity(round, frame, round.seed, span)
     place = place_hash((*frame.place, round.language.place(span)))
-    op = operator("random_key", place=place, at=tuple(Sym(d) for d in frame.draws))
-    return make(round, frame, op, (seed,), span, hint="key")[0]
+    op = apply.operator("random_key", place=place, at=tuple(ix.Sym(d) for d in frame.draws))
+    return apply.make(round, frame, op, (seed,), span, hint="key")[0]
 
 
 # ---------------------------------------------------------------- domains

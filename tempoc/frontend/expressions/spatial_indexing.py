@@ -5,26 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.diagnostics.source import Span
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, FrameFacts, Round
-from tempoc.frontend.environment.values import (
-    ConstantNumber,
-    Listing,
-    RecordValue,
-    Ref,
-    Several,
-    Unknown,
-    Value,
-    dims_of,
-)
 from tempoc.frontend.errors import types as type_errors
 from tempoc.frontend.expressions import index_expressions as indices, numpy_indexing as slicing
 from tempoc.frontend.expressions.apply_operator import make, spread, tensor
 from tempoc.frontend.expressions.arithmetic import as_expr
 from tempoc.frontend.expressions.witness import shown_point
 from tempoc.ops.definition.operator import OperandError
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, conjunction
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
@@ -33,7 +24,7 @@ from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 class Position:
     """One entry that is no slice."""
 
-    value: Value
+    value: val.Value
     span: Span
 
 
@@ -41,33 +32,33 @@ class Position:
 class EvaluatedSlice:
     """`lo:hi:step`; what is left out is None."""
 
-    low: Value | None
-    high: Value | None
-    step: Value | None
+    low: val.Value | None
+    high: val.Value | None
+    step: val.Value | None
     span: Span
 
 
 def select(
     round: Round,
     frame: Frame,
-    value: Value,
+    value: val.Value,
     items: tuple[Position | EvaluatedSlice, ...],
     span: Span,
-) -> Value:
+) -> val.Value:
     """`value[items]`. Raises `Failure` or `StillUnknown`."""
-    if isinstance(value, (Listing, Several)):
+    if isinstance(value, (val.Listing, val.Several)):
         return _from_list(round.universe, value, items, span)
-    if isinstance(value, RecordValue):
+    if isinstance(value, val.RecordValue):
         raise Failure(type_errors.record_index(span, value))
     x = tensor(round, frame, value, span)
     if len(items) > x.type.ndim:
         raise Failure(type_errors.too_many_indices(span, len(items), x.type.ndim))
     written: list[slicing.IndexEntry] = []
-    gathers: list[Ref] = []
+    gathers: list[val.Ref] = []
     named: list[str] = []
     for axis, item in enumerate(items):
         parts = (item.low, item.high) if isinstance(item, EvaluatedSlice) else (item.value,)
-        named += (d for v in parts if v is not None for d in dims_of(v, round.universe))
+        named += (d for v in parts if v is not None for d in val.dims_of(v, round.universe))
         if isinstance(item, EvaluatedSlice):
             written.append(_range(round.universe, item))
             continue
@@ -90,10 +81,10 @@ def select(
 
 def _from_list(
     universe: Universe,
-    value: Listing | Several,
+    value: val.Listing | val.Several,
     items: tuple[Position | EvaluatedSlice, ...],
     span: Span,
-) -> Value:
+) -> val.Value:
     first, *others = items
     if others:
         raise Failure(type_errors.too_many_indices(span, len(items), 1))
@@ -105,7 +96,7 @@ def _from_list(
         ]
         if ends[2] == 0:
             raise Failure(type_errors.spatial_step(first.span))
-        return Listing(value.items[slice(*ends)])
+        return val.Listing(value.items[slice(*ends)])
     k = indices.integer(universe, first.value, first.span, "an index into a list")
     if not -count <= k < count:
         raise Failure(type_errors.list_index(first.span, k, count))
@@ -113,25 +104,27 @@ def _from_list(
 
 
 def _range(universe: Universe, item: EvaluatedSlice) -> slicing.SliceRange:
-    ends: list[Expr | None] = []
+    ends: list[ix.Expr | None] = []
     for v in (item.low, item.high):
-        if isinstance(v, Unknown):
+        if isinstance(v, val.Unknown):
             raise StillUnknown(v)
         expr = None if v is None else as_expr(v)
         if v is not None and (expr is None or is_condition(expr)):
             raise Failure(type_errors.needs_index(item.span, "an end of a spatial slice", v))
         ends.append(expr)
-    step = ConstantNumber(1) if item.step is None else item.step
+    step = val.ConstantNumber(1) if item.step is None else item.step
     by = indices.integer(universe, step, item.span, "the step of a slice")
     if by == 0:
         raise Failure(type_errors.spatial_step(item.span))
     return slicing.SliceRange(lo=ends[0], hi=ends[1], step=by)
 
 
-def _prove(round: Round, frame: Frame, e: Expr, extent: Expr, place: Span, span: Span) -> None:
+def _prove(
+    round: Round, frame: Frame, e: ix.Expr, extent: ix.Expr, place: Span, span: Span
+) -> None:
     """Prove that an index is in bounds; a negative constant counts from the end."""
-    position = add(extent, e) if isinstance(e, Const) and e.value < 0 else e
-    inside = conjunction(compare(">=", position, ZERO), compare("<", position, extent))
+    position = ix.add(extent, e) if isinstance(e, ix.Const) and e.value < 0 else e
+    inside = ix.conjunction(ix.compare(">=", position, ix.ZERO), ix.compare("<", position, extent))
     if not is_affine(inside):
         return
     domain = round.domain(frame.where, e, extent)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tempoc.frontend.environment import values as val
 from tempoc.frontend.environment.failure import Failure, StillUnknown
 from tempoc.frontend.environment.round import Frame, Round
 from tempoc.frontend.environment.scope import Scope
-from tempoc.frontend.environment.values import Listing, Unknown, describe
 from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.syntax import ast
 
@@ -21,10 +21,10 @@ def loop_iterations(
     Raises `Failure` or `StillUnknown`.
     """
     values = round.evaluate(frame, over)
-    if isinstance(values, Unknown):
+    if isinstance(values, val.Unknown):
         raise StillUnknown(values)
-    if not isinstance(values, Listing):
-        raise Failure(name_errors.for_over(over.span, describe(values)))
+    if not isinstance(values, val.Listing):
+        raise Failure(name_errors.for_over(over.span, val.describe(values)))
     loop_place = round.language.place(over.span)
     for k, value in enumerate(values.items):
         scope = Scope("loop", parent=frame.scope)

@@ -10,7 +10,7 @@ from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.operator import Op, OperandError
 from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.source import Literal
 
 
@@ -31,7 +31,7 @@ def typed_literal(op: Op, operands: tuple[TensorType, ...], value: Scalar) -> Li
 
 def _common(op: Op, operands: tuple[TensorType, ...]) -> tuple[DType, bool]:
     match op:
-        case Nary():
+        case binary.Nary():
             return op.operand(operands)
         case Select():
             return promote(operands[1:])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry
 from tempoc.symbolic.walk import symbols
 
 
 def shown_point(
     universe: Universe,
     dims: tuple[str, ...],
-    about: Iterable[Entry],
+    about: Iterable[ix.Entry],
     point: Mapping[str, int],
 ) -> str:
     """` when t = 0` or ` when T = 1`: the witness restricted to the symbols of `about`.

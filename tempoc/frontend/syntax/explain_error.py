@@ -6,16 +6,9 @@ from functools import cache
 from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic
 from tempoc.diagnostics.source import Source, Span
-from tempoc.frontend.syntax import errors as syntax_errors, statement_errors
+from tempoc.frontend.syntax import errors as syntax_errors, layout, statement_errors
 from tempoc.frontend.syntax.build_items import ItemActions
 from tempoc.frontend.syntax.error_samples import SAMPLES, Sample
-from tempoc.frontend.syntax.layout import (
-    CLOSING,
-    CONTINUED_BY,
-    TOP_LEVEL,
-    ends_value,
-    layout_tokens,
-)
 
 _LISTABLE = 5
 _KINDS = {
@@ -50,7 +43,7 @@ def explain(
         foreign = statement_errors.foreign(_place(source, previous, None), previous)
         if foreign is not None:
             return foreign
-    if len(before) == 1 and token == "=" and before[0] in TOP_LEVEL:
+    if len(before) == 1 and token == "=" and before[0] in layout.TOP_LEVEL:
         return syntax_errors.keyword_as_name(_place(source, before[0], None), before[0])
     if len(before) == 1 and before[0].type == "NAME" and token == "(":
         end = next(k for k, t in enumerate(rest) if t.type == "END")
@@ -69,11 +62,11 @@ def explain(
         return syntax_errors.missing_operand(span, previous, shown)
     if previous is None:
         return statement_errors.bad_start(span, token)
-    if token == "=" and ends_value(previous):
+    if token == "=" and layout.ends_value(previous):
         return syntax_errors.second_equals(span)
-    if ends_value(previous) and _starts(token):
+    if layout.ends_value(previous) and _starts(token):
         inside = _open_bracket(before)
-        closing = CLOSING[inside] if inside else ""
+        closing = layout.CLOSING[inside] if inside else ""
         return syntax_errors.missing_separator(span, previous, shown, inside=closing)
     kinds = [kind for kind in accepted if kind not in ("BROKEN", "$END")]
     expected = None
@@ -92,16 +85,18 @@ def _misplaced(
         return None
     if not inside and "NAME" in accepted:
         following = rest[1] if len(rest) > 1 else token
-        if following in ("=", ":", ",", ".") or (following == "[" and token not in TOP_LEVEL):
+        if following in ("=", ":", ",", ".") or (
+            following == "[" and token not in layout.TOP_LEVEL
+        ):
             return syntax_errors.keyword_as_name(span, token)
-        if token in TOP_LEVEL:
+        if token in layout.TOP_LEVEL:
             return syntax_errors.misplaced_statement(span, token, "outside of bodies")
         if token in ("for", "return"):
             return syntax_errors.misplaced_statement(span, token, "in the body of a def")
         return None
     if token == "from" and "import" in rest[1:3]:
         return statement_errors.bad_start(span, token)
-    if token in CONTINUED_BY and rest[1] == "=":  # on a line of its own, perhaps
+    if token in layout.CONTINUED_BY and rest[1] == "=":  # on a line of its own, perhaps
         return syntax_errors.keyword_as_name(span, token)
     if token == "dim" and inside and rest[1] == "=":
         return statement_errors.axis_by_another_name(span)
@@ -114,7 +109,7 @@ def _misplaced(
 
 def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
     """Errors after a complete expression, where the LALR state is the same in all statements."""
-    if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
+    if len(before) < 2 or _open_bracket(before) or not layout.ends_value(before[-1]):
         return None
     first, value = str(before[0]), str(before[1])
     if token == "," and first in ("print", "save", "assume"):
@@ -151,7 +146,7 @@ def _sample_mismatch(language: Grammar, source: Source) -> Mismatch:
     """The syntax error of a sample."""
     machine = language.machine("module", ItemActions(source, Collector()))
     try:
-        for token in layout_tokens(source, language.tokens(source.text), Collector()):
+        for token in layout.layout_tokens(source, language.tokens(source.text), Collector()):
             machine.feed(token)
     except Mismatch as mismatch:
         return mismatch
@@ -175,7 +170,7 @@ def _open_bracket(before: Sequence[Token]) -> str:
     """The innermost bracket that is open, or an empty string."""
     stack: list[str] = []
     for token in before:
-        if token in CLOSING:
+        if token in layout.CLOSING:
             stack.append(str(token))
         elif token in (")", "]", "}") and stack:
             stack.pop()

@@ -19,6 +19,7 @@ from tempoc.ops.control.steps import (
     steps_within,
     steps_work,
 )
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -29,10 +30,9 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import axis_of, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import Expr, product
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class AssociativeScan(Op):
                 )
         return tuple(TensorType(a.dtype, a.shape) for a in xs)
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """The steps stay inside the axes of what they take."""
         return steps_within(self.steps, self.given(args))
 
@@ -87,10 +87,10 @@ class AssociativeScan(Op):
         axis = axis_of(self.axis, type.ndim)
         return TensorType(type.dtype, (*type.shape[:axis], *type.shape[axis + 1 :]))
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """That of the steps, for each element."""
         count = args[0].shape[axis_of(self.axis, args[0].ndim)]
-        return product((count, steps_work(self.steps, self.given(args))))
+        return ix.product((count, steps_work(self.steps, self.given(args))))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One element after the other, from the front."""
@@ -118,7 +118,7 @@ class AssociativeScan(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The function of single elements as a function within, mapped over pairs of them."""
-        xs = [with_own_padding(v, out) for v in args[: self.leaves]]
+        xs = [pads.with_own_padding(v, out) for v in args[: self.leaves]]
         axes = [axis_of(self.axis, v.type.ndim) for v in xs]
         elements = [
             (self.element(v.type), (*v.padded[:axis], *v.padded[axis + 1 :]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -13,7 +14,6 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 
@@ -47,6 +47,6 @@ class Cond(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A selection of two computed values; branches are emitted by codegen."""
-        shape = padded(results[0].shape, out)
+        shape = pads.padded(results[0].shape, out)
         a, b = (out.align(v, shape).text for v in args[1:])
         return (f"jnp.where({args[0].text}, {a}, {b})",)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, paired
 from tempoc.ops.definition.operator import (
     Array,
@@ -16,12 +17,11 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import aligned_to, padded
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import broadcast, require, same_shape, shape_text, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import Expr, compare, conjunction, product
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Merge(Op):
     merge, in the coordinates of the operand's node (``h[t+1] = ...`` gives ``(t+1,)``).
     """
 
-    targets: tuple[tuple[Expr, ...], ...]
+    targets: tuple[tuple[ix.Expr, ...], ...]
 
     name = "merge"
     computed = False
@@ -77,7 +77,7 @@ class Copy(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand, with the padding that its extents now have."""
-        aligned = out.align(args[0], padded(results[0].shape, out))
+        aligned = out.align(args[0], pads.padded(results[0].shape, out))
         return (cast(aligned.text, args[0].type.dtype, results[0].dtype),)
 
 
@@ -132,9 +132,9 @@ class Select(Op):
         dtype, weak = promote(args[1:])
         return (TensorType(dtype, broadcast([a.shape for a in args], facts), weak),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element."""
-        return product(results[0].shape)
+        return ix.product(results[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
@@ -144,8 +144,8 @@ class Select(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """As in NumPy."""
-        shape = padded(results[0].shape, out)
-        c, a, b = (aligned_to(v, shape, out) for v in args)
+        shape = pads.padded(results[0].shape, out)
+        c, a, b = (pads.aligned_to(v, shape, out) for v in args)
         x, y = (cast(v.text, v.type.dtype, results[0].dtype) for v in (a, b))
         return (f"jnp.where({', '.join((c.text, *paired(x, y)))})",)
 
@@ -154,7 +154,7 @@ class Select(Op):
 class Ensure(Op):
     """The operand; that its extents are these is checked at run time (``e as f32[m]``)."""
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
 
     name = "ensure"
     checks = True
@@ -179,7 +179,9 @@ class Ensure(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operand with other padding, and a check."""
         have = args[0].type.shape
-        holds = conjunction(*(compare("==", a, b) for a, b in zip(have, self.shape, strict=True)))
+        holds = ix.conjunction(
+            *(ix.compare("==", a, b) for a, b in zip(have, self.shape, strict=True))
+        )
         message = f"shape {shape_text(have)} is not {shape_text(self.shape)}"
         out.check(out.index(holds), message)
-        return (out.align(args[0], padded(self.shape, out)).text,)
+        return (out.align(args[0], pads.padded(self.shape, out)).text,)

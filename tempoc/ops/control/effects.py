@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -16,12 +17,11 @@ from tempoc.ops.definition.operator import (
     Op,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import Entry
+from tempoc.symbolic import expr as ix
 
-EffectPlace = tuple[tuple[str, Entry], ...]
+EffectPlace = tuple[tuple[str, ix.Entry], ...]
 """The point that a value is read at, by dimension."""
 
 
@@ -50,7 +50,7 @@ class EffectOp(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The operands: a kernel fetches them, the runner gets them."""
-        return tuple(with_own_padding(v, out).text for v in args)
+        return tuple(pads.with_own_padding(v, out).text for v in args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.operator import (
     Array,
     EmittedValues,
@@ -18,10 +19,9 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import with_own_padding
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse_list
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
@@ -74,11 +74,11 @@ class ExternCall(Op):
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The results of the signature, with the extents that the operands give."""
         require(args, len(self.arguments), self.extern)
-        extents: dict[str, Expr] = {}
+        extents: dict[str, ix.Expr] = {}
         for text, have in zip(self.arguments, args, strict=True):
             expected = signature_type(text)
             for name, extent in zip(expected.shape, have.shape, strict=False):
-                if isinstance(name, Sym) and name.name in self.free:
+                if isinstance(name, ix.Sym) and name.name in self.free:
                     extents.setdefault(name.name, extent)
             expected = at_extents(expected, extents)
             fits = have.dtype is expected.dtype and same_shape(have.shape, expected.shape, facts)
@@ -101,7 +101,7 @@ class ExternJax(ExternCall):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
         name = out.imported(self.declared)
-        call = f"{name}({', '.join(with_own_padding(a, out).text for a in args)})"
+        call = f"{name}({', '.join(pads.with_own_padding(a, out).text for a in args)})"
         if len(results) == 1:
             return (call,)
         values = out.bind(f"{self.extern}_results", call)
@@ -166,7 +166,7 @@ class ExternVjp(ExternJax):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
-        texts = [with_own_padding(a, out).text for a in args]
+        texts = [pads.with_own_padding(a, out).text for a in args]
         floats = [a.type.dtype.is_float for a in args]
         name = out.imported(self.declared)
         values = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))
@@ -196,6 +196,6 @@ class ExternVjp(ExternJax):
         return call, f"({cotangents})" if len(self.results) > 1 else cotangents
 
 
-def at_extents(type_: TensorType, known: Mapping[str, Expr]) -> TensorType:
+def at_extents(type_: TensorType, known: Mapping[str, ix.Expr]) -> TensorType:
     """A type of a signature with the values of its free names."""
     return TensorType(type_.dtype, tuple(substitute(e, known) for e in type_.shape))

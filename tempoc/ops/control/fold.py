@@ -19,6 +19,7 @@ from tempoc.ops.control.steps import (
     steps_within,
     steps_work,
 )
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
     Array,
@@ -29,10 +30,9 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, axis_positions, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import Expr, product
+from tempoc.symbolic import expr as ix
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class Fold(Op):
         n = xs[0].shape[0]
         return tuple(TensorType(known[k].dtype, (n, *known[k].shape)) for k in self.outputs)
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """The steps stay inside the axes of what they take."""
         return steps_within(self.steps, self.given(args))
 
@@ -80,9 +80,11 @@ class Fold(Op):
         a, b = len(self.carried), len(self.carried) + self.elements
         return args[:a], args[a:b], args[b:]
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """That of the steps, for each element."""
-        return product((args[len(self.carried)].shape[0], steps_work(self.steps, self.given(args))))
+        return ix.product(
+            (args[len(self.carried)].shape[0], steps_work(self.steps, self.given(args)))
+        )
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One element after the other."""
@@ -102,7 +104,7 @@ class Fold(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A scan of single elements; padding never reaches valid elements."""
-        first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
+        first, xs, constants = self.parts(tuple(pads.with_own_padding(v, out) for v in args))
         ragged = self.reverse and xs[0].is_ragged(0)
         single = [
             EmittedValue("", TensorType(v.type.dtype, v.type.shape[1:]), v.padded[1:]) for v in xs
@@ -126,7 +128,7 @@ class Fold(Op):
         scanned = [v.text for v in xs]
         if ragged:
             n = xs[0].type.shape[0]
-            scanned.append(f"{axis_positions(n, out)} < {atom(out.index(n))}")
+            scanned.append(f"{pads.axis_positions(n, out)} < {pads.atom(out.index(n))}")
         start = _tuple([v.text for v in first])
         reverse = ", reverse=True" if self.reverse else ""
         call = f"lax.scan(lambda c, x: {name}(*c, *x), {start}, {_tuple(scanned)}{reverse})[1]"

@@ -16,8 +16,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.control.steps import OpStep, assumed_types
 from tempoc.ops.definition.types import TensorType
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.elementwise import Negative
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 
 
 def is_linear(
@@ -37,11 +36,11 @@ def is_linear(
             if not same or any(d is not first[0].dtype for d in dtypes):
                 return False
             match op:
-                case Add() | Subtract() | Negative() | Copy():
+                case binary.Add() | binary.Subtract() | unary.Negative() | Copy():
                     pass
-                case Multiply() if len(moving) == 1:
+                case binary.Multiply() if len(moving) == 1:
                     pass
-                case Divide() if moving == [0]:
+                case binary.Divide() if moving == [0]:
                     pass
                 case Select() if 0 not in moving:
                     pass

@@ -40,6 +40,7 @@ from tempoc.ops.control.steps import (
     steps_within,
     steps_work,
 )
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, tupled
 from tempoc.ops.definition.operator import (
     Array,
@@ -50,10 +51,9 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import nonempty, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import same_shape, type_text
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, product, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Recurrence(Op):
     steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     starts: tuple[int, ...]
-    count: Expr
+    count: ix.Expr
     reverse: bool = False
 
     name = "recurrence"
@@ -83,17 +83,17 @@ class Recurrence(Op):
         """The types of the rows, one more than are made."""
         first, xs, _ = self.parts(args)
         for x, start in zip(xs, self.starts, strict=True):
-            if not facts.holds(compare("<=", add(self.count, Const(start)), x.shape[0])):
+            if not facts.holds(ix.compare("<=", ix.add(self.count, ix.Const(start)), x.shape[0])):
                 raise OperandError(f"a recurrence has more steps than {type_text(x)} has rows")
         known = step_types(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
                 raise OperandError(f"a recurrence has {type_text(want)}, then {type_text(have)}")
-        rows = add(self.count, ONE)
+        rows = ix.add(self.count, ix.ONE)
         return tuple(TensorType(t.dtype, (rows, *t.shape)) for t in first)
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """The steps stay inside the axes of what they take."""
         return steps_within(self.steps, self.given(args))
 
@@ -109,9 +109,9 @@ class Recurrence(Op):
             raise OperandError(f"a recurrence with {b} rows and elements has {len(args)} operands")
         return args[:a], args[a:b], args[b:]
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """That of the steps, ``count`` times."""
-        return product((self.count, steps_work(self.steps, self.given(args))))
+        return ix.product((self.count, steps_work(self.steps, self.given(args))))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """One row after the other."""
@@ -136,8 +136,8 @@ class Recurrence(Op):
         beside them: XLA copies a tensor in each step if a row is read from it that the row written
         to it is not made of, or not alone.
         """
-        first, xs, constants = self.parts(tuple(with_own_padding(v, out) for v in args))
-        xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
+        first, xs, constants = self.parts(tuple(pads.with_own_padding(v, out) for v in args))
+        xs = tuple(pads.nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
         others = [*single, *(v.type for v in constants)]
         if is_linear(self.steps, [v.type for v in first], others):
@@ -147,7 +147,7 @@ class Recurrence(Op):
         def body(names: tuple[str, ...]) -> str:
             k, *rows = names
             if self.reverse:
-                k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {k}")
+                k = out.bind("k", f"{out.static(ix.sub(self.count, ix.ONE))} - {k}")
             before, after = (_plus(k, 1), k) if self.reverse else (k, _plus(k, 1))
             last = rows[len(first) :]
             if alone:
@@ -169,7 +169,7 @@ class Recurrence(Op):
         hints = ["rows"] if alone else [f"rows_{n}" for n in numbers]
         hints += [] if alone else [f"before_{n}" for n in numbers]
         name = out.function("step", ("k", *hints), body)
-        shapes = [static_shape((add(self.count, ONE), *v.padded), out) for v in first]
+        shapes = [pads.static_shape((ix.add(self.count, ix.ONE), *v.padded), out) for v in first]
         start = [
             f"jnp.broadcast_to({v.text}, {shape})" for v, shape in zip(first, shapes, strict=True)
         ]

@@ -14,7 +14,7 @@ import numpy as np
 from tempoc.ops.definition.dtype_text import dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import Array, EmittedValue, Emitter, Op, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr, add
+from tempoc.symbolic import expr as ix
 
 OpStep = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 
@@ -34,7 +34,7 @@ def assumed_types(steps: Sequence[OpStep], given: Sequence[TensorType]) -> list[
     return step_types(steps, given, _AssumedFacts())
 
 
-def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> Expr:
+def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> ix.Expr:
     """The scalar operations of all steps (``Op.work``)."""
     known, parts = assumed_types(steps, given), []
     next_result = len(given)
@@ -42,10 +42,10 @@ def steps_work(steps: Sequence[OpStep], given: Sequence[TensorType]) -> Expr:
         results = tuple(known[next_result : next_result + len(dtypes)])
         parts.append(op.work(tuple(known[k] for k in taken), results))
         next_result += len(dtypes)
-    return add(*parts)
+    return ix.add(*parts)
 
 
-def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[Expr, ...]:
+def steps_within(steps: Sequence[OpStep], given: Sequence[TensorType]) -> tuple[ix.Expr, ...]:
     """The conditions under which all steps stay within their operands' axes (``Op.within``)."""
     known = assumed_types(steps, given)
     return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
@@ -73,7 +73,7 @@ def evaluate_steps(
 
 def _type(a: Array) -> TensorType:
     """The type of an array; of a random key it does not matter that it seems to be numbers."""
-    return TensorType(dtype_of(a.dtype), tuple(Const(n) for n in a.shape))
+    return TensorType(dtype_of(a.dtype), tuple(ix.Const(n) for n in a.shape))
 
 
 def emit_steps(
@@ -94,10 +94,10 @@ def emit_steps(
 class _AssumedFacts:
     """Facts proved when the steps were type-checked; only literal ones broadcast."""
 
-    def equal(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Assumed."""
-        return a == b or ONE not in (a, b)
+        return a == b or ix.ONE not in (a, b)
 
-    def holds(self, condition: Expr) -> bool:
+    def holds(self, condition: ix.Expr) -> bool:
         """Assumed."""
         return True

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic import expr as ix
 
 AxisPlaces = tuple[int | None, ...]
-Same = Callable[[Expr, Expr], bool]
+Same = Callable[[ix.Expr, ix.Expr], bool]
 """Whether two extents provably agree."""
 
 
@@ -39,10 +39,10 @@ class Link:
 class AxisPart:
     """The positions ``start`` to ``start + count`` of an axis."""
 
-    start: Expr
-    count: Expr
+    start: ix.Expr
+    count: ix.Expr
 
-    def of_shape(self, shape: tuple[Expr, ...], link: Link) -> tuple[Expr, ...]:
+    def of_shape(self, shape: tuple[ix.Expr, ...], link: Link) -> tuple[ix.Expr, ...]:
         """The shape of the only result with this part of the link's axis."""
         (axis,) = link.results
         assert axis is not None
@@ -59,19 +59,19 @@ def broadcast_links(args: Types, results: Types, same: Same) -> Iterator[Link]:
 
 
 def broadcast_axes(
-    operands: Sequence[tuple[Expr, ...]], shape: tuple[Expr, ...], axis: int, same: Same
+    operands: Sequence[tuple[ix.Expr, ...]], shape: tuple[ix.Expr, ...], axis: int, same: Same
 ) -> AxisPlaces | None:
     """The axes of operands that are broadcast to one axis of a shape."""
     axes: list[int | None] = []
     for operand in operands:
         place = axis - len(shape) + len(operand)
-        if place < 0 or operand[place] == ONE:
+        if place < 0 or operand[place] == ix.ONE:
             axes.append(None)
         elif same(operand[place], shape[axis]):
             axes.append(place)
         else:
             return None
-    return None if shape[axis] == ONE else tuple(axes)
+    return None if shape[axis] == ix.ONE else tuple(axes)
 
 
 def untouched_links(ndim: int, touched: Sequence[int], results: int = 1) -> Iterator[Link]:

@@ -17,7 +17,7 @@ import numpy as np
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import ZERO, Expr, add
+from tempoc.symbolic import expr as ix
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -25,10 +25,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class ShapeFacts(Protocol):
     """Queries of shape rules; the front end implements them with isl, tests with normal forms."""
 
-    def equal(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether the two extents are provably equal at all points of the node's domain."""
 
-    def holds(self, condition: Expr) -> bool:
+    def holds(self, condition: ix.Expr) -> bool:
         """Whether the condition provably holds at all points of the node's domain."""
 
 
@@ -52,9 +52,9 @@ class Interval:
     Positions are those of a whole array, of which this axis is the part from ``begin`` on.
     """
 
-    start: Expr
-    stop: Expr
-    begin: Expr = ZERO
+    start: ix.Expr
+    stop: ix.Expr
+    begin: ix.Expr = ix.ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class EmittedValue:
 
     text: str
     type: TensorType
-    padded: tuple[Expr, ...]
+    padded: tuple[ix.Expr, ...]
     finite: bool | str = False
     valid: Mapping[int, Interval] = field(default_factory=dict)
     constant: Scalar | None = None
@@ -83,12 +83,12 @@ class EmittedValue:
 
     def interval(self, axis: int) -> Interval:
         """The valid positions of an axis."""
-        return self.valid.get(axis) or Interval(ZERO, self.type.shape[axis])
+        return self.valid.get(axis) or Interval(ix.ZERO, self.type.shape[axis])
 
     def is_last(self, axis: int) -> bool:
         """Whether the valid positions are known to be the last ones of the axis."""
         at = self.interval(axis)
-        return at.stop == add(at.begin, self.padded[axis])
+        return at.stop == ix.add(at.begin, self.padded[axis])
 
 
 EmittedValues = tuple[EmittedValue, ...]
@@ -102,18 +102,18 @@ class Emitter(Protocol):
     """
 
     mapped: tuple[str, ...]
-    points: Expr
+    points: ix.Expr
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the fresh name."""
 
-    def index(self, e: Expr) -> str:
+    def index(self, e: ix.Expr) -> str:
         """Text of an index expression: a traced i32 scalar if it names dimensions, else static."""
 
-    def static(self, e: Expr) -> str:
+    def static(self, e: ix.Expr) -> str:
         """Text of an expression over bounds only, a Python int when the kernel is traced."""
 
-    def pad(self, e: Expr) -> Expr:
+    def pad(self, e: ix.Expr) -> ix.Expr:
         """The least known upper bound of an extent over the kernel's domain, over bounds only."""
 
     def valid(self, v: EmittedValue, axis: int) -> str:
@@ -131,7 +131,7 @@ class Emitter(Protocol):
         Computed once for all points; empty if there is none.
         """
 
-    def align(self, v: EmittedValue, padded: tuple[Expr, ...]) -> EmittedValue:
+    def align(self, v: EmittedValue, padded: tuple[ix.Expr, ...]) -> EmittedValue:
         """``v`` with its padding cut, or extended by zeros, to these padded extents."""
 
     def moved(self, v: EmittedValue, axis: int, to: Interval) -> EmittedValue:
@@ -240,7 +240,7 @@ class Op(metaclass=_OpMeta):
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The result types. Raises ``OperandError``."""
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """The conditions under which the operator stays within its operands' axes.
 
         The front end proves them for every program; the verifier proves them again after each pass.
@@ -256,14 +256,14 @@ class Op(metaclass=_OpMeta):
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The reference semantics at one point; ``at`` has the values of dimensions and bounds."""
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """The scalar operations at one point, a formula of the extents.
 
         Elementwise operators, reductions and scans do one for each element, whatever the device
         makes of it; contractions a multiplication and an addition for each term. Moving values and
         making constants takes none; what functions of the user do is not known and counts nothing.
         """
-        return ZERO
+        return ix.ZERO
 
     def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
         """The dtype to which operands of these types are promoted; ``None`` if they are not."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tempoc.ops.definition.operator import OperandError, ShapeFacts
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
-Shape = tuple[Expr, ...]
+Shape = tuple[ix.Expr, ...]
 
 
 def shape_text(shape: Shape) -> str:
@@ -23,7 +23,7 @@ def type_text(type: TensorType) -> str:
     return type.dtype.value + (shape_text(shape) if shape else "")
 
 
-def same(a: Expr, b: Expr, facts: ShapeFacts) -> bool:
+def same(a: ix.Expr, b: ix.Expr, facts: ShapeFacts) -> bool:
     """Whether two extents agree at all points."""
     return a == b or facts.equal(a, b)
 
@@ -33,18 +33,18 @@ def same_shape(a: Shape, b: Shape, facts: ShapeFacts) -> bool:
     return len(a) == len(b) and all(same(x, y, facts) for x, y in zip(a, b, strict=True))
 
 
-def is_one(e: Expr, facts: ShapeFacts) -> bool:
+def is_one(e: ix.Expr, facts: ShapeFacts) -> bool:
     """Whether an extent is 1 at all points, so that its axis broadcasts."""
-    return e == ONE or (not isinstance(e, Const) and facts.equal(e, ONE))
+    return e == ix.ONE or (not isinstance(e, ix.Const) and facts.equal(e, ix.ONE))
 
 
 def broadcast(shapes: Sequence[Shape], facts: ShapeFacts) -> Shape:
     """The shape that all broadcast to, as in NumPy. ``OperandError`` names extents that clash."""
     rank = max((len(s) for s in shapes), default=0)
-    result: list[Expr] = []
+    result: list[ix.Expr] = []
     for axis in range(-rank, 0):
         meeting = [s[axis] for s in shapes if -axis <= len(s)]
-        wide = [e for e in dict.fromkeys(meeting) if e != ONE]
+        wide = [e for e in dict.fromkeys(meeting) if e != ix.ONE]
         if len(wide) > 1:  # only now is a proof worth its time
             wide = [e for e in wide if not is_one(e, facts)]
         for e in wide[1:]:
@@ -54,7 +54,7 @@ def broadcast(shapes: Sequence[Shape], facts: ShapeFacts) -> Shape:
                     f"{show(wide[0])} is not {show(e)}",
                     help="extents that meet must be equal, or one of them 1",
                 )
-        result.append(wide[0] if wide else ONE)
+        result.append(wide[0] if wide else ix.ONE)
     return tuple(result)
 
 
@@ -95,8 +95,8 @@ def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 def is_smaller(a: Shape, b: Shape) -> bool:
     """Whether a shape has fewer elements: its extents are a proper subset of the other's."""
-    remaining = [e for e in b if e != ONE]
-    for e in (e for e in a if e != ONE):
+    remaining = [e for e in b if e != ix.ONE]
+    for e in (e for e in a if e != ix.ONE):
         if e not in remaining:
             return False
         remaining.remove(e)

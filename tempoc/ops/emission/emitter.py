@@ -12,9 +12,9 @@ from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import bare, jax_dtype, scalar
 from tempoc.ops.definition.operator import EmittedValue, ImportedFunction, Interval
-from tempoc.ops.definition.padding import along, atom, take_text
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
@@ -221,7 +221,7 @@ class KernelEmitter:
             if not v.is_last(axis):
                 below = f"{places} < {self.index(at.stop)}"
                 mask = below if at.start == at.begin else f"({mask}) & ({below})"
-            spread = along(f"({mask})", axis, v.type.ndim)
+            spread = pads.along(f"({mask})", axis, v.type.ndim)
             text = mask if spread == f"({mask})" else spread
             self._known[key] = self.bind("valid", text)
         return self._known[key]
@@ -299,8 +299,8 @@ class KernelEmitter:
             if to.start == ix.ZERO:
                 places = f"{self.index(first)} + {places}"
             else:
-                places = f"{places} - {atom(self.index(ix.sub(to.start, first)))}"
-            self._known[key] = self.bind(v.text, take_text(v.text, places, axis))
+                places = f"{places} - {pads.atom(self.index(ix.sub(to.start, first)))}"
+            self._known[key] = self.bind(v.text, pads.take_text(v.text, places, axis))
         valid = {k: x for k, x in v.valid.items() if k != axis}
         if to.start != to.begin:
             valid[axis] = to

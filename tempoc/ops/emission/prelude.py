@@ -8,7 +8,7 @@ from tempoc.ops.control.linear_recurrence import LINEAR_ROWS
 from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.indexing.search import GREATEST_FIRST
 from tempoc.ops.random.kernel_text import DRAWING
-from tempoc.ops.tensor.arithmetic import INTEGER_POWER
+from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
 
 HELPERS = {
@@ -16,7 +16,7 @@ HELPERS = {
     "linear_rows": LINEAR_ROWS,
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
-    "integer_power": INTEGER_POWER,
+    "integer_power": binary.INTEGER_POWER,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
     "greatest_first": GREATEST_FIRST,

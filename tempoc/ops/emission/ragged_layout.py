@@ -21,14 +21,14 @@ from collections.abc import Callable, Sequence
 
 from tempoc.ops.definition.operator import EmittedValue, Emitter, Interval, Op
 from tempoc.ops.definition.types import Types
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic import expr as ix
 
 
 def resolve_layout(
     op: Op,
     args: tuple[EmittedValue, ...],
     results: Types,
-    same: Callable[[Expr, Expr], bool],
+    same: Callable[[ix.Expr, ix.Expr], bool],
     out: Emitter,
 ) -> tuple[tuple[EmittedValue, ...], tuple[dict[int, Interval], ...]]:
     """The operands in a layout that the operator supports, and the valid intervals of results."""
@@ -41,7 +41,7 @@ def resolve_layout(
     follows = op.elementwise or op.layout_agnostic
     for link in op.links(types, results, same) if follows else ():
         pairs = enumerate(link.operands)
-        places = [(k, a) for k, a in pairs if a is not None and types[k].shape[a] != ONE]
+        places = [(k, a) for k, a in pairs if a is not None and types[k].shape[a] != ix.ONE]
         ends = [(n, a) for n, a in enumerate(link.results) if a is not None]
         sizes = {given[k].padded[a] for k, a in places}
         sizes |= {out.pad(results[n].shape[a]) for n, a in ends}

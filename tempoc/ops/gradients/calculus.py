@@ -16,12 +16,11 @@ from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op, ShapeFacts
 from tempoc.ops.definition.shapes import Shape, broadcast, same, same_shape
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.elementwise import Cast, Negative
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.ops.tensor.source import Full, IndexValue, Literal
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class Calculus:
         """The first result of an operator."""
         return self.several(op, *args)[0]
 
-    def index(self, e: Expr, dtype: DType) -> Term:
+    def index(self, e: ix.Expr, dtype: DType) -> Term:
         """An index expression as a number of the dtype."""
         return self.cast(self.op(IndexValue(expr=e)), dtype)
 
@@ -98,7 +97,7 @@ class Calculus:
             return x
         if x.handle is None and x.number is not None:
             return self.number(x.number, dtype, x.shape)
-        return self.op(Cast(dtype=dtype), x)
+        return self.op(unary.Cast(dtype=dtype), x)
 
     # Arithmetic
 
@@ -108,11 +107,11 @@ class Calculus:
             return b
         if b.number == 0 and same_shape(a.shape, b.shape, self.build.facts):
             return a
-        return self.op(Add(), a, b)
+        return self.op(binary.Add(), a, b)
 
     def sub(self, a: Term, b: Term) -> Term:
         """`a - b`."""
-        return self.op(Subtract(), a, b)
+        return self.op(binary.Subtract(), a, b)
 
     def mul(self, a: Term, b: Term) -> Term:
         """`a * b`; a constant that is nowhere stored folds."""
@@ -125,8 +124,8 @@ class Calculus:
             if y.number is not None and y.type.dtype.is_float:
                 return self.number(x.number * y.number, y.type.dtype, shape)
             if not x.handle and x.shape and same_shape(y.shape, shape, self.build.facts):
-                return self.op(Multiply(), self.number(x.number, x.type.dtype), y)
-        return self.op(Multiply(), a, b)
+                return self.op(binary.Multiply(), self.number(x.number, x.type.dtype), y)
+        return self.op(binary.Multiply(), a, b)
 
     def scale(self, x: Term, by: float) -> Term:
         """`by * x`."""
@@ -134,13 +133,13 @@ class Calculus:
 
     def div(self, a: Term, b: Term) -> Term:
         """`a / b`."""
-        return self.op(Divide(), a, b)
+        return self.op(binary.Divide(), a, b)
 
     def neg(self, x: Term) -> Term:
         """`-x`."""
         if x.handle is None and x.number is not None:
             return self.number(-x.number, x.type.dtype, x.shape)
-        return self.op(Negative(), x)
+        return self.op(unary.Negative(), x)
 
     def where(self, c: Term, a: Term, b: Term) -> Term:
         """`a` where `c` holds, else `b`."""
@@ -166,7 +165,7 @@ class Calculus:
         """New axes of extent 1 at these places of the result, in ascending order."""
         for axis in axes:
             if x.handle is None and x.number is not None:
-                shape = (*x.shape[:axis], ONE, *x.shape[axis:])
+                shape = (*x.shape[:axis], ix.ONE, *x.shape[axis:])
                 x = self.number(x.number, x.type.dtype, shape)
             else:
                 x = self.op(ExpandDims(axis=axis), x)
@@ -187,13 +186,15 @@ class Calculus:
         if extra < 0:
             x = self.spread(x, broadcast([x.shape, like.shape], facts))
         pairs = enumerate(zip(x.shape, like.shape, strict=True))
-        wide = [k for k, (have, want) in pairs if want == ONE != have or _grown(have, want, facts)]
+        wide = [
+            k for k, (have, want) in pairs if want == ix.ONE != have or _grown(have, want, facts)
+        ]
         x = self.sum(x, wide, keepdims=True)
         return self.cast(self.spread(x, like.shape), like.type.dtype)
 
 
-def _grown(have: Expr, want: Expr, facts: ShapeFacts) -> bool:
-    return have != ONE and not same(have, want, facts)
+def _grown(have: ix.Expr, want: ix.Expr, facts: ShapeFacts) -> bool:
+    return have != ix.ONE and not same(have, want, facts)
 
 
 DerivativeRule = Callable[[Any, Calculus, Terms, Terms, Terms], Derivatives]

@@ -9,9 +9,9 @@ from tempoc.ops.control.fold import Fold
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.gradients.calculus import Calculus, DerivativeRule, Derivatives, Rules, Term, Terms
 from tempoc.ops.gradients.steps import Steps, backpropagate, sum_cotangents
-from tempoc.ops.tensor.arithmetic import Equal
+from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.source import Arange, IndexValue
-from tempoc.symbolic.expr import ONE, ZERO, sub
+from tempoc.symbolic import expr as ix
 
 
 def fold(rules: Rules) -> DerivativeRule:
@@ -90,6 +90,6 @@ class _FoldDerivative:
         c = self.c
         n = term.shape[0]
         places = c.op(Arange(stop=n))
-        first = c.op(IndexValue(expr=sub(n, ONE) if self.op.reverse else ZERO))
-        at_first = c.expand(c.op(Equal(), places, first), range(1, term.type.ndim))
+        first = c.op(IndexValue(expr=ix.sub(n, ix.ONE) if self.op.reverse else ix.ZERO))
+        at_first = c.expand(c.op(binary.Equal(), places, first), range(1, term.type.ndim))
         return c.sum(c.masked(at_first, term), [0])

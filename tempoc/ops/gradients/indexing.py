@@ -10,11 +10,10 @@ from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.indexing.pick import Pick
 from tempoc.ops.indexing.scatter import ScatterAdd
 from tempoc.ops.indexing.search import ArgSort, Sort, TopK
-from tempoc.ops.tensor.arithmetic import Add, FloorDivide, Less, Subtract
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.source import Arange, IndexValue
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, mul, sub
+from tempoc.symbolic import expr as ix
 
 RULES = Rules()
 
@@ -25,22 +24,22 @@ def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Te
     x, (g,) = args[0], cots
     if op.gathers:
         g = _ungathered(op, c, args, g)
-    points = [k for k, e in enumerate(op.entries) if isinstance(e, Expr)]
+    points = [k for k, e in enumerate(op.entries) if isinstance(e, ix.Expr)]
     g = c.expand(g, points)
-    widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * x.type.ndim
+    widths: list[tuple[ix.Expr, ix.Expr]] = [(ix.ZERO, ix.ZERO)] * x.type.ndim
     for axis, e in enumerate(op.entries):
         n = x.shape[axis]
-        if isinstance(e, Expr):
-            widths[axis] = (e, sub(sub(n, e), ONE))
+        if isinstance(e, ix.Expr):
+            widths[axis] = (e, ix.sub(ix.sub(n, e), ix.ONE))
         elif isinstance(e, tuple):
             start, count, step = e
             if step == 1:
-                widths[axis] = (start, sub(sub(n, start), count))
+                widths[axis] = (start, ix.sub(ix.sub(n, start), count))
             else:
-                stop = add(start, mul(Const(step), count))
+                stop = ix.add(start, ix.mul(ix.Const(step), count))
                 places = c.op(Arange(start=start, stop=stop, step=step))
                 g = c.op(ScatterAdd(axis=axis, n=n), g, places)
-    if any(pair != (ZERO, ZERO) for pair in widths):
+    if any(pair != (ix.ZERO, ix.ZERO) for pair in widths):
         g = c.op(Pad(widths=tuple(widths)), g)
     return (c.fit(g, x), None)[: len(args)]
 
@@ -48,7 +47,7 @@ def getitem(op: SpatialIndex, c: Calculus, args: Terms, results: Terms, cots: Te
 def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
     x, idx = args
     axis = op.entries.index("tensor")
-    now = axis - sum(isinstance(e, Expr) for e in op.entries[:axis])
+    now = axis - sum(isinstance(e, ix.Expr) for e in op.entries[:axis])
     rank, place = idx.type.ndim, op.place()
     if now != place and rank:
         order = list(range(g.type.ndim))
@@ -87,9 +86,9 @@ def take_along(op: TakeAlong, c: Calculus, args: Terms, results: Terms, cots: Te
 def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
     n = x.shape[axis]
     if idx.type.dtype is not DType.U32:
-        extent = c.op(Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
-        negative = c.op(Less(), idx, c.number(0, idx.type.dtype))
-        idx = c.op(Select(), negative, c.op(Add(), idx, extent), idx)
+        extent = c.op(unary.Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
+        negative = c.op(binary.Less(), idx, c.number(0, idx.type.dtype))
+        idx = c.op(Select(), negative, c.op(binary.Add(), idx, extent), idx)
     hot = c.op(OneHot(n=n, dtype=g.type.dtype), idx)
     last = g.type.ndim
     cotangent = c.sum(c.mul(c.expand(g, [last]), hot), [axis])
@@ -117,7 +116,7 @@ def pick(op: Pick, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
     """To the element that was picked."""
     x, j = args
     axis = axis_of(op.axis, x.type.ndim)
-    place = c.op(Subtract(), j, c.op(IndexValue(expr=op.lo)))
+    place = c.op(binary.Subtract(), j, c.op(IndexValue(expr=op.lo)))
     if op.step != 1:
-        place = c.op(FloorDivide(), place, c.number(op.step, DType.I32))
+        place = c.op(binary.FloorDivide(), place, c.number(op.step, DType.I32))
     return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], place), x), None

@@ -9,7 +9,7 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
 from tempoc.ops.tensor.reshape import Reshape
-from tempoc.symbolic.expr import ZERO, Const, Expr, add
+from tempoc.symbolic import expr as ix
 
 RULES = Rules()
 
@@ -78,12 +78,12 @@ def concat(op: Concat, c: Calculus, args: Terms, results: Terms, cots: Terms) ->
     """To each operand its part."""
     axis = axis_of(op.axis, args[0].type.ndim)
     cotangents: list[Term | None] = []
-    start: Expr = ZERO
+    start: ix.Expr = ix.ZERO
     for x in args:
-        entries: list[tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in x.shape]
+        entries: list[tuple[ix.Expr, ix.Expr, int]] = [(ix.ZERO, e, 1) for e in x.shape]
         entries[axis] = (start, x.shape[axis], 1)
         cotangents.append(c.fit(c.op(SpatialIndex(entries=tuple(entries)), cots[0]), x))
-        start = add(start, x.shape[axis])
+        start = ix.add(start, x.shape[axis])
     return tuple(cotangents)
 
 
@@ -93,8 +93,8 @@ def stack(op: Stack, c: Calculus, args: Terms, results: Terms, cots: Terms) -> D
     axis = axis_of(op.axis, results[0].type.ndim)
     cotangents: list[Term | None] = []
     for k, x in enumerate(args):
-        parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in x.shape]
-        parts.insert(axis, Const(k))
+        parts: list[ix.Expr | tuple[ix.Expr, ix.Expr, int]] = [(ix.ZERO, e, 1) for e in x.shape]
+        parts.insert(axis, ix.Const(k))
         cotangents.append(c.fit(c.op(SpatialIndex(entries=tuple(parts)), cots[0]), x))
     return tuple(cotangents)
 

@@ -9,13 +9,12 @@ from tempoc.ops.definition.shapes import axes_of, axis_of
 from tempoc.ops.gradients.calculus import Calculus, Derivatives, Rules, Term, Terms
 from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.ops.indexing.search import ArgMax, ArgMin
-from tempoc.ops.tensor.arithmetic import And, Equal, Greater, GreaterEqual, LessEqual, Or
-from tempoc.ops.tensor.elementwise import Exp
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Flip, Pad, Transpose
 from tempoc.ops.tensor.reduction import LogSumExp, Max, Mean, Min, Prod, Reduction, Sum, Var
 from tempoc.ops.tensor.scan import CumMax, CumMin, CumProd, CumSum, Scan
 from tempoc.ops.tensor.source import Arange
-from tempoc.symbolic.expr import ONE, ZERO, Expr, product
+from tempoc.symbolic import expr as ix
 
 RULES = Rules()
 
@@ -41,7 +40,7 @@ def mean(op: Mean, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
     """To every element its share."""
     (x,) = args
     (g,) = cots
-    share = c.div(g, c.index(product(x.shape[a] for a in _axes(op, x)), g.type.dtype))
+    share = c.div(g, c.index(ix.product(x.shape[a] for a in _axes(op, x)), g.type.dtype))
     return (c.fit(c.spread(_back(op, c, x, share), x.shape), x),)
 
 
@@ -58,8 +57,8 @@ def extremum(op: Max, c: Calculus, args: Terms, results: Terms, cots: Terms) -> 
     axes = _axes(op, x)
     if not axes:
         return (c.fit(g, x),)
-    equal = c.op(Equal(), x, _back(op, c, x, results[0]))
-    chosen = c.op(Or(), equal, _found(op, c, x, axes))
+    equal = c.op(binary.Equal(), x, _back(op, c, x, results[0]))
+    chosen = c.op(binary.Or(), equal, _found(op, c, x, axes))
     count = c.sum(c.cast(chosen, g.type.dtype), axes, keepdims=True)
     return (c.fit(c.masked(chosen, c.div(_back(op, c, x, g), count)), x),)
 
@@ -72,8 +71,8 @@ def _found(op: Max, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
         if k:
             x = c.op(reduce(axes=(axes[k - 1],), keepdims=True), x)
         places = c.expand(c.op(Arange(stop=x.shape[axis])), range(1, x.type.ndim - axis))
-        met.append(c.op(Equal(), places, c.op(search(axis=axis, keepdims=True), x)))
-    return functools.reduce(lambda a, b: c.op(And(), a, b), met)
+        met.append(c.op(binary.Equal(), places, c.op(search(axis=axis, keepdims=True), x)))
+    return functools.reduce(lambda a, b: c.op(binary.And(), a, b), met)
 
 
 @RULES.of(LogSumExp)
@@ -84,7 +83,7 @@ def logsumexp(op: LogSumExp, c: Calculus, args: Terms, results: Terms, cots: Ter
     dtype, and of a logarithm, so off by less than that. And it is there, as the maximum is not.
     """
     (x,) = args
-    term = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
+    term = c.op(unary.Exp(), c.sub(x, _back(op, c, x, results[0])))
     share = c.div(_back(op, c, x, cots[0]), c.sum(term, _axes(op, x), keepdims=True))
     return (c.fit(c.mul(share, term), x),)
 
@@ -96,7 +95,7 @@ def variance(op: Var, c: Calculus, args: Terms, results: Terms, cots: Terms) -> 
     (g,) = cots
     axes = _axes(op, x)
     away = c.sub(x, c.op(Mean(axes=axes, keepdims=True), x))
-    share = c.div(c.scale(g, 2.0), c.index(product(x.shape[a] for a in axes), g.type.dtype))
+    share = c.div(c.scale(g, 2.0), c.index(ix.product(x.shape[a] for a in axes), g.type.dtype))
     return (c.fit(c.mul(_back(op, c, x, share), away), x),)
 
 
@@ -116,11 +115,11 @@ def prod(op: Prod, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Der
 def others(c: Calculus, x: Term, axis: int, *, reverse: bool = False) -> Term:
     """The product of all elements before (or, with `reverse`, after) each one."""
     scan = c.op(CumProd(axis=axis, reverse=reverse), x)
-    widths = [(ZERO, ZERO)] * x.type.ndim
-    widths[axis] = (ZERO, ONE) if reverse else (ONE, ZERO)
+    widths = [(ix.ZERO, ix.ZERO)] * x.type.ndim
+    widths[axis] = (ix.ZERO, ix.ONE) if reverse else (ix.ONE, ix.ZERO)
     wide = c.op(Pad(widths=tuple(widths), value=1.0), scan)
-    start = ONE if reverse else ZERO
-    entries = [(ZERO, e, 1) for e in x.shape]
+    start = ix.ONE if reverse else ix.ZERO
+    entries = [(ix.ZERO, e, 1) for e in x.shape]
     entries[axis] = (start, x.shape[axis], 1)
     return c.op(SpatialIndex(entries=tuple(entries)), wide)
 
@@ -141,9 +140,9 @@ def cumprod(op: CumProd, c: Calculus, args: Terms, results: Terms, cots: Terms) 
     n, axis = x.shape[-1], x.type.ndim - 1
     row, column = _places(c, n)
     one = c.number(1.0, x.type.dtype)
-    between = c.where(c.op(Greater(), column, row), c.expand(x, [axis]), one)
+    between = c.where(c.op(binary.Greater(), column, row), c.expand(x, [axis]), one)
     reach = c.op(CumProd(axis=axis + 1), between)
-    weight = c.masked(c.op(GreaterEqual(), column, row), c.mul(c.expand(g, [axis]), reach))
+    weight = c.masked(c.op(binary.GreaterEqual(), column, row), c.mul(c.expand(g, [axis]), reach))
     cotangent = c.mul(others(c, x, axis), c.sum(weight, [axis + 1]))
     return (c.fit(_last(c, op, cotangent, back=True), args[0]),)
 
@@ -157,19 +156,19 @@ def cummax(op: Scan, c: Calculus, args: Terms, results: Terms, cots: Terms) -> D
     x, y, g = (_last(c, op, v) for v in (args[0], results[0], cots[0]))
     axis = x.type.ndim - 1
     row, column = _places(c, x.shape[-1])
-    early = c.op(LessEqual(), row, column)
+    early = c.op(binary.LessEqual(), row, column)
     wide = c.expand(x, [axis + 1])
     search, never = (ArgMin, math.inf) if isinstance(op, CumMin) else (ArgMax, -math.inf)
     so_far = c.where(early, wide, c.number(never, x.type.dtype))
-    first = c.op(Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
-    equal = c.op(And(), early, c.op(Equal(), wide, c.expand(y, [axis])))
-    chosen = c.op(Or(), equal, first)
+    first = c.op(binary.Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
+    equal = c.op(binary.And(), early, c.op(binary.Equal(), wide, c.expand(y, [axis])))
+    chosen = c.op(binary.Or(), equal, first)
     count = c.sum(c.cast(chosen, g.type.dtype), [axis], keepdims=True)
     cotangent = c.sum(c.masked(chosen, c.div(c.expand(g, [axis]), count)), [axis + 1])
     return (c.fit(_last(c, op, cotangent, back=True), args[0]),)
 
 
-def _places(c: Calculus, n: Expr) -> tuple[Term, Term]:
+def _places(c: Calculus, n: ix.Expr) -> tuple[Term, Term]:
     """Row and column numbers of a square, ready to broadcast."""
     places = c.op(Arange(stop=n))
     return c.expand(places, [1]), c.expand(places, [0])

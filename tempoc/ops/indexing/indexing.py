@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_axes, untouched_links
 from tempoc.ops.definition.dtype_text import cast, numpy_dtype
 from tempoc.ops.definition.operator import (
@@ -23,34 +24,13 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import (
-    aligned_to,
-    atom,
-    axis_positions,
-    converted,
-    nonempty,
-    padded,
-    take_text,
-    with_own_padding,
-)
 from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    mul,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
-IndexPart = Expr | tuple[Expr, Expr, int] | Literal["tensor"]
+IndexPart = ix.Expr | tuple[ix.Expr, ix.Expr, int] | Literal["tensor"]
 """What is taken of an axis: a point; ``(start, count, step)``; what the integer operand says."""
 
 
@@ -96,9 +76,9 @@ def first_wrong(*wrong):
 """Stands in front of kernels with checks; ``runtime/device/faults.py`` reads what it gives."""
 
 
-def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
+def guarded(idx: EmittedValue, extent: ix.Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; values in their padding are not checked."""
-    n = atom(out.index(extent))
+    n = pads.atom(out.index(extent))
     if idx.type.dtype is DType.U32:
         inside = f"({idx.text} < jnp.uint32({n}))"
     else:
@@ -106,7 +86,7 @@ def guarded(idx: EmittedValue, extent: Expr, axis: int, out: Emitter) -> str:
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
-    place = converted(idx, DType.I32, out).text
+    place = pads.converted(idx, DType.I32, out).text
     message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
     reported = place
     if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
@@ -158,10 +138,10 @@ class SpatialIndex(Op):
             shape[self.place() : self.place()] = args[1].shape
         return (TensorType(args[0].dtype, tuple(shape), args[0].weak),)
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """Points and slices stay inside their axes; integer tensors are checked in the run."""
         axes = zip(self.entries, args[0].shape, strict=True)
-        return tuple(_inside(e, n) for e, n in axes if e != "tensor" and e != (ZERO, n, 1))
+        return tuple(_inside(e, n) for e, n in axes if e != "tensor" and e != (ix.ZERO, n, 1))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
@@ -170,7 +150,7 @@ class SpatialIndex(Op):
             if isinstance(e, tuple):
                 start, count = evaluate(e[0], at), evaluate(e[1], at)
                 keys.append(start + e[2] * np.arange(count))
-            elif isinstance(e, Expr):
+            elif isinstance(e, ix.Expr):
                 keys.append(np.array([evaluate(e, at)]))
             else:
                 keys.append(checked(args[1], args[0].shape[axis], axis).ravel())
@@ -179,7 +159,7 @@ class SpatialIndex(Op):
 
     def arranged(self, x: Array, picked: tuple[int, ...]) -> Array:
         """The array with an axis for each entry in the shape of the result."""
-        points = tuple(k for k, e in enumerate(self.entries) if isinstance(e, Expr))
+        points = tuple(k for k, e in enumerate(self.entries) if isinstance(e, ix.Expr))
         if not self.gathers:
             return np.squeeze(x, axis=points)
         axis = self.entries.index("tensor")
@@ -193,7 +173,7 @@ class SpatialIndex(Op):
         ranges = [(k, e) for k, e in enumerate(self.entries) if isinstance(e, tuple)]
         rank, place = (args[1].ndim, self.place()) if self.gathers else (0, 0)
         for number, (axis, (start, count, step)) in enumerate(ranges):
-            if (start, step) == (ZERO, 1) and same(count, args[0].shape[axis]):
+            if (start, step) == (ix.ZERO, 1) and same(count, args[0].shape[axis]):
                 after = rank if self.gathers and number >= place else 0
                 yield Link((axis, *(None,) * self.gathers), (number + after,))
         for axis in range(rank):
@@ -204,13 +184,13 @@ class SpatialIndex(Op):
         axis = link.operands[0]
         if axis is None:
             return self
-        entries = (*self.entries[:axis], (ZERO, part.count, 1), *self.entries[axis + 1 :])
+        entries = (*self.entries[:axis], (ix.ZERO, part.count, 1), *self.entries[axis + 1 :])
         return replace(self, entries=entries)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
-        x = with_own_padding(args[0], out)
-        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.valid), out)
+        x = pads.with_own_padding(args[0], out)
+        x = pads.nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.valid), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
@@ -218,8 +198,8 @@ class SpatialIndex(Op):
                 continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)
-            elif isinstance(e, Expr):
-                static = isinstance(e, Const)
+            elif isinstance(e, ix.Expr):
+                static = isinstance(e, ix.Const)
                 call = "lax.index_in_dim" if static else "lax.dynamic_index_in_dim"
                 text = f"{call}({text}, {out.index(e)}, {axis}, keepdims=False)"
         if self.gathers:
@@ -229,17 +209,17 @@ class SpatialIndex(Op):
     def searched(self, shape: Shape) -> list[int]:
         """The axes of which not the whole is taken; a point may be proved to be inside an axis
         that is empty, where no one looks at it."""
-        full_axes = [(ZERO, n, 1) for n in shape]
+        full_axes = [(ix.ZERO, n, 1) for n in shape]
         parts = enumerate(zip(self.entries, full_axes, strict=True))
         return [k for k, (e, w) in parts if e != w]
 
     def gathered(self, text: str, args: EmittedValues, result: TensorType, out: Emitter) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""
         axis = self.entries.index("tensor")
-        idx = with_own_padding(args[1], out)
+        idx = pads.with_own_padding(args[1], out)
         positions = guarded(idx, args[0].type.shape[axis], axis, out)
-        now = axis - sum(isinstance(e, Expr) for e in self.entries[:axis])
-        text = take_text(text, positions, now)
+        now = axis - sum(isinstance(e, ix.Expr) for e in self.entries[:axis])
+        text = pads.take_text(text, positions, now)
         rank = idx.type.ndim
         if now == self.place() or not rank:
             return text
@@ -247,24 +227,24 @@ class SpatialIndex(Op):
         return f"jnp.transpose({text}, {tuple(order)})"
 
 
-def _inside(part: Expr | tuple[Expr, Expr, int], n: Expr) -> Expr:
+def _inside(part: ix.Expr | tuple[ix.Expr, ix.Expr, int], n: ix.Expr) -> ix.Expr:
     """The condition that a point or all elements of a slice, if it has any, are on an axis."""
-    if isinstance(part, Expr):
-        return conjunction(compare("<=", ZERO, part), compare("<", part, n))
+    if isinstance(part, ix.Expr):
+        return ix.conjunction(ix.compare("<=", ix.ZERO, part), ix.compare("<", part, n))
     start, count, step = part
-    last = add(start, mul(Const(step), sub(count, ONE)))
+    last = ix.add(start, ix.mul(ix.Const(step), ix.sub(count, ix.ONE)))
     low, high = (start, last) if step > 0 else (last, start)
-    inside = conjunction(compare("<=", ZERO, low), compare("<", high, n))
-    return disjunction(compare("<=", count, ZERO), inside)
+    inside = ix.conjunction(ix.compare("<=", ix.ZERO, low), ix.compare("<", high, n))
+    return ix.disjunction(ix.compare("<=", count, ix.ZERO), inside)
 
 
 def _sliced(
-    text: str, part: tuple[Expr, Expr, int], axis: int, x: EmittedValue, out: Emitter
+    text: str, part: tuple[ix.Expr, ix.Expr, int], axis: int, x: EmittedValue, out: Emitter
 ) -> str:
     """A slice of an axis, by the cheapest means that reads the right elements."""
     start, count, step = part
     size = out.pad(count)
-    if (start, size, step) == (ZERO, x.padded[axis], 1):
+    if (start, size, step) == (ix.ZERO, x.padded[axis], 1):
         return text
     fixed = out.pad(start) == start
     if step == 1 and size == count:
@@ -274,9 +254,13 @@ def _sliced(
             return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
         a, b = out.index(start), out.static(count)
         return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
-    scaled = axis_positions(count, out) if step == 1 else f"{step} * {axis_positions(count, out)}"
-    positions = scaled if start == ZERO else f"{out.index(start)} + {scaled}"
-    return take_text(text, positions, axis)
+    scaled = (
+        pads.axis_positions(count, out)
+        if step == 1
+        else f"{step} * {pads.axis_positions(count, out)}"
+    )
+    positions = scaled if start == ix.ZERO else f"{out.index(start)} + {scaled}"
+    return pads.take_text(text, positions, axis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,10 +299,10 @@ class Take(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A checked gather."""
-        x, idx = (with_own_padding(v, out) for v in args)
+        x, idx = (pads.with_own_padding(v, out) for v in args)
         axis = axis_of(self.axis, x.type.ndim)
-        x = nonempty(x, (axis,), out)
-        return (take_text(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
+        x = pads.nonempty(x, (axis,), out)
+        return (pads.take_text(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,27 +357,27 @@ class TakeAlong(Op):
         """A gather, checked unless positions are sure."""
         x, idx = args
         axis = axis_of(self.axis, x.type.ndim)
-        shape = padded(results[0].shape, out)
-        idx = aligned_to(idx, shape, out)
+        shape = pads.padded(results[0].shape, out)
+        idx = pads.aligned_to(idx, shape, out)
         own = out.pad(x.type.shape[axis])
-        x = aligned_to(x, tuple(own if k == axis else e for k, e in enumerate(shape)), out)
-        x = nonempty(x, (axis,), out)
+        x = pads.aligned_to(x, tuple(own if k == axis else e for k, e in enumerate(shape)), out)
+        x = pads.nonempty(x, (axis,), out)
         if self.sure:
-            positions = converted(idx, DType.I32, out).text
+            positions = pads.converted(idx, DType.I32, out).text
         else:
             positions = guarded(idx, x.type.shape[axis], axis, out)
         return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
 
 
 def _one_at(shape: Shape, axis: int) -> Shape:
-    return tuple(ONE if k == axis else e for k, e in enumerate(shape))
+    return tuple(ix.ONE if k == axis else e for k, e in enumerate(shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneHot(Op):
     """A new last axis of extent ``n``: 1 at the position, else 0; zeros for positions outside."""
 
-    n: Expr
+    n: ix.Expr
     dtype: DType = DType.F32
 
     name = "one_hot"
@@ -416,7 +400,7 @@ class OneHot(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A comparison."""
-        x = with_own_padding(args[0], out)
+        x = pads.with_own_padding(args[0], out)
         have = f"{x.text}[..., None]" if x.type.ndim else x.text
-        hot = f"{have} == {axis_positions(self.n, out)}"
+        hot = f"{have} == {pads.axis_positions(self.n, out)}"
         return (cast(f"({hot})", DType.BOOL, self.dtype),)

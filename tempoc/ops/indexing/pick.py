@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.operator import (
     Array,
@@ -21,11 +22,10 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, converted, nonempty, with_own_padding
 from tempoc.ops.definition.shapes import axis_of, require, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import require_integers
-from tempoc.symbolic.expr import ZERO, Const, Expr, compare, mul, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
@@ -38,8 +38,8 @@ class Pick(Op):
     That ``j`` is one of these is a promise, checked when the program runs.
     """
 
-    lo: Expr
-    hi: Expr
+    lo: ix.Expr
+    hi: ix.Expr
     step: int = 1
     axis: int = 0
 
@@ -56,10 +56,10 @@ class Pick(Op):
             raise OperandError(f"`in` takes one index, not the shape {shape_text(j.shape)}")
         return (TensorType(x.dtype, (*x.shape[:axis], *x.shape[axis + 1 :]), x.weak),)
 
-    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+    def within(self, args: tuple[TensorType, ...]) -> tuple[ix.Expr, ...]:
         """The axis has an element for each index that is promised."""
         n = args[0].shape[axis_of(self.axis, args[0].ndim)]
-        return (compare("<=", sub(self.hi, self.lo), mul(Const(self.step), n)),)
+        return (ix.compare("<=", ix.sub(self.hi, self.lo), ix.mul(ix.Const(self.step), n)),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Plain indexing. Raises ``OperandError`` for a broken promise."""
@@ -85,28 +85,28 @@ class Pick(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A row of the slice; the kernel's own reads do without the slice."""
         axis = axis_of(self.axis, args[0].type.ndim)
-        x = nonempty(with_own_padding(args[0], out), (axis,), out)
-        place = self.place(args[1], ZERO, 1, out)
+        x = pads.nonempty(pads.with_own_padding(args[0], out), (axis,), out)
+        place = self.place(args[1], ix.ZERO, 1, out)
         return (f"lax.dynamic_index_in_dim({x.text}, {place}, {axis}, keepdims=False)",)
 
-    def place(self, j: EmittedValue, first: Expr, step: int, out: Emitter) -> str:
+    def place(self, j: EmittedValue, first: ix.Expr, step: int, out: Emitter) -> str:
         """Where the element is, in what holds the slice's elements at ``first + k * step``.
 
         Checks the promise. The result is the name of an ``i32``, inside even if it is broken.
         """
-        index = converted(j, DType.I32, out).text
+        index = pads.converted(j, DType.I32, out).text
         lo, hi = out.index(self.lo), out.index(self.hi)
-        inside = f"({index} >= {atom(lo)}) & ({index} < {atom(hi)})"
+        inside = f"({index} >= {pads.atom(lo)}) & ({index} < {pads.atom(hi)})"
         if self.step != 1:
-            inside += f" & (({index} - {atom(lo)}) % {self.step} == 0)"
+            inside += f" & (({index} - {pads.atom(lo)}) % {self.step} == 0)"
         message = f"index {{value}} is not in {self.promised}, where it was promised to be"
         out.check(inside, message, index)
         last = out.index(self.hi - 1)
         clamped = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:
-            shift = out.index(sub(first, self.lo))
-            return out.bind("place", clamped if shift == "0" else f"{clamped} + {atom(shift)}")
-        turn = f"({clamped} - {atom(lo)}) // {self.step}"
+            shift = out.index(ix.sub(first, self.lo))
+            return out.bind("place", clamped if shift == "0" else f"{clamped} + {pads.atom(shift)}")
+        turn = f"({clamped} - {pads.atom(lo)}) // {self.step}"
         scaled = turn if step == 1 else f"({turn}) * {step}"
         start = out.index(first)
-        return out.bind("place", scaled if start == "0" else f"{scaled} + {atom(start)}")
+        return out.bind("place", scaled if start == "0" else f"{scaled} + {pads.atom(start)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, scalar
 from tempoc.ops.definition.operator import (
@@ -17,13 +18,12 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import converted, padded, static_shape, with_own_padding
 from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.indexing.indexing import checked, guarded, require_integers
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.symbolic.expr import Expr, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 
@@ -36,7 +36,7 @@ class ScatterAdd(Op):
     """
 
     axis: int
-    n: Expr
+    n: ix.Expr
 
     name = "scatter_add"
     checks = True
@@ -59,9 +59,9 @@ class ScatterAdd(Op):
         shape = (*x.shape[:axis], self.n, *x.shape[axis + idx.ndim :])
         return (TensorType(x.dtype, shape, x.weak),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element of the operand."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Halves are summed in single precision."""
@@ -88,16 +88,16 @@ class ScatterAdd(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """What stands in padding is added as 0."""
         (result,) = results
-        x, idx = (with_own_padding(v, out) for v in args)
+        x, idx = (pads.with_own_padding(v, out) for v in args)
         axis, rank = axis_of(self.axis, x.type.ndim + 1), idx.type.ndim
         wide = result.dtype.wide
-        x = converted(x, wide, out)
+        x = pads.converted(x, wide, out)
         goal = list(x.padded)
         goal[axis : axis + rank] = idx.padded
         x = out.align(x, tuple(goal))
         text = out.masked(x, tuple(range(axis, axis + rank)), scalar(0, wide))
         positions = guarded(idx, self.n, axis, out)
-        shape = static_shape(padded(result.shape, out), out)
+        shape = pads.static_shape(pads.padded(result.shape, out), out)
         leading = "".join(":, " for _ in range(axis))
         target = f"jnp.zeros({shape}, {jax_dtype(wide)}).at[{leading}{positions}]"
         return (cast(f'{target}.add({text}, mode="drop")', wide, result.dtype),)

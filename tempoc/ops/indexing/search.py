@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import greatest, least, scalar
 from tempoc.ops.definition.operator import (
@@ -23,12 +24,11 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import atom, with_own_padding
 from tempoc.ops.definition.promotion import widened
 from tempoc.ops.definition.shapes import axes_of, axis_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.reduction import kept_shape, require_nonempty
-from tempoc.symbolic.expr import Const, Expr, compare, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
@@ -64,9 +64,9 @@ class ArgMax(Op):
         """What is never found before a valid element."""
         return least(dtype)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element of the operand."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
@@ -82,7 +82,7 @@ class ArgMax(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """An index into a flattened padded tensor is taken apart and put together again."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
         x = out.masked(v, axes, self.neutral(v.type.dtype))
         keepdims = ", keepdims=True" if self.keepdims else ""
@@ -94,7 +94,7 @@ class ArgMax(Op):
         parts = out.bind("places", f"jnp.unravel_index({place}, ({padded},))")
         flat = f"{parts}[0]"
         for k in range(1, v.type.ndim):
-            flat = f"({flat}) * {atom(out.index(v.type.shape[k]))} + {parts}[{k}]"
+            flat = f"({flat}) * {pads.atom(out.index(v.type.shape[k]))} + {parts}[{k}]"
         return (f"({flat}).astype(jnp.int32)",)
 
 
@@ -140,9 +140,9 @@ class Sort(Op):
         axis_of(self.axis, args[0].ndim)
         return args
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element: the logarithm of the extent is left out."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
@@ -155,7 +155,7 @@ class Sort(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), _last(v.type.dtype))
         return (f"jnp.sort({x}, axis={axis})",)
@@ -177,9 +177,9 @@ class ArgSort(Op):
         axis_of(self.axis, args[0].ndim)
         return (TensorType(DType.I32, args[0].shape),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element: the logarithm of the extent is left out."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy, stable."""
@@ -191,7 +191,7 @@ class ArgSort(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding is made to sort last."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), _last(v.type.dtype))
         return (f"jnp.argsort({x}, axis={axis}, stable=True).astype(jnp.int32)",)
@@ -214,14 +214,14 @@ class TopK(Op):
         _orderable(args, self.name)
         axis = axis_of(-1, args[0].ndim)
         extent = args[0].shape[axis]
-        if self.k < 0 or not facts.holds(compare("<=", Const(self.k), extent)):
+        if self.k < 0 or not facts.holds(ix.compare("<=", ix.Const(self.k), extent)):
             raise OperandError(f"top_k cannot take {self.k} elements of {show(extent)}")
-        shape = (*args[0].shape[:-1], Const(self.k))
+        shape = (*args[0].shape[:-1], ix.Const(self.k))
         return (TensorType(args[0].dtype, shape, args[0].weak), TensorType(DType.I32, shape))
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element: the logarithm of the extent is left out."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """A stable ascending sort of the axis turned around, read from its end."""
@@ -236,7 +236,7 @@ class TopK(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding holds the least value, behind all that is valid."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         last = v.type.ndim - 1
         x = out.masked(v, (last,), least(v.type.dtype))
         function = "greatest_first" if v.type.dtype.is_float else "lax.top_k"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, jax_dtype, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
@@ -23,16 +24,15 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import along, padded, static_shape, with_own_padding
 from tempoc.ops.definition.shapes import require, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.random import threefry
 from tempoc.ops.tensor.reduction import require_nonempty
 from tempoc.ops.tensor.source import GivenTensor, concrete
-from tempoc.symbolic.expr import ONE, Const, Expr, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
-KEY = TensorType(DType.KEY, (Const(2),))
+KEY = TensorType(DType.KEY, (ix.Const(2),))
 _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
@@ -56,7 +56,7 @@ class RandomKey(Op):
     """
 
     place: int
-    at: tuple[Expr, ...] = ()
+    at: tuple[ix.Expr, ...] = ()
 
     name = "random_key"
     differentiable = False
@@ -95,7 +95,7 @@ class Draw(Op):
 class Uniform(Draw):
     """Numbers in ``[0, 1)``, all multiples of the dtype's step below 1 equally likely."""
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
     dtype: DType = DType.F32
 
     name = "uniform"
@@ -106,9 +106,9 @@ class Uniform(Draw):
         _is_float(self.dtype, self.name)
         return (TensorType(self.dtype, self.shape),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element."""
-        return product(results[0].shape)
+        return ix.product(results[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Each element from its own position."""
@@ -123,7 +123,7 @@ class Uniform(Draw):
 class Normal(Draw):
     """Standard normal numbers."""
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
     dtype: DType = DType.F32
 
     name = "normal"
@@ -171,7 +171,7 @@ class Bernoulli(Draw):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding is unspecified."""
-        p = with_own_padding(args[1], out)
+        p = pads.with_own_padding(args[1], out)
         u = _uniform(args[0], p.type.shape, self.dtype, out)
         return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)
 
@@ -203,11 +203,11 @@ class Categorical(Draw):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding along the axis is never chosen."""
-        v = with_own_padding(args[1], out)
+        v = pads.with_own_padding(args[1], out)
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
         places = _positions(v.type.shape, out)
         last = v.type.shape[-1]
-        if isinstance(last, Const) and last.value <= MODEL.inspected_places:
+        if isinstance(last, ix.Const) and last.value <= MODEL.inspected_places:
             logits = cast(v.text, v.type.dtype, dtype)
             return (f"random_of_few({args[0].text}, {logits}, {places})",)
         noise = f"random_gumbel({args[0].text}, {places})"
@@ -221,7 +221,7 @@ class Categorical(Draw):
 class Permutation(Draw):
     """The numbers below ``n`` (``i32``) in random order: the order of ``n`` random words."""
 
-    n: Expr
+    n: ix.Expr
 
     name = "permutation"
 
@@ -238,7 +238,7 @@ class Permutation(Draw):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding comes last: no word is greater, and it stands behind all that are as great."""
         text = out.bind("words", f"random_bits({args[0].text}, {_positions((self.n,), out)})")
-        words = EmittedValue(text, TensorType(DType.U32, (self.n,)), padded((self.n,), out))
+        words = EmittedValue(text, TensorType(DType.U32, (self.n,)), pads.padded((self.n,), out))
         ordered = out.masked(words, (0,), f"jnp.uint32({2**32 - 1})")
         return (f"jnp.argsort({ordered}, stable=True).astype(jnp.int32)",)
 
@@ -265,7 +265,7 @@ def _are_numbers(type: TensorType, what: str) -> None:
 # ---------------------------------------------------------------- text
 
 
-def _uniform(key: EmittedValue, shape: tuple[Expr, ...], dtype: DType, out: Emitter) -> str:
+def _uniform(key: EmittedValue, shape: tuple[ix.Expr, ...], dtype: DType, out: Emitter) -> str:
     operands = f"{key.text}, {_positions(shape, out)}"
     if dtype is DType.F64:
         return f"random_uniform64({operands})"
@@ -273,17 +273,17 @@ def _uniform(key: EmittedValue, shape: tuple[Expr, ...], dtype: DType, out: Emit
     return f"random_uniform({operands}, {width}, {digits}, {jax_dtype(dtype)})"
 
 
-def _positions(shape: tuple[Expr, ...], out: Emitter) -> str:
+def _positions(shape: tuple[ix.Expr, ...], out: Emitter) -> str:
     """The position of each element in row-major order of the true extents, not the padded ones."""
-    sizes = padded(shape, out)
+    sizes = pads.padded(shape, out)
     if not shape:
         return "jnp.zeros((), jnp.uint32)"
     if sizes[1:] == shape[1:]:
-        steps = f"jnp.arange({out.static(product(sizes))}, dtype=jnp.uint32)"
-        return steps if len(shape) == 1 else f"{steps}.reshape({static_shape(sizes, out)})"
+        steps = f"jnp.arange({out.static(ix.product(sizes))}, dtype=jnp.uint32)"
+        return steps if len(shape) == 1 else f"{steps}.reshape({pads.static_shape(sizes, out)})"
     terms = []
     for axis, size in enumerate(sizes):
-        steps = along(f"jnp.arange({out.static(size)}, dtype=jnp.uint32)", axis, len(shape))
-        stride = product(shape[axis + 1 :])
-        terms.append(steps if stride == ONE else f"{steps} * jnp.uint32({out.index(stride)})")
+        steps = pads.along(f"jnp.arange({out.static(size)}, dtype=jnp.uint32)", axis, len(shape))
+        stride = ix.product(shape[axis + 1 :])
+        terms.append(steps if stride == ix.ONE else f"{steps} * jnp.uint32({out.index(stride)})")
     return " + ".join(terms)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads, promotion
 from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype, paired, scalar
 from tempoc.ops.definition.operator import (
     Array,
@@ -19,19 +20,9 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import aligned_to, padded
-from tempoc.ops.definition.promotion import (
-    PromotedType,
-    common,
-    inexact,
-    numeric,
-    promote,
-    real,
-    widened,
-)
 from tempoc.ops.definition.shapes import broadcast, require
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import CompareOp, Expr, product
+from tempoc.symbolic import expr as ix
 
 
 class Nary(Op):
@@ -42,17 +33,17 @@ class Nary(Op):
     jax: ClassVar[str]
     arity: ClassVar[int] = 2
 
-    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
+    def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """The kind to which operands are converted. Raises ``OperandError``."""
-        return promote(args)
+        return promotion.promote(args)
 
-    def result(self, operand: PromotedType) -> PromotedType:
+    def result(self, operand: promotion.PromotedType) -> promotion.PromotedType:
         """The kind of the result."""
         return operand
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element."""
-        return product(results[0].shape)
+        return ix.product(results[0].shape)
 
     def compute(self, *args: Array) -> Array:
         """The function itself, on arrays of one dtype, which broadcast."""
@@ -78,10 +69,10 @@ class Nary(Op):
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
-        args = common(args)
+        args = promotion.common(args)
         half = dtype_of(args[0].dtype).is_half
         with np.errstate(all="ignore"):
-            y = np.asarray(self.compute(*map(widened, args)))
+            y = np.asarray(self.compute(*map(promotion.widened, args)))
         return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
@@ -95,8 +86,8 @@ class Nary(Op):
     ) -> list[str]:
         """The operands in a common dtype, ready to broadcast."""
         dtype = self.operand(tuple(a.type for a in args))[0]
-        shape = padded(results[0].shape, out)
-        aligned = [aligned_to(a, shape, out) for a in args]
+        shape = pads.padded(results[0].shape, out)
+        aligned = [pads.aligned_to(a, shape, out) for a in args]
         return [cast(a.text, a.type.dtype, dtype) for a in aligned]
 
 
@@ -106,9 +97,9 @@ class Arithmetic(Nary):
     __slots__ = ()
     numpy: ClassVar[np.ufunc]
 
-    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
+    def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """At least integers."""
-        return numeric(promote(args))
+        return promotion.numeric(promotion.promote(args))
 
     def compute(self, *args: Array) -> Array:
         """In the operands' dtype."""
@@ -148,13 +139,13 @@ class Divide(Arithmetic):
 
     name, symbol, jax, numpy = "div", "/", "{0} / {1}", np.divide
 
-    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
+    def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """Floating point."""
-        return inexact(promote(args))
+        return promotion.inexact(promotion.promote(args))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As ``Nary``, in floating point."""
-        return Nary.evaluate(self, tuple(real(a) for a in common(args)), at)
+        return Nary.evaluate(self, tuple(promotion.real(a) for a in promotion.common(args)), at)
 
 
 class FloorDivide(Arithmetic):
@@ -273,11 +264,11 @@ class Comparison(Nary):
     """A yes or no for each pair of numbers; false where one is NaN (true for ``!=``)."""
 
     __slots__ = ()
-    symbol: ClassVar[CompareOp]
+    symbol: ClassVar[ix.CompareOp]
     differentiable = False
     numpy: ClassVar[np.ufunc]
 
-    def result(self, operand: PromotedType) -> PromotedType:
+    def result(self, operand: promotion.PromotedType) -> promotion.PromotedType:
         """``bool``, never weak."""
         if operand[0] is DType.KEY:
             raise OperandError("random keys do not compare")
@@ -333,7 +324,7 @@ class Logical(Nary):
     differentiable = False
     numpy: ClassVar[np.ufunc]
 
-    def operand(self, args: tuple[TensorType, ...]) -> PromotedType:
+    def operand(self, args: tuple[TensorType, ...]) -> promotion.PromotedType:
         """``bool`` alone."""
         for a in args:
             if a.dtype is not DType.BOOL:

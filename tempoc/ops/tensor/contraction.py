@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, broadcast_axes
 from tempoc.ops.definition.dtype_text import jax_dtype, scalar
 from tempoc.ops.definition.operator import (
@@ -24,12 +25,11 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import converted, padded
 from tempoc.ops.definition.promotion import common, promote, widened
 from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.monoids import SUM
-from tempoc.symbolic.expr import ONE, Const, Expr, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
@@ -118,9 +118,9 @@ class MatMul(Op):
         dtype, weak = promote(args)
         return (TensorType(dtype, (*batch, *rows, *columns), weak),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """Two for each term of each element."""
-        return product((Const(2), args[0].shape[-1], *results[0].shape))
+        return ix.product((ix.Const(2), args[0].shape[-1], *results[0].shape))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
@@ -142,7 +142,7 @@ class MatMul(Op):
         if len(right) > 1:
             yield Link((None, len(right) - 1), (len(batch) + rows,))
         inner = 0 if len(right) == 1 else len(right) - 2
-        if same(left[-1], right[inner]) and left[-1] != ONE:
+        if same(left[-1], right[inner]) and left[-1] != ix.ONE:
             yield Link((len(left) - 1, inner), (None,))
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
@@ -153,12 +153,12 @@ class MatMul(Op):
         (result,) = results
         a, b = args
         inner = out.pad(a.type.shape[-1])
-        shape = padded(result.shape, out)
+        shape = pads.padded(result.shape, out)
         batch = shape[: max(a.type.ndim, b.type.ndim) - 2]
         a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
         columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
         b = out.align(b, (*_batch(b, batch), inner, *columns))
-        a, b = (converted(v, result.dtype, out) for v in (a, b))
+        a, b = (pads.converted(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
         dtype = result.dtype
         is_vector = (a.type.ndim, b.type.ndim) == (2, 1)
@@ -190,16 +190,16 @@ def matvec(matrix, vector, points):
 
 def _matrix_vector(matrix: str, vector: str, out: Emitter) -> str:
     """A matrix times a vector, at all points for which this is written."""
-    if out.points == ONE:
+    if out.points == ix.ONE:
         return f"jnp.matmul({matrix}, {vector})"
     return f"matvec({matrix}, {vector}, {out.static(out.points)})"
 
 
-def _batch(v: EmittedValue, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def _batch(v: EmittedValue, batch: tuple[ix.Expr, ...]) -> tuple[ix.Expr, ...]:
     count = max(v.type.ndim - 2, 0)
     target = batch[len(batch) - count :]
     have = zip(v.type.shape[:count], v.padded[:count], target, strict=True)
-    return tuple(size if ONE in (extent, size) else want for extent, size, want in have)
+    return tuple(size if ix.ONE in (extent, size) else want for extent, size, want in have)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,15 +251,15 @@ class Einsum(Op):
 
     def extents(
         self, terms: list[str], args: tuple[TensorType, ...], facts: ShapeFacts
-    ) -> dict[str, Expr]:
+    ) -> dict[str, ix.Expr]:
         """The extent of each letter. Raises ``OperandError`` where two differ."""
-        extents: dict[str, Expr] = {}
+        extents: dict[str, ix.Expr] = {}
         for term, a in zip(terms, args, strict=True):
             for letter, extent in zip(term, a.shape, strict=True):
                 previous = extents.setdefault(letter, extent)
-                if previous == ONE:
+                if previous == ix.ONE:
                     extents[letter] = extent
-                elif extent != ONE and not same(previous, extent, facts):
+                elif extent != ix.ONE and not same(previous, extent, facts):
                     shapes = " and ".join(shape_text(x.shape) for x in args)
                     raise OperandError(
                         f'shapes {shapes} do not contract by "{self.spec}": '
@@ -275,13 +275,13 @@ class Einsum(Op):
         dtype, weak = promote(args)
         return (TensorType(dtype, tuple(extents[c] for c in result), weak),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """For each combination of letters a multiplication by each further operand, and a sum."""
         terms, result = self.letters(tuple(a.ndim for a in args))
         pairs = (p for t, a in zip(terms, args, strict=True) for p in zip(t, a.shape, strict=True))
-        extents = {c: e for c, e in pairs if e != ONE}
+        extents = {c: e for c, e in pairs if e != ix.ONE}
         sums = int(any(c not in result for c in extents))
-        return product((Const(len(args) - 1 + sums), *extents.values()))
+        return ix.product((ix.Const(len(args) - 1 + sums), *extents.values()))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; halves are summed in single precision."""
@@ -298,7 +298,7 @@ class Einsum(Op):
         for letter in dict.fromkeys("".join(terms)):
             places = tuple(t.index(letter) if letter in t else None for t in terms)
             extents = [a.shape[p] for a, p in zip(args, places, strict=True) if p is not None]
-            plain = all(same(e, extents[0]) and e != ONE for e in extents)
+            plain = all(same(e, extents[0]) and e != ix.ONE for e in extents)
             if plain and not any(t.count(letter) > 1 for t in terms):
                 yield Link(places, (result.index(letter) if letter in result else None,))
 
@@ -306,10 +306,10 @@ class Einsum(Op):
         """Letters get one padded extent each; those that are summed are masked."""
         dtype = results[0].dtype
         terms, result = self.letters(tuple(a.type.ndim for a in args))
-        sizes: dict[str, Expr] = {}
+        sizes: dict[str, ix.Expr] = {}
         for term, v in zip(terms, args, strict=True):
             for letter, extent in zip(term, v.type.shape, strict=True):
-                if sizes.get(letter, ONE) == ONE:
+                if sizes.get(letter, ix.ONE) == ix.ONE:
                     sizes[letter] = out.pad(extent)
         spec = f"{','.join(terms)}->{result}"
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
@@ -328,8 +328,8 @@ class Einsum(Op):
         for k in order:
             term, v = terms[k], args[k]
             extents = zip(term, v.type.shape, strict=True)
-            goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
-            v = converted(out.align(v, goal), dtype, out)
+            goal = tuple(ix.ONE if e == ix.ONE else sizes[letter] for letter, e in extents)
+            v = pads.converted(out.align(v, goal), dtype, out)
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:
@@ -361,7 +361,7 @@ def _columns(terms: list[str], result: str, args: EmittedValues) -> tuple[int, .
     if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):
         return ()
     (rows, a), (others, b) = ((term[:-1], term[-1]) for term in terms)
-    single, also_single = ([extent == ONE for extent in v.type.shape[:-1]] for v in args)
+    single, also_single = ([extent == ix.ONE for extent in v.type.shape[:-1]] for v in args)
     if not rows or rows != others or a == b or single != also_single:
         return ()
     return (0, 1) if result == a + b else (1, 0) if result == b + a else ()

@@ -34,19 +34,7 @@ from tempoc.ops.definition.promotion import promote
 from tempoc.ops.definition.shapes import require, same, shape_text
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.contraction import require_numbers, summable
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    add,
-    compare,
-    floordiv,
-    maximum,
-    mul,
-    product,
-    sub,
-)  # fmt: skip
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import ceildiv
 
@@ -92,24 +80,24 @@ class Conv(Op):
         dtype, weak = promote(args)
         return (TensorType(dtype, (*x.shape[:lead], *extents, w.shape[-1]), weak),)
 
-    def extent(self, n: Expr, k: Expr, facts: ShapeFacts) -> Expr:
+    def extent(self, n: ix.Expr, k: ix.Expr, facts: ShapeFacts) -> ix.Expr:
         """How many windows fit along an axis."""
         if self.padding == "same":
             return ceildiv(n, self.stride)
-        count = add(floordiv(sub(n, k), self.stride), ONE)
-        return count if facts.holds(compare(">=", n, k)) else maximum(ZERO, count)
+        count = ix.add(ix.floordiv(ix.sub(n, k), self.stride), ix.ONE)
+        return count if facts.holds(ix.compare(">=", n, k)) else ix.maximum(ix.ZERO, count)
 
-    def around(self, n: Expr, k: Expr) -> tuple[Expr, Expr]:
+    def around(self, n: ix.Expr, k: ix.Expr) -> tuple[ix.Expr, ix.Expr]:
         """Zeros before and after an axis."""
         if self.padding == "valid":
-            return ZERO, ZERO
-        windows = sub(ceildiv(n, self.stride), ONE)
-        total = maximum(ZERO, sub(add(mul(windows, Const(self.stride)), k), n))
-        return floordiv(total, 2), sub(total, floordiv(total, 2))
+            return ix.ZERO, ix.ZERO
+        windows = ix.sub(ceildiv(n, self.stride), ix.ONE)
+        total = ix.maximum(ix.ZERO, ix.sub(ix.add(ix.mul(windows, ix.Const(self.stride)), k), n))
+        return ix.floordiv(total, 2), ix.sub(total, ix.floordiv(total, 2))
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """Two for each element of the kernel and of the result."""
-        return product((Const(2), *args[1].shape[:-1], *results[0].shape))
+        return ix.product((ix.Const(2), *args[1].shape[:-1], *results[0].shape))
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """All windows side by side, then one contraction."""
@@ -164,14 +152,14 @@ class Conv(Op):
                 before, after = self.around(x.type.shape[axis], w.type.shape[k])
                 pads.append(f"({out.static(before)}, {out.static(after)})")
                 continue
-            room = add(mul(sub(wide[axis], ONE), Const(self.stride)), w.padded[k])
+            room = ix.add(ix.mul(ix.sub(wide[axis], ix.ONE), ix.Const(self.stride)), w.padded[k])
             text = self.shifted(text, x, axis, w.type.shape[k], room, sizes, zero, out)
             pads.append("(0, 0)")
         return (self.call(text, kernel, sizes[:lead], sizes[lead:], pads, wide, out),)
 
     def shifted(
-        self, text: str, x: EmittedValue, axis: int, kernel: Expr, room: Expr,
-        sizes: list[Expr], zero: str, out: Emitter,
+        self, text: str, x: EmittedValue, axis: int, kernel: ix.Expr, room: ix.Expr,
+        sizes: list[ix.Expr], zero: str, out: Emitter,
     ) -> str:  # fmt: skip
         """An axis of true extent ``n`` laid into ``room`` slots with its zeros around it."""
         n = x.type.shape[axis]
@@ -184,11 +172,11 @@ class Conv(Op):
         return out.bind("laid", f"jnp.where({inside}, {take_text(text, place, axis)}, {zero})")
 
     def call(
-        self, x: str, w: str, batch: list[Expr], extents: list[Expr], pads: list[str],
-        wide: tuple[Expr, ...], out: Emitter,
+        self, x: str, w: str, batch: list[ix.Expr], extents: list[ix.Expr], pads: list[str],
+        wide: tuple[ix.Expr, ...], out: Emitter,
     ) -> str:  # fmt: skip
         """The call of XLA's convolution, which takes exactly one batch axis."""
-        flat = static_shape((product(batch), *extents), out)
+        flat = static_shape((ix.product(batch), *extents), out)
         spatial = len(pads)
         letters = "DHW"[-spatial:]
         layout = f'("N{letters}C", "{letters}IO", "N{letters}C")'

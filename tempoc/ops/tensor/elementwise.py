@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, dtype_of, numpy_dtype
 from tempoc.ops.definition.operator import (
     Array,
@@ -23,11 +24,10 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import require
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import Expr, product
+from tempoc.symbolic import expr as ix
 
 
 class Unary(Op):
@@ -46,9 +46,9 @@ class Unary(Op):
     def kind(self, operand: PromotedType) -> PromotedType:
         """The kind of the result. Raises ``OperandError``."""
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element."""
-        return product(results[0].shape)
+        return ix.product(results[0].shape)
 
     def compute(self, x: Array) -> Array:
         """The function itself, on an array of ``f32`` or wider, or of integers."""
@@ -72,7 +72,7 @@ class Unary(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """One call; padding stays where it is."""
         dtype = results[0].dtype
-        x = out.align(args[0], padded(results[0].shape, out))
+        x = out.align(args[0], pads.padded(results[0].shape, out))
         if dtype is not DType.BOOL:
             return (self.jax.format(x=cast(x.text, x.type.dtype, dtype)),)
         return (self.jax.format(x=x.text),)
@@ -118,7 +118,7 @@ class Rounding(NumberFunction):
         """Nothing to do for integers."""
         if results[0].dtype.is_float:
             return Unary.emit(self, args, results, out)
-        return (out.align(args[0], padded(results[0].shape, out)).text,)
+        return (out.align(args[0], pads.padded(results[0].shape, out)).text,)
 
 
 class Negative(NumberFunction):
@@ -384,5 +384,5 @@ class Cast(Unary):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """``astype``, which saturates in XLA."""
-        x = out.align(args[0], padded(results[0].shape, out))
+        x = out.align(args[0], pads.padded(results[0].shape, out))
         return (cast(x.text, x.type.dtype, self.dtype),)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.operator import (
     Array,
@@ -20,17 +21,10 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import (
-    axis_positions,
-    converted,
-    padded,
-    take_text,
-    with_own_padding,
-)
 from tempoc.ops.definition.promotion import common, promote
 from tempoc.ops.definition.shapes import axis_of, require, same_shape, shape_text, without
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import ZERO, Const, add, compare, floordiv, mod
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
@@ -55,7 +49,7 @@ class Concat(Op):
                 shapes = " and ".join(shape_text(x.shape) for x in (args[0], a))
                 raise OperandError(f"shapes {shapes} do not concatenate along axis {axis}")
         shape = list(args[0].shape)
-        shape[axis] = add(*(a.shape[axis] for a in args))
+        shape[axis] = ix.add(*(a.shape[axis] for a in args))
         dtype, weak = promote(args)
         return (TensorType(dtype, tuple(shape), weak),)
 
@@ -77,13 +71,14 @@ class Concat(Op):
         """
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        shape = padded(result.shape, out)
+        shape = pads.padded(result.shape, out)
         parts = []
         for v in args:
             goal = tuple(out.pad(v.type.shape[k]) if k == axis else e for k, e in enumerate(shape))
-            parts.append(converted(out.align(v, goal), result.dtype, out))
+            parts.append(pads.converted(out.align(v, goal), result.dtype, out))
         room = tuple(
-            add(*(p.padded[axis] for p in parts)) if k == axis else e for k, e in enumerate(shape)
+            ix.add(*(p.padded[axis] for p in parts)) if k == axis else e
+            for k, e in enumerate(shape)
         )
         if any(p.is_ragged(axis) for p in parts[:-1]):
             text, start = out.align(parts[0], room).text, parts[0].type.shape[axis]
@@ -91,7 +86,7 @@ class Concat(Op):
                 call = (
                     f"lax.dynamic_update_slice_in_dim({text}, {p.text}, {out.index(start)}, {axis})"
                 )
-                text, start = out.bind("joined", call), add(start, p.type.shape[axis])
+                text, start = out.bind("joined", call), ix.add(start, p.type.shape[axis])
         else:
             text = f"jnp.concatenate([{', '.join(p.text for p in parts)}], axis={axis})"
             text = text if room == shape else out.bind("joined", text)
@@ -116,7 +111,7 @@ class Stack(Op):
                 shapes = " and ".join(shape_text(x.shape) for x in (args[0], a))
                 raise OperandError(f"shapes {shapes} do not stack")
         shape = list(args[0].shape)
-        shape.insert(axis_of(self.axis, len(shape) + 1), Const(len(args)))
+        shape.insert(axis_of(self.axis, len(shape) + 1), ix.Const(len(args)))
         dtype, weak = promote(args)
         return (TensorType(dtype, tuple(shape), weak),)
 
@@ -135,8 +130,8 @@ class Stack(Op):
         """Padding stays where it is."""
         (result,) = results
         axis = axis_of(self.axis, result.ndim)
-        shape = without(padded(result.shape, out), (axis,))
-        parts = [converted(out.align(v, shape), result.dtype, out).text for v in args]
+        shape = without(pads.padded(result.shape, out), (axis,))
+        parts = [pads.converted(out.align(v, shape), result.dtype, out).text for v in args]
         return (f"jnp.stack([{', '.join(parts)}], axis={axis})",)
 
 
@@ -157,13 +152,13 @@ class Split(Op):
         extent = args[0].shape[axis]
         if self.sections < 1:
             raise OperandError(f"split makes at least 1 part, not {self.sections}")
-        if not facts.holds(compare("==", mod(extent, self.sections), ZERO)):
+        if not facts.holds(ix.compare("==", ix.mod(extent, self.sections), ix.ZERO)):
             raise OperandError(
                 f"extent {show(extent)} of axis {axis} does not split into "
                 f"{self.sections} equal parts"
             )
         shape = list(args[0].shape)
-        shape[axis] = floordiv(extent, self.sections)
+        shape[axis] = ix.floordiv(extent, self.sections)
         return (replace(args[0], shape=tuple(shape)),) * self.sections
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -177,7 +172,7 @@ class Split(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Static slices, or gathers where the parts have no static place."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         axis = axis_of(self.axis, v.type.ndim)
         part = results[0].shape[axis]
         if not v.is_ragged(axis):
@@ -185,6 +180,6 @@ class Split(Op):
                 (out.static(part * k), out.static(part * (k + 1))) for k in range(self.sections)
             ]
             return tuple(f"lax.slice_in_dim({v.text}, {a}, {b}, axis={axis})" for a, b in places)
-        steps = axis_positions(part, out)
+        steps = pads.axis_positions(part, out)
         starts = [steps, *(f"{out.index(part * k)} + {steps}" for k in range(1, self.sections))]
-        return tuple(take_text(v.text, start, axis) for start in starts)
+        return tuple(pads.take_text(v.text, start, axis) for start in starts)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, broadcast_links, untouched_links
 from tempoc.ops.definition.dtype_text import Scalar, scalar
 from tempoc.ops.definition.operator import (
@@ -20,17 +21,6 @@ from tempoc.ops.definition.operator import (
     Op,
     OperandError,
     ShapeFacts,
-)
-from tempoc.ops.definition.padding import (
-    aligned_to,
-    along,
-    atom,
-    axis_positions,
-    nonempty,
-    padded,
-    static_shape,
-    take_text,
-    with_own_padding,
 )
 from tempoc.ops.definition.shapes import (
     axes_of,
@@ -44,7 +34,7 @@ from tempoc.ops.definition.shapes import (
 )
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import ONE, ZERO, Expr, add, compare, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
@@ -84,7 +74,7 @@ class Transpose(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding moves along."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         return (f"jnp.transpose({v.text}, {self.order(v.type.ndim)})",)
 
 
@@ -102,7 +92,7 @@ class ExpandDims(Op):
         """One extent more."""
         require(args, 1, self.name)
         shape = list(args[0].shape)
-        shape.insert(axis_of(self.axis, len(shape) + 1), ONE)
+        shape.insert(axis_of(self.axis, len(shape) + 1), ix.ONE)
         return (replace(args[0], shape=tuple(shape)),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -118,7 +108,7 @@ class ExpandDims(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Padding stays where it is."""
         axis = axis_of(self.axis, args[0].type.ndim + 1)
-        return (f"jnp.expand_dims({with_own_padding(args[0], out).text}, {axis})",)
+        return (f"jnp.expand_dims({pads.with_own_padding(args[0], out).text}, {axis})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +144,8 @@ class Squeeze(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Axes of extent 1 may still be padded."""
         removed = axes_of(self.axes, args[0].type.ndim)
-        shape = padded(args[0].type.shape, out)
-        v = out.align(args[0], tuple(ONE if k in removed else e for k, e in enumerate(shape)))
+        shape = pads.padded(args[0].type.shape, out)
+        v = out.align(args[0], tuple(ix.ONE if k in removed else e for k, e in enumerate(shape)))
         return (f"jnp.squeeze({v.text}, {removed})",)
 
 
@@ -163,7 +153,7 @@ class Squeeze(Op):
 class BroadcastTo(Op):
     """The operand repeated along new axes and axes of extent 1."""
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
 
     name = "broadcast_to"
     moves = True
@@ -193,18 +183,18 @@ class BroadcastTo(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """To the padded shape."""
-        shape = padded(self.shape, out)
-        v = aligned_to(args[0], shape, out)
+        shape = pads.padded(self.shape, out)
+        v = pads.aligned_to(args[0], shape, out)
         if v.padded == shape:
             return (v.text,)
-        return (f"jnp.broadcast_to({v.text}, {static_shape(shape, out)})",)
+        return (f"jnp.broadcast_to({v.text}, {pads.static_shape(shape, out)})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pad(Op):
     """``value`` before and after each axis: ``widths`` has a pair of extents for each axis."""
 
-    widths: tuple[tuple[Expr, Expr], ...]
+    widths: tuple[tuple[ix.Expr, ix.Expr], ...]
     value: Scalar = 0
 
     name = "pad"
@@ -217,10 +207,10 @@ class Pad(Op):
                 f"pad has {len(self.widths)} pairs of widths for shape {shape_text(args[0].shape)}"
             )
         for width in (w for pair in self.widths for w in pair):
-            if not facts.holds(compare(">=", width, ZERO)):
+            if not facts.holds(ix.compare(">=", width, ix.ZERO)):
                 raise OperandError(f"pad width {show(width)} can be negative")
         extents = zip(self.widths, args[0].shape, strict=True)
-        shape = tuple(add(low, e, high) for (low, high), e in extents)
+        shape = tuple(ix.add(low, e, high) for (low, high), e in extents)
         return (replace(args[0], shape=shape, weak=False),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -235,37 +225,37 @@ class Pad(Op):
 
     def links(self, args: Types, results: Types, same: Same) -> Iterator[Link]:
         """The axes without padding."""
-        padded_axes = [k for k, pair in enumerate(self.widths) if pair != (ZERO, ZERO)]
+        padded_axes = [k for k, pair in enumerate(self.widths) if pair != (ix.ZERO, ix.ZERO)]
         return untouched_links(len(self.widths), padded_axes)
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Axes at static places in one call; others are shifted, and all cleared around it."""
         (result,) = results
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         filler = scalar(self.value, result.dtype)
-        shape = padded(result.shape, out)
+        shape = pads.padded(result.shape, out)
         moving = [k for k, (low, _) in enumerate(self.widths) if out.pad(low) != low]
-        v = nonempty(v, moving, out)
-        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in shape]
+        v = pads.nonempty(v, moving, out)
+        config: list[tuple[ix.Expr, ix.Expr]] = [(ix.ZERO, ix.ZERO) for _ in shape]
         for k in (k for k in range(v.type.ndim) if k not in moving):
             low = self.widths[k][0]
-            config[k] = low, sub(shape[k], add(low, v.padded[k]))
+            config[k] = low, ix.sub(shape[k], ix.add(low, v.padded[k]))
         text = v.text
-        if any(pair != (ZERO, ZERO) for pair in config):
+        if any(pair != (ix.ZERO, ix.ZERO) for pair in config):
             pairs = ", ".join(f"({out.static(a)}, {out.static(b)}, 0)" for a, b in config)
             text = f"lax.pad({text}, {filler}, ({pairs}{',' if v.type.ndim == 1 else ''}))"
         for k, (low, _) in enumerate(self.widths):
             if k in moving:
-                first = atom(out.index(low))
-                steps = out.bind("place", f"{axis_positions(result.shape[k], out)} - {first}")
+                first = pads.atom(out.index(low))
+                steps = out.bind("place", f"{pads.axis_positions(result.shape[k], out)} - {first}")
                 inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
-                text = take_text(text, steps, k)
+                text = pads.take_text(text, steps, k)
             elif v.is_ragged(k):
-                end = out.index(add(low, v.type.shape[k]))
-                inside = f"{axis_positions(result.shape[k], out)} < {end}"
+                end = out.index(ix.add(low, v.type.shape[k]))
+                inside = f"{pads.axis_positions(result.shape[k], out)} < {end}"
             else:
                 continue
-            text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {text}, {filler})"
+            text = f"jnp.where({pads.along(f'({inside})', k, v.type.ndim)}, {text}, {filler})"
         return (text,)
 
 
@@ -294,12 +284,14 @@ class Flip(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A ragged axis is read from its true end."""
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         axes = axes_of(self.axes, v.type.ndim)
         plain = tuple(k for k in axes if not v.is_ragged(k))
         text = f"jnp.flip({v.text}, {plain})" if plain else v.text
         for k in axes:
             if v.is_ragged(k):
                 last = out.index(v.type.shape[k] - 1)
-                text = take_text(text, f"{last} - {axis_positions(v.type.shape[k], out)}", k)
+                text = pads.take_text(
+                    text, f"{last} - {pads.axis_positions(v.type.shape[k], out)}", k
+                )
         return (text,)

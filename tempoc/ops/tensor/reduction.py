@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same
 from tempoc.ops.definition.dtype_text import (
     bare,
@@ -29,13 +30,12 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, real, widened
 from tempoc.ops.definition.shapes import axes_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
 from tempoc.ops.tensor.monoids import ALL, ANY, LOGSUMEXP, MAX, MIN, PROD, SUM
 from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
-from tempoc.symbolic.expr import ONE, Const, Expr, compare, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 
 
@@ -44,19 +44,21 @@ def axes_text(axes: tuple[int, ...]) -> str:
     return str(axes[0]) if len(axes) == 1 else str(axes)
 
 
-def kept_shape(shape: tuple[Expr, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[Expr, ...]:
+def kept_shape(
+    shape: tuple[ix.Expr, ...], axes: tuple[int, ...], keepdims: bool
+) -> tuple[ix.Expr, ...]:
     """What is left of a shape without these axes."""
     if keepdims:
-        return tuple(ONE if k in axes else e for k, e in enumerate(shape))
+        return tuple(ix.ONE if k in axes else e for k, e in enumerate(shape))
     return tuple(e for k, e in enumerate(shape) if k not in axes)
 
 
 def require_nonempty(
-    shape: tuple[Expr, ...], axes: tuple[int, ...], name: str, facts: ShapeFacts
+    shape: tuple[ix.Expr, ...], axes: tuple[int, ...], name: str, facts: ShapeFacts
 ) -> None:
     """``OperandError`` unless all of these axes provably have an element."""
     for axis in axes:
-        if not facts.holds(compare(">=", shape[axis], ONE)):
+        if not facts.holds(ix.compare(">=", shape[axis], ix.ONE)):
             raise OperandError(
                 f"{name} over axis {axis} of extent {show(shape[axis])}, which can be 0",
                 help=f"{name} of nothing has no value; make the axis nonempty or use where it is",
@@ -88,9 +90,9 @@ class Reduction(Op):
         """What padding holds, in emitted code."""
         return (self.monoid or SUM).neutral(dtype)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """So many for each element of the operand."""
-        return product((Const(self.passes), *args[0].shape))
+        return ix.product((ix.Const(self.passes), *args[0].shape))
 
     def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
         """The reduction of an array of ``f32`` or wider, or of integers, which wrap around."""
@@ -138,7 +140,7 @@ class Reduction(Op):
     def prepared(self, v: EmittedValue, dtype: DType, out: Emitter) -> tuple[str, tuple[int, ...]]:
         """The operand converted and masked, and the axes."""
         axes = axes_of(self.axes, v.type.ndim)
-        v = converted(with_own_padding(v, out), dtype, out)
+        v = pads.converted(pads.with_own_padding(v, out), dtype, out)
         return out.masked(v, axes, self.neutral(dtype)), axes
 
     def call(self, function: str, x: str, axes: tuple[int, ...], extra: str = "") -> str:
@@ -272,7 +274,7 @@ class Mean(RealReduction):
 
 def element_count(v: EmittedValue, axes: tuple[int, ...], dtype: DType, out: Emitter) -> str:
     """The true number of elements along these axes, as a scalar of the dtype."""
-    return f"{jax_dtype(dtype)}({out.index(product(v.type.shape[a] for a in axes))})"
+    return f"{jax_dtype(dtype)}({out.index(ix.product(v.type.shape[a] for a in axes))})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +295,7 @@ class Var(RealReduction):
         dtype = results[0].dtype
         wide = dtype.wide
         x, axes = self.prepared(args[0], wide, out)
-        v = with_own_padding(args[0], out)
+        v = pads.with_own_padding(args[0], out)
         if not axes:
             return (f"jnp.zeros_like({cast(x, wide, dtype)}) * {cast(x, wide, dtype)}",)
         count = out.bind("count", element_count(args[0], axes, wide, out))

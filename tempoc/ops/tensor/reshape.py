@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same
 from tempoc.ops.definition.operator import (
     Array,
@@ -21,26 +22,16 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import (
-    along,
-    atom,
-    axis_positions,
-    is_positive,
-    nonempty,
-    padded,
-    static_shape,
-    with_own_padding,
-)
 from tempoc.ops.definition.shapes import Shape, require, same, shape_text
 from tempoc.ops.definition.types import TensorType, Types
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, IndexProduct, IndexSum, add, mul, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
-INFERRED = Const(-1)
+INFERRED = ix.Const(-1)
 """The extent that stands for whatever is left."""
 
-Monomial = tuple[int, tuple[Expr, ...]]
+Monomial = tuple[int, tuple[ix.Expr, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +42,7 @@ class Reshape(Op):
     other extents are 0.
     """
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
 
     name = "reshape"
     moves = True
@@ -59,12 +50,12 @@ class Reshape(Op):
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """The shape asked for, with as many elements."""
         require(args, 1, self.name)
-        count = product(args[0].shape)
+        count = ix.product(args[0].shape)
         shape = resolved(args[0].shape, self.shape)
-        if not same(product(shape), count, facts):
+        if not same(ix.product(shape), count, facts):
             raise OperandError(
                 f"shape {shape_text(args[0].shape)} does not reshape to {shape_text(shape)}: "
-                f"{show(count)} elements are not {show(product(shape))}"
+                f"{show(count)} elements are not {show(ix.product(shape))}"
             )
         return (replace(args[0], shape=shape),)
 
@@ -89,33 +80,33 @@ class Reshape(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """A plain reshape where valid elements stay in front, else a gather."""
         (result,) = results
-        v = with_own_padding(args[0], out)
-        shape = padded(result.shape, out)
+        v = pads.with_own_padding(args[0], out)
+        shape = pads.padded(result.shape, out)
         if v.padded == shape and v.type.shape == result.shape:
             return (v.text,)
         parts = groups(v.type.shape, result.shape)
         if all(_keeps_order(part, v, result.shape, shape) for part in parts):
-            return (f"jnp.reshape({v.text}, {static_shape(shape, out)})",)
-        return (_gathered(nonempty(v, range(v.type.ndim), out), result, shape, out),)
+            return (f"jnp.reshape({v.text}, {pads.static_shape(shape, out)})",)
+        return (_gathered(pads.nonempty(v, range(v.type.ndim), out), result, shape, out),)
 
 
 def resolved(have: Shape, want: Shape) -> Shape:
     """``want`` with ``-1`` replaced. ``OperandError`` where the other extents do not divide."""
     if want.count(INFERRED) > 1:
         raise OperandError("-1 stands twice in a shape")
-    known = product(e for e in want if e != INFERRED)
+    known = ix.product(e for e in want if e != INFERRED)
     if INFERRED not in want:
         return want
-    inferred = quotient(product(have), known)
+    inferred = quotient(ix.product(have), known)
     if inferred is None:
         raise OperandError(
             f"shape {shape_text(have)} does not reshape to {shape_text(want)}: "
-            f"{show(known)} does not divide {show(product(have))}"
+            f"{show(known)} does not divide {show(ix.product(have))}"
         )
     return tuple(inferred if e == INFERRED else e for e in want)
 
 
-def quotient(total: Expr, part: Expr) -> Expr | None:
+def quotient(total: ix.Expr, part: ix.Expr) -> ix.Expr | None:
     """``total / part`` as polynomials; ``None`` if there is a remainder."""
     divisor = _monomials(part)
     if not divisor:
@@ -133,12 +124,12 @@ def quotient(total: Expr, part: Expr) -> Expr | None:
         if fewer and _place(fewer[0]) <= _place(remainder[0]):
             return None
         remainder = fewer
-    return add(ZERO, *(mul(Const(c), product(factors)) for c, factors in terms))
+    return ix.add(ix.ZERO, *(ix.mul(ix.Const(c), ix.product(factors)) for c, factors in terms))
 
 
 def _collected(terms: list[Monomial]) -> list[Monomial]:
     """Equal terms added up, the leading one first."""
-    sums: dict[tuple[Expr, ...], int] = {}
+    sums: dict[tuple[ix.Expr, ...], int] = {}
     for c, factors in terms:
         ordered = tuple(sorted(factors, key=repr))
         sums[ordered] = sums.get(ordered, 0) + c
@@ -150,13 +141,13 @@ def _place(m: Monomial) -> tuple[int, str]:
     return -len(m[1]), repr(m[1])
 
 
-def _monomials(e: Expr) -> list[Monomial]:
+def _monomials(e: ix.Expr) -> list[Monomial]:
     """Terms as coefficient and sorted factors, the leading one first (degree, then text)."""
-    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
-    if isinstance(e, Const):
+    terms, const = (e.terms, e.const) if isinstance(e, ix.IndexSum) else (((1, e),), 0)
+    if isinstance(e, ix.Const):
         terms, const = (), e.value
     monomials: list[Monomial] = [
-        (c, x.factors if isinstance(x, IndexProduct) else (x,)) for c, x in terms if c
+        (c, x.factors if isinstance(x, ix.IndexProduct) else (x,)) for c, x in terms if c
     ]
     if const:
         monomials.append((const, ()))
@@ -180,22 +171,22 @@ def groups(have: Shape, want: Shape) -> list[AxisGroup]:
     """The finest split of both shapes, front to back, into parts with equal element counts."""
     result: list[AxisGroup] = []
     i = j = start_i = start_j = 0
-    left: Expr = ONE
-    right: Expr = ONE
+    left: ix.Expr = ix.ONE
+    right: ix.Expr = ix.ONE
     while i < len(have) or j < len(want):
         if j == len(want) or (i < len(have) and _before(left, right, i - start_i, j - start_j)):
-            left, i = mul(left, have[i]), i + 1
+            left, i = ix.mul(left, have[i]), i + 1
         else:
-            right, j = mul(right, want[j]), j + 1
+            right, j = ix.mul(right, want[j]), j + 1
         if i > start_i and j > start_j and left == right:
             result.append((tuple(range(start_i, i)), tuple(range(start_j, j))))
-            start_i, start_j, left, right = i, j, ONE, ONE
+            start_i, start_j, left, right = i, j, ix.ONE, ix.ONE
     if start_i < len(have) or start_j < len(want):
         result.append((tuple(range(start_i, len(have))), tuple(range(start_j, len(want)))))
     return result
 
 
-def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
+def _before(left: ix.Expr, right: ix.Expr, i: int, j: int) -> bool:
     """Whether the operand's side of a group is to grow next: the one with less in it."""
     if not i or not j:
         return not i
@@ -206,14 +197,14 @@ def _keeps_order(group: AxisGroup, v: EmittedValue, shape: Shape, padded: Shape)
     """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
     ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
     theirs = [(shape[k], padded[k]) for k in group[1]]
-    if product(p for _, p in ours) != product(p for _, p in theirs):
+    if ix.product(p for _, p in ours) != ix.product(p for _, p in theirs):
         return False
     return _outermost(ours) and _outermost(theirs)
 
 
-def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
+def _outermost(axes: list[tuple[ix.Expr, ix.Expr]]) -> bool:
     """Whether only the first of these axes is ragged, not counting padded extents of 1."""
-    ragged = [extent != size for extent, size in axes if size != ONE]
+    ragged = [extent != size for extent, size in axes if size != ix.ONE]
     return not any(ragged[1:])
 
 
@@ -221,15 +212,17 @@ def _gathered(v: EmittedValue, result: TensorType, padded: Shape, out: Emitter) 
     """Each element of the result taken from where its true row-major place lies in the operand."""
     place = ""
     for k, extent in enumerate(result.shape):
-        steps = along(axis_positions(extent, out), k, result.ndim)
-        place = out.bind("place", f"{place} * {atom(out.index(extent))} + {steps}" if k else steps)
+        steps = pads.along(pads.axis_positions(extent, out), k, result.ndim)
+        place = out.bind(
+            "place", f"{place} * {pads.atom(out.index(extent))} + {steps}" if k else steps
+        )
     if not v.type.ndim:
-        return f"jnp.broadcast_to({v.text}, {static_shape(padded, out)})"
+        return f"jnp.broadcast_to({v.text}, {pads.static_shape(padded, out)})"
     place = place or "jnp.int32(0)"
     indices: list[str] = []
     for extent in reversed(v.type.shape[1:]):
-        size = atom(out.index(extent))
-        if not is_positive(extent):
+        size = pads.atom(out.index(extent))
+        if not pads.is_positive(extent):
             size = out.bind("size", f"jnp.maximum({size}, 1)")
         indices.insert(0, out.bind("row", f"{place} % {size}"))
         place = out.bind("place", f"{place} // {size}")

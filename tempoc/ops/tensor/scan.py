@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import Link, Same, untouched_links
 from tempoc.ops.definition.dtype_text import cast
 from tempoc.ops.definition.operator import (
@@ -19,12 +20,11 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import PromotedType, inexact, kind_of, numeric, widened
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import TensorType, Types
 from tempoc.ops.tensor.monoids import LOGSUMEXP, MAX, MIN, PROD, SUM
-from tempoc.symbolic.expr import Expr, product
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +53,9 @@ class Scan(Op):
         dtype, weak = self.kind(kind_of(args[0]))
         return (TensorType(dtype, args[0].shape, weak),)
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element of the operand."""
-        return product(args[0].shape)
+        return ix.product(args[0].shape)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy; the array is turned around for ``reverse``."""
@@ -76,7 +76,7 @@ class Scan(Op):
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """Half precision is accumulated in single precision and rounded at the end."""
         wide = results[0].dtype.wide
-        v = converted(with_own_padding(args[0], out), wide, out)
+        v = pads.converted(pads.with_own_padding(args[0], out), wide, out)
         axis = axis_of(self.axis, v.type.ndim)
         x = out.masked(v, (axis,), self.monoid.neutral(wide)) if self.reverse else v.text
         text = f"{self.jax}({x}, axis={axis}{', reverse=True' if self.reverse else ''})"

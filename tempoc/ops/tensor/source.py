@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.axis_links import AxisPart, Link, Same, created_links
 from tempoc.ops.definition.dtype_text import Scalar, cast, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.definition.operator import (
@@ -17,14 +18,13 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import padded, static_shape
 from tempoc.ops.definition.shapes import require, same_shape, type_text
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, maximum, mul, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import ceildiv, evaluate, is_condition
 
 
-def concrete(shape: tuple[Expr, ...], at: Mapping[str, int]) -> tuple[int, ...]:
+def concrete(shape: tuple[ix.Expr, ...], at: Mapping[str, int]) -> tuple[int, ...]:
     """The shape at a point."""
     return tuple(evaluate(e, at) for e in shape)
 
@@ -59,7 +59,7 @@ class Literal(Op):
 class IndexValue(Op):
     """An index expression as a tensor: ``i32``, or ``bool`` for a condition."""
 
-    expr: Expr
+    expr: ix.Expr
 
     name = "index"
     cheap = True
@@ -105,7 +105,7 @@ class Input(GivenTensor):
     """Data given at run time."""
 
     dtype: DType
-    shape: tuple[Expr, ...] = ()
+    shape: tuple[ix.Expr, ...] = ()
 
     name = "input"
 
@@ -124,7 +124,7 @@ class Param(GivenTensor):
 
     template: str
     dtype: DType
-    shape: tuple[Expr, ...] = ()
+    shape: tuple[ix.Expr, ...] = ()
     has_default: bool = False
 
     name = "param"
@@ -145,7 +145,7 @@ class Param(GivenTensor):
 class Full(Op):
     """A tensor with one number everywhere: ``zeros``, ``ones``, ``full``, ``zeros_like``."""
 
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
     value: Scalar
     dtype: DType
 
@@ -172,7 +172,7 @@ class Full(Op):
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding holds the number too."""
-        shape = static_shape(padded(self.shape, out), out)
+        shape = pads.static_shape(pads.padded(self.shape, out), out)
         return (f"jnp.full({shape}, {scalar(self.value, self.dtype)})",)
 
 
@@ -180,8 +180,8 @@ class Full(Op):
 class Eye(Op):
     """``n`` rows and ``m`` columns with ones where the two indices agree, else zeros."""
 
-    n: Expr
-    m: Expr
+    n: ix.Expr
+    m: ix.Expr
     dtype: DType = DType.F32
 
     name = "eye"
@@ -210,8 +210,8 @@ class Eye(Op):
 class Arange(Op):
     """``start, start + step, ...`` up to ``stop``, which is left out, as in NumPy."""
 
-    stop: Expr
-    start: Expr = ZERO
+    stop: ix.Expr
+    start: ix.Expr = ix.ZERO
     step: int = 1
     dtype: DType = DType.I32
 
@@ -220,10 +220,10 @@ class Arange(Op):
     differentiable = False
 
     @property
-    def extent(self) -> Expr:
+    def extent(self) -> ix.Expr:
         """How many numbers there are."""
         first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)
-        return maximum(ZERO, ceildiv(sub(last, first), abs(self.step)))
+        return ix.maximum(ix.ZERO, ceildiv(ix.sub(last, first), abs(self.step)))
 
     def infer(self, args: tuple[TensorType, ...], facts: ShapeFacts) -> tuple[TensorType, ...]:
         """A vector; its extent is the difference of the ends where that is never negative."""
@@ -231,8 +231,8 @@ class Arange(Op):
         if self.step == 0:
             raise OperandError("arange takes no step of 0")
         first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)
-        count = ceildiv(sub(last, first), abs(self.step))
-        never_less = facts.holds(compare(">=", count, ZERO))
+        count = ceildiv(ix.sub(last, first), abs(self.step))
+        never_less = facts.holds(ix.compare(">=", count, ix.ZERO))
         return (TensorType(self.dtype, (count if never_less else self.extent,)),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -246,13 +246,15 @@ class Arange(Op):
 
     def narrowed(self, link: Link, part: AxisPart) -> Arange:
         """Fewer numbers."""
-        first = add(self.start, mul(Const(self.step), part.start))
-        return replace(self, start=first, stop=add(first, mul(Const(self.step), part.count)))
+        first = ix.add(self.start, ix.mul(ix.Const(self.step), part.start))
+        return replace(
+            self, start=first, stop=ix.add(first, ix.mul(ix.Const(self.step), part.count))
+        )
 
     def emit(self, args: EmittedValues, results: Types, out: Emitter) -> tuple[str, ...]:
         """The padding continues the sequence."""
         extent = out.static(out.pad(results[0].shape[0]))
-        if self.start == ZERO and self.step == 1:
+        if self.start == ix.ZERO and self.step == 1:
             return (f"jnp.arange({extent}, dtype={jax_dtype(self.dtype)})",)
         scaled = "" if self.step == 1 else f"{self.step} * "
         shifted = f"{out.index(self.start)} + {scaled}jnp.arange({extent}, dtype=jnp.int32)"

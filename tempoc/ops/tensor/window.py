@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.base.cost_model import MODEL
+from tempoc.ops.definition import padding as pads
 from tempoc.ops.definition.dtype_text import cast, dtype_of
 from tempoc.ops.definition.operator import (
     Array,
@@ -24,14 +25,13 @@ from tempoc.ops.definition.operator import (
     OperandError,
     ShapeFacts,
 )
-from tempoc.ops.definition.padding import converted, with_own_padding
 from tempoc.ops.definition.promotion import kind_of
 from tempoc.ops.definition.shapes import axis_of, require
 from tempoc.ops.definition.types import DType, TensorType, Types
-from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor import arithmetic as binary
 from tempoc.ops.tensor.reduction import All, Any, Max, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import concrete
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, product, sub
+from tempoc.symbolic import expr as ix
 
 _REDUCTIONS: dict[str, type[Reduction]] = {
     c.name: c for c in (Sum, Prod, Max, Min, Any, All)
@@ -50,9 +50,9 @@ class Window(Op):
     """
 
     reduce: str
-    size: Expr
-    before: Expr = ZERO
-    after: Expr = ZERO
+    size: ix.Expr
+    before: ix.Expr = ix.ZERO
+    after: ix.Expr = ix.ZERO
     axis: int = 0
 
     name = "window"
@@ -76,19 +76,19 @@ class Window(Op):
             raise OperandError("a window takes a number as a factor, for sums of so many elements")
         if self.reduce not in _REDUCTIONS:
             raise OperandError(f"window has no reduction {self.reduce!r}")
-        for e in (sub(self.size, ONE), self.before, self.after):
-            if not facts.holds(compare(">=", e, ZERO)):
+        for e in (ix.sub(self.size, ix.ONE), self.before, self.after):
+            if not facts.holds(ix.compare(">=", e, ix.ZERO)):
                 raise OperandError("a window has at least 1 element, and no less than 0 around")
         axis = axis_of(self.axis, args[0].ndim)
         shape = list(args[0].shape)
-        padded_extent = add(shape[axis], self.before, self.after, ONE)
-        shape[axis] = maximum(ZERO, sub(padded_extent, self.size))
+        padded_extent = ix.add(shape[axis], self.before, self.after, ix.ONE)
+        shape[axis] = ix.maximum(ix.ZERO, ix.sub(padded_extent, self.size))
         dtype, weak = self.reduction.kind(kind_of(args[0]))
         return (TensorType(dtype, tuple(shape), weak),)
 
     def takes_factor(self, dtype: DType, factor: TensorType) -> bool:
         """Whether a factor makes sense."""
-        fits = self.reduce == "sum" and isinstance(self.size, Const) and not factor.shape
+        fits = self.reduce == "sum" and isinstance(self.size, ix.Const) and not factor.shape
         return (
             fits
             and not dtype.is_half
@@ -96,14 +96,14 @@ class Window(Op):
             and (dtype.is_float or factor.dtype is dtype)
         )
 
-    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> Expr:
+    def work(self, args: tuple[TensorType, ...], results: tuple[TensorType, ...]) -> ix.Expr:
         """One for each element of a window; large windows are doubled, with at most two a time."""
-        return product((self.terms(), *results[0].shape))
+        return ix.product((self.terms(), *results[0].shape))
 
-    def terms(self) -> Expr:
+    def terms(self) -> ix.Expr:
         """The operations for a window; as ``emit`` does them."""
-        if isinstance(self.size, Const) and self.size.value > MODEL.short_window:
-            return Const(2 * self.size.value.bit_length())
+        if isinstance(self.size, ix.Const) and self.size.value > MODEL.short_window:
+            return ix.Const(2 * self.size.value.bit_length())
         return self.size
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
@@ -131,12 +131,12 @@ class Window(Op):
         """``lax.reduce_window``; large windows of a known size from windows half as large."""
         dtype = results[0].dtype
         wide = dtype.wide
-        v = converted(with_own_padding(args[0], out), wide, out)
+        v = pads.converted(pads.with_own_padding(args[0], out), wide, out)
         axis, neutral = axis_of(self.axis, v.type.ndim), self.repeated.neutral(wide)
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
-        factor = converted(args[1], wide, out).text if len(args) > 1 else ""
-        if isinstance(self.size, Const) and (factor or self.size.value > MODEL.short_window):
+        factor = pads.converted(args[1], wide, out).text if len(args) > 1 else ""
+        if isinstance(self.size, ix.Const) and (factor or self.size.value > MODEL.short_window):
             text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
         else:
@@ -149,11 +149,13 @@ class Window(Op):
             )
         return (cast(text, wide, dtype),)
 
-    def widened(self, v: EmittedValue, axis: int, neutral: str, count: Expr, out: Emitter) -> str:
+    def widened(
+        self, v: EmittedValue, axis: int, neutral: str, count: ix.Expr, out: Emitter
+    ) -> str:
         """The operand between neutral elements, as long as ``count`` windows need."""
         x = out.masked(v, (axis,), neutral)
-        after = sub(add(count, self.size), add(self.before, v.padded[axis], ONE))
-        if (self.before, after) == (ZERO, ZERO):
+        after = ix.sub(ix.add(count, self.size), ix.add(self.before, v.padded[axis], ix.ONE))
+        if (self.before, after) == (ix.ZERO, ix.ZERO):
             return x
         config = ["(0, 0, 0)"] * v.type.ndim
         config[axis] = f"({out.static(self.before)}, {out.static(after)}, 0)"
@@ -165,7 +167,7 @@ class Window(Op):
         With a factor the second of two windows counts as much more as the first has elements.
         """
         combine = self.repeated.combine
-        assert isinstance(self.size, Const) and isinstance(combine, Nary)
+        assert isinstance(self.size, ix.Const) and isinstance(combine, binary.Nary)
         remaining, size, done, text, weight = self.size.value, 1, 0, "", ""
         two = combine.jax
         while True:

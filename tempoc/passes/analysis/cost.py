@@ -10,7 +10,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import operand_types, topological
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Const, Expr, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 
@@ -29,7 +29,7 @@ def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
     for node in graph.nodes.values():
         if is_computed(node) and not node.op.cheap:
             work = node.op.work(operand_types(graph, node), node.types)
-            moved = (product(t.shape) for t in node.types[:1])
+            moved = (ix.product(t.shape) for t in node.types[:1])
             points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
             total += points * max(0, *(evaluate(e, at) for e in (work, *moved)))
     return total
@@ -58,5 +58,5 @@ def input_elements(graph: Graph, names: Container[str]) -> dict[str, int]:
     return counts
 
 
-def _elements(shape: tuple[Expr, ...]) -> int:
-    return prod(e.value if isinstance(e, Const) else MODEL.unknown_bound for e in shape)
+def _elements(shape: tuple[ix.Expr, ...]) -> int:
+    return prod(e.value if isinstance(e, ix.Const) else MODEL.unknown_bound for e in shape)

@@ -19,22 +19,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import topological
 from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Entry,
-    Expr,
-    IndexMax,
-    IndexMin,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import is_affine, symbols
 
 
@@ -42,8 +28,8 @@ from tempoc.symbolic.walk import is_affine, symbols
 class DimRange:
     """The first and the last point along a dimension; ``None`` stands for that of the domain."""
 
-    low: Expr | None = None
-    high: Expr | None = None
+    low: ix.Expr | None = None
+    high: ix.Expr | None = None
 
 
 UNBOUNDED = DimRange()
@@ -69,10 +55,10 @@ def restrict_to_box(domain: Domain, box: Box) -> Domain:
     for dim in domain.dims:
         ends = box.get(dim, UNBOUNDED)
         if ends.low is not None:
-            conditions.append(compare(">=", Sym(dim), ends.low))
+            conditions.append(ix.compare(">=", ix.Sym(dim), ends.low))
         if ends.high is not None:
-            conditions.append(compare("<", Sym(dim), add(ends.high, ONE)))
-    return Domain(domain.dims, conjunction(*conditions))
+            conditions.append(ix.compare("<", ix.Sym(dim), ix.add(ends.high, ix.ONE)))
+    return Domain(domain.dims, ix.conjunction(*conditions))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,7 +71,7 @@ class _BoxSearch:
     worklist: Worklist[str]
     boxes: dict[str, Box] = field(default_factory=dict)
     moves: dict[tuple[str, str, bool], int] = field(default_factory=dict)
-    limits: dict[tuple[Domain, Expr, bool], Expr | None] = field(default_factory=dict)
+    limits: dict[tuple[Domain, ix.Expr, bool], ix.Expr | None] = field(default_factory=dict)
 
     def run(self) -> None:
         """Propagate demand to a fixpoint."""
@@ -103,53 +89,55 @@ class _BoxSearch:
         if source.name in self.full or not source.domain.dims:
             self.widen(source, dict.fromkeys(source.domain.dims, UNBOUNDED))
             return
-        if edge.guard == TRUE and sink == source.domain and edge.entries == identity(sink):
+        if edge.guard == ix.TRUE and sink == source.domain and edge.entries == identity(sink):
             self.widen(source, box)
             return
-        inside = restrict_to_box(Domain(sink.dims, conjunction(sink.where, edge.guard)), box)
+        inside = restrict_to_box(Domain(sink.dims, ix.conjunction(sink.where, edge.guard)), box)
         if self.space.is_empty(inside):
             return
         pairs = zip(source.domain.dims, edge.entries, strict=True)
         self.widen(source, {d: self.ends(source, d, e, inside) for d, e in pairs})
 
-    def ends(self, source: Node, dim: str, entry: Entry, sink: Domain) -> DimRange:
+    def ends(self, source: Node, dim: str, entry: ix.Entry, sink: Domain) -> DimRange:
         """The range that an entry reads along a dimension."""
         if self.reads_full_range(dim, entry, sink):
             return UNBOUNDED
-        first, last = (entry.lo, sub(entry.hi, ONE)) if isinstance(entry, Slice) else (entry, entry)
+        first, last = (
+            (entry.lo, ix.sub(entry.hi, ix.ONE)) if isinstance(entry, ix.Slice) else (entry, entry)
+        )
         return DimRange(
             low=self.limit(source.domain, dim, first, sink, greatest=False),
             high=self.limit(source.domain, dim, last, sink, greatest=True),
         )
 
-    def reads_full_range(self, dim: str, entry: Entry, sink: Domain) -> bool:
+    def reads_full_range(self, dim: str, entry: ix.Entry, sink: Domain) -> bool:
         """Whether an entry obviously reads all points: a shortcut for speed only."""
         bound = self.graph.universe.dim(dim).bound
-        if isinstance(entry, Slice):
-            return entry == Slice(ZERO, Sym(bound))
-        if not isinstance(entry, Sym) or entry.name not in sink.dims:
+        if isinstance(entry, ix.Slice):
+            return entry == ix.Slice(ix.ZERO, ix.Sym(bound))
+        if not isinstance(entry, ix.Sym) or entry.name not in sink.dims:
             return False
         free = entry.name not in symbols(sink.where)
         return free and self.graph.universe.dim(entry.name).bound == bound
 
     def limit(
-        self, source: Domain, dim: str, e: Expr, sink: Domain, *, greatest: bool
-    ) -> Expr | None:
+        self, source: Domain, dim: str, e: ix.Expr, sink: Domain, *, greatest: bool
+    ) -> ix.Expr | None:
         """The least or greatest value, unless the source has no points beyond it."""
-        value, own = self.extreme(sink, e, greatest), self.extreme(source, Sym(dim), greatest)
+        value, own = self.extreme(sink, e, greatest), self.extreme(source, ix.Sym(dim), greatest)
         if value is None or own is None or value == own:
             return None
-        covers_source = compare(">=", value, own) if greatest else compare("<=", value, own)
+        covers_source = ix.compare(">=", value, own) if greatest else ix.compare("<=", value, own)
         return None if self.space.implies(Domain(()), covers_source) else value
 
-    def extreme(self, domain: Domain, e: Expr, greatest: bool) -> Expr | None:
+    def extreme(self, domain: Domain, e: ix.Expr, greatest: bool) -> ix.Expr | None:
         """The least or greatest value over a domain, if it is affine and known at program start."""
         key = domain, e, greatest
         if key not in self.limits:
             limit = self.space.upper_bound if greatest else self.space.lower_bound
             value = self.space.reduce(limit(e, domain), Domain(())) if is_affine(e) else None
             if value is not None and (
-                isinstance(value, IndexMin | IndexMax)
+                isinstance(value, ix.IndexMin | ix.IndexMax)
                 or not is_affine(value)
                 or any(n in self.graph.universe.lengths for n in symbols(value))
             ):
@@ -175,13 +163,15 @@ class _BoxSearch:
             self.boxes[node.name] = joined
             self.worklist.add(node.name)
 
-    def outer(self, end: tuple[str, str, bool], a: Expr | None, b: Expr | None) -> Expr | None:
+    def outer(
+        self, end: tuple[str, str, bool], a: ix.Expr | None, b: ix.Expr | None
+    ) -> ix.Expr | None:
         """The outer one of two limits; ``None`` if they are incomparable, or it moved too often."""
         if a is None or b is None:
             return None
         _, _, greatest = end
         for x, y in ((a, b), (b, a)):
-            order = compare(">=", x, y) if greatest else compare("<=", x, y)
+            order = ix.compare(">=", x, y) if greatest else ix.compare("<=", x, y)
             if x == y or self.space.implies(Domain(()), order):
                 if x == a:
                     return a

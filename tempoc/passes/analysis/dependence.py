@@ -26,9 +26,9 @@ from tempoc.sdg.graph.effect_order import effect_position, preceding_points
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions
 from tempoc.sdg.statements.build import identity, is_computed, written_where
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
 
 VectorDims = Mapping[str, tuple[str, ...]]
@@ -227,9 +227,9 @@ def _run_length_signs(
     return space.known.once(("waits", task, stop), compute)
 
 
-def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Expr]]:
+def _merge_writes(graph: Graph, space: Space) -> dict[str, list[ix.Expr]]:
     """The index expressions and conditions with which each node writes into merges."""
-    writes: dict[str, list[Expr]] = {}
+    writes: dict[str, list[ix.Expr]] = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
@@ -263,7 +263,7 @@ def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Acces
     for k, branch in enumerate(source.inputs):
         writer = graph.nodes[branch.source]
         if isinstance(source.op, Merge):
-            where = conjunction(source.domain.where, branch.guard)
+            where = ix.conjunction(source.domain.where, branch.guard)
             tensor = Domain(source.domain.dims, where)
             yield writer.name, _passage(sink, edge, tensor, writer, source.op.targets[k])
         elif not is_computed(source):
@@ -275,7 +275,7 @@ def _passage(
     edge: Edge,
     tensor: Domain,
     writer: Node,
-    written: tuple[Expr, ...] | None = None,
+    written: tuple[ix.Expr, ...] | None = None,
 ) -> AccessPair:
     return AccessPair(
         reader=sink.domain,
@@ -305,7 +305,9 @@ def _find_signs(
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
         return None if _never_meet(space, passage) else (tuple((d, STAYS) for d in along), False)
-    signs_by_dim = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
+    signs_by_dim = distance.signs(
+        space, passage, along | {d: (ix.Sym(d), ix.Sym(d)) for d in at_once}
+    )
     if signs_by_dim is None:
         return None
     signs = tuple((d, signs_by_dim[d]) for d in along)
@@ -332,7 +334,7 @@ def _reads_own_and_other_steps(signs: tuple[tuple[str, Signs], ...]) -> bool:
 def _never_meet(space: Space, passage: AccessPair) -> bool:
     """Whether reader and writer, each at the points of the tensor, have no point in common."""
     ends = passage.reader, passage.tensor, passage.writer
-    where = conjunction(*(end.where for end in ends))
+    where = ix.conjunction(*(end.where for end in ends))
     dims = space.universe.sorted(tuple(d for end in ends for d in end.dims))
     return any(end.where != where for end in ends) and space.is_empty(Domain(dims, where))
 
@@ -344,10 +346,10 @@ def loop_dims(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]
 
 def _common_coordinates(
     space: Space, reader: tuple[str, ...], writer: tuple[str, ...]
-) -> dict[str, tuple[Expr, Expr]]:
+) -> dict[str, tuple[ix.Expr, ix.Expr]]:
     """The dimensions in which both ends have a coordinate, with both coordinates."""
 
-    def compute() -> dict[str, tuple[Expr, Expr]]:
+    def compute() -> dict[str, tuple[ix.Expr, ix.Expr]]:
         sink, source = (coordinates(space.universe, dims) for dims in (reader, writer))
         return {d: (e, source[d]) for d, e in sink.items() if d in source}
 

@@ -23,7 +23,7 @@ from tempoc.ops.tensor.source import Input, Param
 from tempoc.passes.analysis.summands import is_small_sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, is_computed
-from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, interval, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, substitute
 
 
@@ -79,15 +79,17 @@ class _ReadPath:
     step: int = 0
 
 
-def _entry_of(graph: Graph, source: str, entries: tuple[Entry, ...], dim: str) -> Entry | None:
+def _entry_of(
+    graph: Graph, source: str, entries: tuple[ix.Entry, ...], dim: str
+) -> ix.Entry | None:
     """The entry of an access for one dimension."""
     dims = graph.nodes[source].domain.dims
     return entries[dims.index(dim)] if dim in dims else None
 
 
-def is_unlimited(entry: Entry | None) -> bool:
+def is_unlimited(entry: ix.Entry | None) -> bool:
     """Whether a slice has no constant maximal length."""
-    return isinstance(entry, Slice) and interval(extent(entry))[1] is None
+    return isinstance(entry, ix.Slice) and ix.interval(extent(entry))[1] is None
 
 
 # ---------------------------------------------------------------- rounds
@@ -129,7 +131,7 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
     if (row := _scan_row(graph, node, source, dim)) is not None:
         yield _ReadPath(source.name, ends=_is_unlimited_from_start(row, dim))
     elif is_computed(source):
-        yield _read_path(source, entry, Sym(dim), dim)
+        yield _read_path(source, entry, ix.Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
             if _is_at_own_point(source, target, dim):
@@ -137,39 +139,41 @@ def _read_paths(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Rea
                 yield _read_path(graph.nodes[branch.source], entry, written, dim)
 
 
-def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> Expr | None:
+def _scan_row(graph: Graph, node: Node, source: Node, dim: str) -> ix.Expr | None:
     """The row that a node takes of a scan's result, which has a row for each point of ``dim``."""
     array = is_computed(source) and dim not in source.domain.dims
     if not array or not isinstance(node.op, SpatialIndex):
         return None
     first, shape = node.op.entries[:1], source.types[0].shape[:1]
-    row = first[0] if first and isinstance(first[0], Expr) else None
-    return row if shape == (Sym(graph.universe.dim(dim).bound),) else None
+    row = first[0] if first and isinstance(first[0], ix.Expr) else None
+    return row if shape == (ix.Sym(graph.universe.dim(dim).bound),) else None
 
 
-def _is_at_own_point(source: Node, entries: tuple[Entry, ...], dim: str) -> bool:
+def _is_at_own_point(source: Node, entries: tuple[ix.Entry, ...], dim: str) -> bool:
     """Whether an access is at its own point of all dimensions but one."""
     pairs = zip(identity(source.domain), entries, strict=True)
-    return all(own == e or own == Sym(dim) or isinstance(e, Slice) for own, e in pairs)
+    return all(own == e or own == ix.Sym(dim) or isinstance(e, ix.Slice) for own, e in pairs)
 
 
-def _read_path(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _ReadPath:
+def _read_path(
+    writer: Node, read: ix.Entry | None, written: ix.Entry | None, dim: str
+) -> _ReadPath:
     """The read of an element that a writer stores at ``written``."""
     if dim not in writer.domain.dims or read is None:
         return _ReadPath(writer.name, ends=False)
-    if isinstance(read, Slice):
+    if isinstance(read, ix.Slice):
         return _ReadPath(
             writer.name, ends=is_unlimited(read) and _is_unlimited_from_start(read.hi, dim)
         )
     if read == written:
         return _ReadPath(writer.name, ends=False)
-    if isinstance(written, Expr):
-        step = sub(read, written)
-        if isinstance(step, Const):
+    if isinstance(written, ix.Expr):
+        step = ix.sub(read, written)
+        if isinstance(step, ix.Const):
             return _ReadPath(writer.name, ends=False, step=step.value)
     return _ReadPath(writer.name, ends=_is_unlimited_from_start(read, dim))
 
 
-def _is_unlimited_from_start(place: Expr, dim: str) -> bool:
+def _is_unlimited_from_start(place: ix.Expr, dim: str) -> bool:
     """Whether an index is unlimited even for a reader at the first point of the dimension."""
-    return interval(substitute(place, {dim: ZERO}))[1] is None
+    return ix.interval(substitute(place, {dim: ix.ZERO}))[1] is None

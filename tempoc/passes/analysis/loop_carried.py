@@ -12,24 +12,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import all_reads
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    Negation,
-    Relation,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    mul,
-    sub,
-)
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
@@ -70,7 +54,7 @@ def _instantaneous_sources(
             continue
         for branch in source.inputs:
             if not _is_carried_elsewhere(graph, source, branch, dim):
-                where = conjunction(source.domain.where, branch.guard)
+                where = ix.conjunction(source.domain.where, branch.guard)
                 branch_domain = Domain(source.domain.dims, where)
                 if not space.access_map(node.domain, edge.entries, branch_domain).is_empty():
                     yield branch.source, source.name
@@ -79,10 +63,10 @@ def _instantaneous_sources(
 def _is_carried_elsewhere(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
     """Whether another dimension's loop carries a read: it is always at another point there."""
     for other, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        moves = other != dim and other in reader.domain.dims and entry != Sym(other)
-        if moves and isinstance(entry, Expr):
-            shift = sub(entry, Sym(other))
-            if isinstance(shift, Const) and shift != ZERO:
+        moves = other != dim and other in reader.domain.dims and entry != ix.Sym(other)
+        if moves and isinstance(entry, ix.Expr):
+            shift = ix.sub(entry, ix.Sym(other))
+            if isinstance(shift, ix.Const) and shift != ix.ZERO:
                 return True
     return False
 
@@ -110,7 +94,7 @@ def loop_members(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -
 
 def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
-    return (dim, Sym(dim)) in pairs
+    return (dim, ix.Sym(dim)) in pairs
 
 
 def splittable_nodes(graph: Graph) -> set[str]:
@@ -138,55 +122,59 @@ def splittable_nodes(graph: Graph) -> set[str]:
 # ---------------------------------------------------------------- thresholds
 
 
-def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tuple[Expr, ...]:
+def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tuple[ix.Expr, ...]:
     """The points at which merges of these nodes switch branches, in the order of the guards.
 
     Expressions over bounds, with at least two points of the dimension on either side.
     """
-    points: dict[Expr, None] = {}
+    points: dict[ix.Expr, None] = {}
     for name in names:
         node = graph.nodes[name]
         for edge in node.inputs if isinstance(node.op, Merge) else ():
             for comparison in _comparisons(edge.guard):
                 points |= dict.fromkeys(_switch_points(graph, comparison, dim))
-    last = sub(Sym(graph.universe.dim(dim).bound), ONE)
+    last = ix.sub(ix.Sym(graph.universe.dim(dim).bound), ix.ONE)
     no_dims = Domain(())
     return tuple(
         at
         for at in points
-        if not space.implies(no_dims, compare("<=", at, ONE))
-        and not space.implies(no_dims, compare(">=", at, last))
+        if not space.implies(no_dims, ix.compare("<=", at, ix.ONE))
+        and not space.implies(no_dims, ix.compare(">=", at, last))
     )
 
 
-def _comparisons(condition: Expr) -> Iterator[Relation]:
+def _comparisons(condition: ix.Expr) -> Iterator[ix.Relation]:
     match condition:
-        case Conjunction(args=args) | Disjunction(args=args):
+        case ix.Conjunction(args=args) | ix.Disjunction(args=args):
             for arg in args:
                 yield from _comparisons(arg)
-        case Negation(arg=arg):
+        case ix.Negation(arg=arg):
             yield from _comparisons(arg)
-        case Relation():
+        case ix.Relation():
             yield condition
 
 
-def _switch_points(graph: Graph, test: Relation, dim: str) -> Iterator[Expr]:
+def _switch_points(graph: Graph, test: ix.Relation, dim: str) -> Iterator[ix.Expr]:
     """The points along a dimension at which a comparison becomes true or false."""
-    gap = sub(test.left, test.right)
+    gap = ix.sub(test.left, test.right)
     if not is_affine(gap) or dim not in symbols(gap):
         return
-    offset = substitute(gap, {dim: ZERO})
-    scale = sub(substitute(gap, {dim: ONE}), offset)
-    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(offset)):
+    offset = substitute(gap, {dim: ix.ZERO})
+    scale = ix.sub(substitute(gap, {dim: ix.ONE}), offset)
+    if scale not in (ix.ONE, ix.Const(-1)) or any(
+        graph.universe.is_dim(n) for n in symbols(offset)
+    ):
         return
-    if gap != add(mul(scale, Sym(dim)), offset):
+    if gap != ix.add(ix.mul(scale, ix.Sym(dim)), offset):
         return
-    root = offset if scale == Const(-1) else mul(Const(-1), offset)  # where both sides are equal
-    rising = scale == ONE
+    root = (
+        offset if scale == ix.Const(-1) else ix.mul(ix.Const(-1), offset)
+    )  # where both sides are equal
+    rising = scale == ix.ONE
     if test.op in ("==", "!=") or (test.op in ("<", ">=")) == rising:
         yield root
     if test.op in ("==", "!=") or (test.op in (">", "<=")) == rising:
-        yield add(root, ONE)
+        yield ix.add(root, ix.ONE)
 
 
 def sliced_sources(graph: Graph, dim: str) -> set[str]:
@@ -194,6 +182,6 @@ def sliced_sources(graph: Graph, dim: str) -> set[str]:
     sliced: set[str] = set()
     for edge in all_reads(graph):
         at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
-        if isinstance(at.get(dim), Slice):
+        if isinstance(at.get(dim), ix.Slice):
             sliced.add(edge.source)
     return sliced

@@ -13,18 +13,8 @@ from types import MappingProxyType
 from tempoc.base.cost_model import MODEL
 from tempoc.ops.definition.dtype_text import numpy_dtype
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import (
-    Conjunction,
-    Const,
-    Expr,
-    IndexSum,
-    Relation,
-    Sym,
-    mul,
-    product,
-    sub,
-)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -80,34 +70,38 @@ def unknown_bounds(
     return tuple(sorted(free_bounds))
 
 
-def _limits(facts: tuple[Expr, ...], known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def _limits(facts: tuple[ix.Expr, ...], known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """Maxima of bounds by facts of the form ``T <= ...``, given those of all others."""
     for fact in facts:
-        if isinstance(fact, Conjunction):
+        if isinstance(fact, ix.Conjunction):
             yield from _limits(fact.args, known)
-        if not isinstance(fact, Relation) or fact.op == "!=":
+        if not isinstance(fact, ix.Relation) or fact.op == "!=":
             continue
         lower_sides = {"<=": (0,), "<": (0,), ">=": (1,), ">": (1,), "==": (0, 1)}[fact.op]
         sides = fact.left, fact.right
         for lower in lower_sides:
-            gap = sub(sides[1 - lower], sides[lower])  # never negative
-            terms, const = (gap.terms, gap.const) if isinstance(gap, IndexSum) else (((1, gap),), 0)
+            gap = ix.sub(sides[1 - lower], sides[lower])  # never negative
+            terms, const = (
+                (gap.terms, gap.const) if isinstance(gap, ix.IndexSum) else (((1, gap),), 0)
+            )
             for scale, term in terms:
-                if scale < 0 and isinstance(term, Sym):
+                if scale < 0 and isinstance(term, ix.Sym):
                     yield term.name, _upper_bound(terms, const, known) // -scale
 
 
-def _upper_bound(terms: tuple[tuple[int, Expr], ...], const: int, known: Mapping[str, int]) -> int:
+def _upper_bound(
+    terms: tuple[tuple[int, ix.Expr], ...], const: int, known: Mapping[str, int]
+) -> int:
     """The sum of the positive terms and a constant."""
     return const + sum(c * evaluate(x, known) for c, x in terms if c > 0)
 
 
 def bytes_of(type_: TensorType, at: Mapping[str, int]) -> int:
     """The bytes of a tensor for these values of bounds and dimensions."""
-    return max(0, evaluate(product(type_.shape), at)) * numpy_dtype(type_.dtype).itemsize
+    return max(0, evaluate(ix.product(type_.shape), at)) * numpy_dtype(type_.dtype).itemsize
 
 
-def size_formula(type_: TensorType, times: Iterable[Expr] = ()) -> str:
+def size_formula(type_: TensorType, times: Iterable[ix.Expr] = ()) -> str:
     """The bytes of ``times`` tensors as a readable formula, ``131072*T``."""
-    each = Const(numpy_dtype(type_.dtype).itemsize)
-    return show(mul(product((*times, *type_.shape)), each))
+    each = ix.Const(numpy_dtype(type_.dtype).itemsize)
+    return show(ix.mul(ix.product((*times, *type_.shape)), each))

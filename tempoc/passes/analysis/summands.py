@@ -14,7 +14,7 @@ from tempoc.ops.tensor.contraction import Einsum
 from tempoc.ops.tensor.reduction import Mean, Sum
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types
-from tempoc.symbolic.expr import ZERO, Const, Slice, Sym
+from tempoc.symbolic import expr as ix
 
 EXACT = (DType.F32, DType.F64, DType.I32, DType.I64, DType.U32)
 
@@ -32,7 +32,7 @@ def is_small_sum(graph: Graph, node: Node, limit: int = MODEL.carried_elements) 
     """Whether a node sums over the full extent of a dimension, to at most ``limit`` elements."""
     size = 1
     for e in node.types[0].shape if node.types else ():
-        if not isinstance(e, Const):
+        if not isinstance(e, ix.Const):
             return False
         size *= e.value
     return len(node.types) == 1 and size <= limit and bool(summands(graph, node))
@@ -92,9 +92,9 @@ def _full_axes(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]
     """The axes of an operand that are full dimensions, none of them in the node's domain."""
     axis = 0
     for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        if isinstance(entry, Slice):
-            bound = Sym(graph.universe.dim(dim).bound)
-            if entry == Slice(ZERO, bound, 1) and dim not in node.domain.dims:
+        if isinstance(entry, ix.Slice):
+            bound = ix.Sym(graph.universe.dim(dim).bound)
+            if entry == ix.Slice(ix.ZERO, bound, 1) and dim not in node.domain.dims:
                 yield axis, dim
             axis += 1
 
@@ -103,5 +103,7 @@ def _at_points(graph: Graph, edge: Edge, points: dict[str, str]) -> Edge:
     """The edge with single points in place of the slices of these dimensions."""
     dims = graph.nodes[edge.source].domain.dims
     pairs = zip(dims, edge.entries, strict=True)
-    entries = tuple(Sym(points[d]) if d in points and isinstance(e, Slice) else e for d, e in pairs)
+    entries = tuple(
+        ix.Sym(points[d]) if d in points and isinstance(e, ix.Slice) else e for d, e in pairs
+    )
     return replace(edge, entries=entries)

@@ -23,8 +23,8 @@ from tempoc.ops.tensor.source import GivenTensor, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import all_reads, node_expressions, topological, users
 from tempoc.sdg.statements.branches import branch_conditions
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import symbols
 
 DimsByNode = Mapping[str, tuple[str, ...]]
@@ -50,7 +50,7 @@ def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
     start = {n.name: {*_own_dims(graph, n), *more.get(n.name, ())} for n in graph.nodes.values()}
     for edge in all_reads(graph):
         pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
-        start[edge.source] |= {dim for dim, entry in pairs if isinstance(entry, Slice)}
+        start[edge.source] |= {dim for dim, entry in pairs if isinstance(entry, ix.Slice)}
     for node in graph.nodes.values():
         if isinstance(node.op, Param):
             for edge in node.inputs:
@@ -58,7 +58,7 @@ def required_dims(graph: Graph, more: DimsByNode) -> dict[str, tuple[str, ...]]:
     return _propagate(graph, start, fixed=True)
 
 
-def mentioned_dims(universe: Universe, entries: Iterable[Entry]) -> set[str]:
+def mentioned_dims(universe: Universe, entries: Iterable[ix.Entry]) -> set[str]:
     """The dimensions that expressions name, and those with which lengths in them vary."""
     names = {n for e in entries for n in symbols(e)}
     return {n for n in names if universe.is_dim(n)} | {
@@ -117,7 +117,7 @@ def _selecting_dims(graph: Graph, edge: Edge, varying: set[str]) -> set[str]:
     """The dimensions of a reader that select which values it reads, and how many."""
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     return mentioned_dims(
-        graph.universe, (e for d, e in pairs if d in varying or isinstance(e, Slice))
+        graph.universe, (e for d, e in pairs if d in varying or isinstance(e, ix.Slice))
     )
 
 

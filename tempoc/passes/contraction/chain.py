@@ -15,8 +15,8 @@ from tempoc.passes.analysis.einsum_form import Spelling, spelling
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Expr
 
 ProductTree = int | tuple["ProductTree", "ProductTree"]
 """An order of multiplication: a factor by its number, or the product of two trees."""
@@ -37,7 +37,7 @@ class Chain:
     letters: Spelling
     tree: ProductTree
     domains: Mapping[frozenset[int], Domain]
-    extents: Mapping[str, Expr]
+    extents: Mapping[str, ix.Expr]
 
 
 def leaves(tree: ProductTree) -> frozenset[int]:
@@ -116,10 +116,10 @@ def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
         tree = flatten(root, root_letters.renamed().result)
     except StopIteration:  # more axes than letters
         return None
-    extents: dict[str, Expr] = {}
+    extents: dict[str, ix.Expr] = {}
     for edge, term in zip(factors, terms, strict=True):
         for letter, extent in zip(term, operand_type(graph, edge).shape, strict=True):
-            if extents.get(letter, ONE) == ONE:
+            if extents.get(letter, ix.ONE) == ix.ONE:
                 extents[letter] = extent
     return Chain(
         root=root,

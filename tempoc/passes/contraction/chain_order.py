@@ -18,19 +18,8 @@ from tempoc.base.cost_model import MODEL
 from tempoc.passes.contraction.chain import Chain, ProductTree, leaves
 from tempoc.poly.relations.products import without_values
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import (
-    Const,
-    Expr,
-    IndexProduct,
-    IndexSum,
-    Sym,
-    add,
-    compare,
-    interval,
-    mul,
-    product,
-)
 from tempoc.symbolic.walk import evaluate, is_affine, substitute
 
 Sizes = Mapping[str, int]
@@ -50,13 +39,13 @@ class Costs:
     at_point: bool
     letters: Mapping[frozenset[int], str]
 
-    def of(self, tree: ProductTree, domains: Mapping[frozenset[int], Domain]) -> Expr:
+    def of(self, tree: ProductTree, domains: Mapping[frozenset[int], Domain]) -> ix.Expr:
         """The cost of an order as a polynomial."""
         if isinstance(tree, int):
-            return Const(0)
+            return ix.Const(0)
         parts = leaves(tree)
         own = self.step(parts, leaves(tree[0]), leaves(tree[1]), domains)
-        return add(own, *(self.of(part, domains) for part in tree))
+        return ix.add(own, *(self.of(part, domains) for part in tree))
 
     def step(
         self,
@@ -64,17 +53,17 @@ class Costs:
         left: frozenset[int],
         right: frozenset[int],
         domains: Mapping[frozenset[int], Domain],
-    ) -> Expr:
+    ) -> ix.Expr:
         """The cost of one product, at all of its points."""
         universe = self.space.universe
         letters = dict.fromkeys(self.letters[left] + self.letters[right])
         extents = [self.chain.extents[c] for c in letters]
         if self.at_point:
-            return without_values(product(extents), universe)
+            return without_values(ix.product(extents), universe)
         root = self.chain.root.domain
         longest = [self.space.upper_bound(e, root) for e in extents]
-        points = [Sym(universe.dim(d).bound) for d in domains[parts].dims]
-        return without_values(product((*longest, *points)), universe)
+        points = [ix.Sym(universe.dim(d).bound) for d in domains[parts].dims]
+        return without_values(ix.product((*longest, *points)), universe)
 
 
 def product_letters(chain: Chain, parts: frozenset[int]) -> str:
@@ -137,7 +126,7 @@ def _cheapest_order(
     return table[frozenset(range(count))][1]
 
 
-def _longest(e: Expr, costs: Costs) -> Expr:
+def _longest(e: ix.Expr, costs: Costs) -> ix.Expr:
     if costs.at_point:
         return e
     return costs.space.upper_bound(e, costs.chain.root.domain)
@@ -190,7 +179,7 @@ def _allowed(universe: Universe, at: Sizes) -> bool:
     return all(evaluate(fact, at) for fact in universe.assumptions)
 
 
-def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
+def is_better(first: ix.Expr, second: ix.Expr, at: Sizes) -> bool:
     """Whether the second cost is clearly less for these sizes."""
     return evaluate(first, at) > MODEL.contraction_speedup * evaluate(second, at)
 
@@ -198,7 +187,7 @@ def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
 # ---------------------------------------------------------------- proofs
 
 
-def never_negative(e: Expr, space: Space, domain: Domain) -> bool:
+def never_negative(e: ix.Expr, space: Space, domain: Domain) -> bool:
     """Whether a polynomial is at least 0 at all points of a domain, whatever the bounds.
 
     Every bound is at least 1, and at least one more than a dimension along it. A polynomial is
@@ -206,45 +195,47 @@ def never_negative(e: Expr, space: Space, domain: Domain) -> bool:
     coefficient.
     """
     if is_affine(e):
-        return space.implies(domain, compare(">=", e, Const(0)))
+        return space.implies(domain, ix.compare(">=", e, ix.Const(0)))
     universe = space.universe
-    least: dict[str, Expr] = {}
+    least: dict[str, ix.Expr] = {}
     for bound in universe.bounds:
         along = [d for d in domain.dims if universe.dim(d).bound == bound.name]
-        least[bound.name] = add(Sym(bound.name), Const(1), *map(Sym, along[:1]))
-    low, _ = interval(substitute(e, least))
+        least[bound.name] = ix.add(ix.Sym(bound.name), ix.Const(1), *map(ix.Sym, along[:1]))
+    low, _ = ix.interval(substitute(e, least))
     return low is not None and low >= 0
 
 
-def primitive(e: Expr) -> Expr:
+def primitive(e: ix.Expr) -> ix.Expr:
     """A polynomial divided by the bounds that are factors of all of its terms.
 
     It has the same sign, since bounds are positive.
     """
-    if not isinstance(e, IndexSum) or e.const:
+    if not isinstance(e, ix.IndexSum) or e.const:
         return e
-    factors = [x.factors if isinstance(x, IndexProduct) else (x,) for _, x in e.terms]
-    shared: list[Expr] = []
+    factors = [x.factors if isinstance(x, ix.IndexProduct) else (x,) for _, x in e.terms]
+    shared: list[ix.Expr] = []
     for f in factors[0]:
         multiplicity = shared.count(f) + 1
-        if isinstance(f, Sym) and all(fs.count(f) >= multiplicity for fs in factors):
+        if isinstance(f, ix.Sym) and all(fs.count(f) >= multiplicity for fs in factors):
             shared.append(f)
     terms = []
     for (c, _), fs in zip(e.terms, factors, strict=True):
         remaining = list(fs)
         for f in shared:
             remaining.remove(f)
-        terms.append(mul(Const(c), product(remaining)))
-    return add(*terms)
+        terms.append(ix.mul(ix.Const(c), ix.product(remaining)))
+    return ix.add(*terms)
 
 
-def positive(e: Expr) -> Expr:
+def positive(e: ix.Expr) -> ix.Expr:
     """The condition that an integer is positive, in small numbers: ``t > 1`` for ``4*t - 4``."""
-    if not isinstance(e, IndexSum):
-        return compare(">", e, Const(0))
+    if not isinstance(e, ix.IndexSum):
+        return ix.compare(">", e, ix.Const(0))
     shared = gcd(*(c for c, _ in e.terms))
     limit = -e.const // shared
     if all(c < 0 for c, _ in e.terms):  # ``c > k`` for whole numbers is ``-c <= -k - 1``
-        small = add(*(mul(Const(-c // shared), x) for c, x in e.terms))
-        return compare("<", small, Const(-limit))
-    return compare(">", add(*(mul(Const(c // shared), x) for c, x in e.terms)), Const(limit))
+        small = ix.add(*(ix.mul(ix.Const(-c // shared), x) for c, x in e.terms))
+        return ix.compare("<", small, ix.Const(-limit))
+    return ix.compare(
+        ">", ix.add(*(ix.mul(ix.Const(c // shared), x) for c, x in e.terms)), ix.Const(limit)
+    )

@@ -28,27 +28,15 @@ from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.tensor.source import Param
 from tempoc.passes.analysis.einsum_form import Spelling, contraction
 from tempoc.passes.context import GraphPass, PassContext
+from tempoc.passes.contraction import chain_order
 from tempoc.passes.contraction.chain import Chain, ProductTree, chains, leaves
-from tempoc.passes.contraction.chain_order import (
-    Costs,
-    Sizes,
-    cheapest_orders,
-    is_better,
-    letters_by_product,
-    never_negative,
-    positive,
-    primitive,
-    product_letters,
-    samples,
-    subsets,
-)
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import all_reads, components, operand_type
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.build import identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Slice, negation, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, symbols
 
@@ -83,7 +71,7 @@ class _Choice:
     chain: Chain
     tree: ProductTree
     domains: Mapping[frozenset[int], Domain]
-    guard: Expr | None = None
+    guard: ix.Expr | None = None
 
     def applied(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with the product computed in this order."""
@@ -96,7 +84,7 @@ class _Choice:
             return replace_nodes(graph, {root.name: builder.nodes.values()})
         inputs: list[Edge] = []
         for tree, domains, guard in (
-            (chain.tree, chain.domains, negation(self.guard)),
+            (chain.tree, chain.domains, ix.negation(self.guard)),
             (self.tree, self.domains, self.guard),
         ):
             domain = context.space.restrict(root.domain, guard)
@@ -135,8 +123,10 @@ def _product(
         domain = domains[leaves(factor)]
         domain = target if domain.dims == target.dims else domain
         edges.append(read_of(_product(builder, chain, factor, domains, domain, "product")))
-    terms = tuple(product_letters(chain, leaves(factor)) for factor in tree)
-    op, operands = contraction(Spelling(terms, product_letters(chain, leaves(tree))), edges)
+    terms = tuple(chain_order.product_letters(chain, leaves(factor)) for factor in tree)
+    op, operands = contraction(
+        Spelling(terms, chain_order.product_letters(chain, leaves(tree))), edges
+    )
     return builder.put(part, op, operands, target)
 
 
@@ -148,25 +138,25 @@ def _choose(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
     space, root = context.space, chain.root
     domains = _product_domains(graph, chain, context)
     every = (*domains.values(), *chain.domains.values())
-    costs = Costs(
+    costs = chain_order.Costs(
         chain=chain,
         space=space,
         domains=domains,
         at_point=all(d.dims == root.domain.dims for d in every),
-        letters=letters_by_product(chain),
+        letters=chain_order.letters_by_product(chain),
     )
     written = costs.of(chain.tree, chain.domains)
     if (incremental := _incremental_product(graph, chain, chain.tree)) is not None:
         message = f"{_text(graph, chain, incremental)} stays: each step may add to that of the last"
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
         return None
-    better: dict[ProductTree, list[Sizes]] = {}
-    sampled = samples(space.universe, root.domain)
-    cost: dict[ProductTree, Expr] = {}
-    for sizes, tree in zip(sampled, cheapest_orders(costs, sampled), strict=True):
+    better: dict[ProductTree, list[chain_order.Sizes]] = {}
+    sampled = chain_order.samples(space.universe, root.domain)
+    cost: dict[ProductTree, ix.Expr] = {}
+    for sizes, tree in zip(sampled, chain_order.cheapest_orders(costs, sampled), strict=True):
         if tree not in cost:
             cost[tree] = costs.of(tree, domains)
-        if is_better(written, cost[tree], sizes):
+        if chain_order.is_better(written, cost[tree], sizes):
             better.setdefault(tree, []).append(sizes)
     for tree in sorted(better, key=lambda tree: -len(better[tree])):
         if _fits_factors(costs, tree, better[tree]):
@@ -185,22 +175,22 @@ def _incremental_product(graph: Graph, chain: Chain, tree: ProductTree) -> Produ
     edges = [chain.factors[k] for k in sorted(leaves(tree))]
     if tree == chain.tree or not all(_varies_by_ranges_only(graph, e) for e in edges):
         return None
-    moving = [n for e in edges for x in e.entries if isinstance(x, Slice) for n in symbols(x)]
+    moving = [n for e in edges for x in e.entries if isinstance(x, ix.Slice) for n in symbols(x)]
     return tree if any(n in chain.root.domain.dims for n in moving) else None
 
 
 def _varies_by_ranges_only(graph: Graph, edge: Edge) -> bool:
     """Whether a read varies with the point only by the ends of ranges."""
     dims = graph.universe
-    points = [e for e in edge.entries if not isinstance(e, Slice)]
+    points = [e for e in edge.entries if not isinstance(e, ix.Slice)]
     return not any(dims.is_dim(n) for e in points for n in symbols(e))
 
 
 def _if_better(
     graph: Graph,
-    costs: Costs,
+    costs: chain_order.Costs,
     tree: ProductTree,
-    written: Expr,
+    written: ix.Expr,
     context: PassContext,
     in_cycle: bool,
 ) -> _Choice | None:
@@ -216,8 +206,8 @@ def _if_better(
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", root.span)
 
     gain = written - cost
-    guard = positive(primitive(gain))
-    if guard == TRUE or never_negative(gain, space, root.domain):
+    guard = chain_order.positive(chain_order.primitive(gain))
+    if guard == ix.TRUE or chain_order.never_negative(gain, space, root.domain):
         remark(f"{texts[0]} in place of {texts[1]}: {comparison}")
         return _Choice(chain=chain, tree=tree, domains=costs.domains)
     if not is_affine(guard) or any(n in space.universe.lengths for n in symbols(guard)):
@@ -244,7 +234,7 @@ def _product_domains(
     projected: dict[tuple[str, ...], Domain] = {}
     outside: dict[tuple[tuple[str, ...], int], bool] = {}
     domains = {}
-    for parts in subsets(len(chain.factors)):
+    for parts in chain_order.subsets(len(chain.factors)):
         dims = space.universe.ordered(tuple(n for k in sorted(parts) for n in varies[k]))
         domains[parts] = root
         if dims == root.dims or any(d not in root.dims for d in dims):
@@ -261,7 +251,9 @@ def _product_domains(
     return domains
 
 
-def _fits_factors(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bool:
+def _fits_factors(
+    costs: chain_order.Costs, tree: ProductTree, where: Sequence[chain_order.Sizes]
+) -> bool:
     """Whether no invariant intermediate product is larger than its factors, for these sizes."""
     chain = costs.chain
     if isinstance(tree, int) or costs.at_point:
@@ -271,7 +263,7 @@ def _fits_factors(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bo
             continue
         parts = leaves(part)
         if costs.domains[parts].dims != chain.root.domain.dims:
-            elements = _elements(costs, product_letters(chain, parts))
+            elements = _elements(costs, chain_order.product_letters(chain, parts))
             terms = [chain.letters.terms[k] for k in sorted(parts)]
             factor_elements = [_elements(costs, term) for term in terms]
             for at in where:
@@ -282,10 +274,10 @@ def _fits_factors(costs: Costs, tree: ProductTree, where: Sequence[Sizes]) -> bo
     return True
 
 
-def _elements(costs: Costs, term: str) -> Expr:
+def _elements(costs: chain_order.Costs, term: str) -> ix.Expr:
     root = costs.chain.root.domain
     extents = (costs.chain.extents[c] for c in term)
-    return product(costs.space.upper_bound(e, root) for e in extents)
+    return ix.product(costs.space.upper_bound(e, root) for e in extents)
 
 
 def _text(graph: Graph, chain: Chain, tree: ProductTree) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Entry, Expr, Slice, Sym, add, compare, conjunction, sub
 
 CutSide = Literal["early", "late"]
 SIDES: tuple[CutSide, CutSide] = ("early", "late")
@@ -25,33 +25,35 @@ class Cut:
     """A cut point along a dimension: ``dim < at`` is early, ``dim >= at`` is late."""
 
     dim: str
-    at: Expr
+    at: ix.Expr
 
-    def on(self, side: CutSide, e: Expr | None = None) -> Expr:
+    def on(self, side: CutSide, e: ix.Expr | None = None) -> ix.Expr:
         """The condition that a point along the dimension is on a side."""
-        return compare("<" if side == "early" else ">=", e or Sym(self.dim), self.at)
+        return ix.compare("<" if side == "early" else ">=", e or ix.Sym(self.dim), self.at)
 
-    def boundary(self, side: CutSide) -> Expr:
+    def boundary(self, side: CutSide) -> ix.Expr:
         """The boundary point of a side: the one next to the other side."""
-        return sub(self.at, ONE) if side == "early" else self.at
+        return ix.sub(self.at, ix.ONE) if side == "early" else self.at
 
-    def is_boundary(self, side: CutSide) -> Expr:
+    def is_boundary(self, side: CutSide) -> ix.Expr:
         """The condition that a point along the dimension is the boundary point of a side."""
-        return compare("==", Sym(self.dim), self.boundary(side))
+        return ix.compare("==", ix.Sym(self.dim), self.boundary(side))
 
-    def touches(self, side: CutSide, entry: Entry) -> Expr:
+    def touches(self, side: CutSide, entry: ix.Entry) -> ix.Expr:
         """The condition that an access reads something of a side."""
-        if not isinstance(entry, Slice):
+        if not isinstance(entry, ix.Slice):
             return self.on(side, entry)
-        last = entry.lo if side == "early" else sub(entry.hi, ONE)
-        return conjunction(compare("<", entry.lo, entry.hi), self.on(side, last))
+        last = entry.lo if side == "early" else ix.sub(entry.hi, ix.ONE)
+        return ix.conjunction(ix.compare("<", entry.lo, entry.hi), self.on(side, last))
 
-    def reads_only_boundary(self, side: CutSide, entry: Entry) -> Expr:
+    def reads_only_boundary(self, side: CutSide, entry: ix.Entry) -> ix.Expr:
         """The condition that an access reads at most the boundary point of a side."""
-        low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, ONE))
+        low, high = (
+            (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry, ix.add(entry, ix.ONE))
+        )
         if side == "early":
-            return compare(">=", low, sub(self.at, ONE))
-        return compare("<=", high, add(self.at, ONE))
+            return ix.compare(">=", low, ix.sub(self.at, ix.ONE))
+        return ix.compare("<=", high, ix.add(self.at, ix.ONE))
 
 
 def part_of(domain: Domain, cut: Cut, side: CutSide, space: Space) -> Domain:

@@ -23,7 +23,7 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import TRUE, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -77,13 +77,13 @@ def _common_value(graph: Graph, merge: Node) -> Edge | None:
     if len(values) != 1:
         return None
     (edge,) = values.values()
-    if any(isinstance(e, Slice) for e in edge.entries):
+    if any(isinstance(e, ix.Slice) for e in edge.entries):
         return None
     if operand_type(graph, edge) != merge.types[0]:
         return None
     varying = graph.universe.ordered(tuple(n for e in edge.entries for n in symbols(e)))
     for read in own:
         at = dict(zip(merge.domain.dims, read.entries, strict=True))
-        if any(at[d] != Sym(d) for d in varying if d in at):
+        if any(at[d] != ix.Sym(d) for d in varying if d in at):
             return None
-    return replace(edge, guard=TRUE)
+    return replace(edge, guard=ix.TRUE)

@@ -30,8 +30,8 @@ from tempoc.passes.domain.cut_point import (
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity, tensor_name
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, Entry, Expr, conjunction
 
 OutputPort = tuple[str, int]
 _NOTHING, _BOUNDARY, _ALL = 0, 1, 2
@@ -75,7 +75,7 @@ class _IndexSetSplit:
     names: dict[NodePart, str]
     crossing: dict[OutputPort, CutSide | None]
     copies: dict[OutputPort, str]
-    levels: dict[tuple[Domain, CutSide, Entry], int]
+    levels: dict[tuple[Domain, CutSide, ix.Entry], int]
 
     @classmethod
     def of(
@@ -176,7 +176,7 @@ class _IndexSetSplit:
                 _BOUNDARY,
             )  # it reads nothing, but reads it somewhere
 
-    def _entry(self, edge: Edge) -> Entry:
+    def _entry(self, edge: Edge) -> ix.Entry:
         """The entry of an access along the dimension that is cut."""
         return edge.entries[self.graph.nodes[edge.source].domain.dims.index(self.cut.dim)]
 
@@ -185,11 +185,11 @@ class _IndexSetSplit:
         parts = [p for side in SIDES if (p := NodePart(edge.source, side)) in self.parts]
         return [p for p in parts if self._level(sink, p.side, self._entry(edge)) != _NOTHING]
 
-    def _level(self, sink: Domain, side: CutSide, entry: Entry) -> int:
+    def _level(self, sink: Domain, side: CutSide, entry: ix.Entry) -> int:
         """The level that an access needs of a side."""
         key = sink, side, entry
         if key not in self.levels:
-            where = conjunction(sink.where, self.cut.touches(side, entry))
+            where = ix.conjunction(sink.where, self.cut.touches(side, entry))
             touched = Domain(sink.dims, where)
             if self.space.is_empty(touched):
                 self.levels[key] = _NOTHING
@@ -291,7 +291,7 @@ class _IndexSetSplit:
         assert isinstance(remaining.op, Merge)
         guard = self.cut.on(other_side(side))
         inputs = [
-            replace(e, guard=self.space.simplify(conjunction(e.guard, guard), domain))
+            replace(e, guard=self.space.simplify(ix.conjunction(e.guard, guard), domain))
             for e in remaining.inputs
         ]
         op = replace(remaining.op, targets=(*remaining.op.targets, identity(domain)))
@@ -340,25 +340,25 @@ class _IndexSetSplit:
 
     def _branches(self, domain: Domain, edge: Edge) -> Iterator[Edge]:
         """The branches that replace one of a merge: one for each part that it reads."""
-        sink = Domain(domain.dims, conjunction(domain.where, edge.guard))
+        sink = Domain(domain.dims, ix.conjunction(domain.where, edge.guard))
         if not self._is_split(edge.source):
             guard = self.space.simplify(edge.guard, domain)
-            if guard != FALSE:
+            if guard != ix.FALSE:
                 yield replace(edge, guard=guard)
             return
         for part in self._touched_parts(sink, edge):
             side = self.cut.on(part.side, self._entry_point(edge))
-            guard = self.space.simplify(conjunction(edge.guard, side), domain)
+            guard = self.space.simplify(ix.conjunction(edge.guard, side), domain)
             yield replace(edge, source=self.names[part], guard=guard)
 
-    def _entry_point(self, edge: Edge) -> Expr:
+    def _entry_point(self, edge: Edge) -> ix.Expr:
         entry = self._entry(edge)
-        assert isinstance(entry, Expr), "a branch reads points"
+        assert isinstance(entry, ix.Expr), "a branch reads points"
         return entry
 
 
 def _reads(node: Node, domain: Domain) -> Iterator[tuple[Domain, Edge]]:
     """The reads of a node in a domain, each with the points at which it happens."""
     for edge in node.inputs:
-        where = conjunction(domain.where, edge.guard)
+        where = ix.conjunction(domain.where, edge.guard)
         yield Domain(domain.dims, where), edge

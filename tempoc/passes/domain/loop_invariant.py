@@ -20,14 +20,8 @@ from typing import TypeVar
 
 from tempoc.base.names import fresh_name
 from tempoc.ops.control.control import Copy, Merge
+from tempoc.passes.analysis import variance
 from tempoc.passes.analysis.cost import input_elements, size
-from tempoc.passes.analysis.variance import (
-    DimsByNode,
-    conditional_nodes,
-    mentioned_dims,
-    required_dims,
-    varying_dims,
-)
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
@@ -43,7 +37,7 @@ DroppedDims = dict[str, tuple[str, ...]]
 
 def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, DroppedDims]:
     """The graph with invariant nodes reduced, and by node the dimensions that it lost."""
-    varying = varying_dims(graph)
+    varying = variance.varying_dims(graph)
     if all({*n.domain.dims} <= {*varying[n.name]} for n in graph.nodes.values()):
         return graph, {}
     graph = _separate_work_from_copies(graph, varying)
@@ -58,8 +52,8 @@ def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, DroppedDims]:
 
 def invariant_but_conditional(graph: Graph) -> DroppedDims:
     """By node the dimensions that it keeps only because a ``cond`` around it varies with them."""
-    names = conditional_nodes(graph)
-    varying = varying_dims(graph) if names else {}
+    names = variance.conditional_nodes(graph)
+    varying = variance.varying_dims(graph) if names else {}
     invariant_dims = {
         name: tuple(d for d in graph.nodes[name].domain.dims if d not in varying[name])
         for name in graph.nodes
@@ -71,11 +65,11 @@ def invariant_but_conditional(graph: Graph) -> DroppedDims:
 # ---------------------------------------------------------------- which dimensions stay
 
 
-def _required(graph: Graph, space: Space) -> DimsByNode:
+def _required(graph: Graph, space: Space) -> variance.DimsByNode:
     """The dimensions that each node must keep, a fixpoint with ``_undecided_projections``."""
     forced: dict[str, tuple[str, ...]] = {}
     while True:
-        required = required_dims(graph, forced)
+        required = variance.required_dims(graph, forced)
         added = {n: d for n, d in _undecided_projections(graph, required, space) if n not in forced}
         if not added:
             break
@@ -84,7 +78,7 @@ def _required(graph: Graph, space: Space) -> DimsByNode:
 
 
 def _undecided_projections(
-    graph: Graph, required: DimsByNode, space: Space
+    graph: Graph, required: variance.DimsByNode, space: Space
 ) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Nodes whose projection would depend on a data-dependent length, with their dimensions."""
     lengths = graph.universe.lengths
@@ -95,7 +89,9 @@ def _undecided_projections(
                 yield node.name, node.domain.dims
 
 
-def _rematerialized(graph: Graph, required: DimsByNode) -> tuple[Graph, DimsByNode]:
+def _rematerialized(
+    graph: Graph, required: variance.DimsByNode
+) -> tuple[Graph, variance.DimsByNode]:
     """Keep cheap expansions at all points for the readers that can name the point they read.
 
     Readers that are reduced themselves get a reduced copy (``.once``). Returns the graph and the
@@ -124,7 +120,7 @@ def _rematerialized(graph: Graph, required: DimsByNode) -> tuple[Graph, DimsByNo
     return replace(graph, nodes={name: nodes[name] for name in order}), dims_of
 
 
-def _cheap_expansions(graph: Graph, required: DimsByNode) -> list[str]:
+def _cheap_expansions(graph: Graph, required: variance.DimsByNode) -> list[str]:
     """Nodes that lose dimensions, do no work and are larger than their operands; readers first."""
     lost = {n: node for n, node in graph.nodes.items() if required[n] != node.domain.dims}
     sources = input_elements(graph, lost)
@@ -137,16 +133,16 @@ def _cheap_expansions(graph: Graph, required: DimsByNode) -> list[str]:
 
 def _can_name_point(graph: Graph, edge: Edge, dims: tuple[str, ...]) -> bool:
     """Whether a reader of these dimensions can name the point of its source that it reads."""
-    return mentioned_dims(graph.universe, edge.entries) <= {*dims}
+    return variance.mentioned_dims(graph.universe, edge.entries) <= {*dims}
 
 
 # ---------------------------------------------------------------- rewriting
 
 
-def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
+def _separate_work_from_copies(graph: Graph, varying: variance.DimsByNode) -> Graph:
     """Split nodes that do work but must keep dimensions into the work and a copy of its result."""
-    required = required_dims(graph, {})
-    branches = conditional_nodes(graph)
+    required = variance.required_dims(graph, {})
+    branches = variance.conditional_nodes(graph)
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
         needs_copy = required[name] != varying[name] and name not in branches
@@ -158,7 +154,7 @@ def _separate_work_from_copies(graph: Graph, varying: DimsByNode) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-def _reduced(graph: Graph, required: DimsByNode, space: Space) -> Graph:
+def _reduced(graph: Graph, required: variance.DimsByNode, space: Space) -> Graph:
     """The graph with domains, accesses and targets of these dimensions."""
     nodes = {}
     for name, node in graph.nodes.items():

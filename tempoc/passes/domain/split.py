@@ -39,8 +39,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, conjunction
 from tempoc.symbolic.text import show as show_expr
 
 
@@ -123,7 +123,7 @@ def _crosses(node: Node, cut: Cut, space: Space) -> bool:
     """Whether a node has points on both sides."""
     domain = node.domain
     return not any(
-        space.is_empty(Domain(domain.dims, conjunction(domain.where, cut.on(side))))
+        space.is_empty(Domain(domain.dims, ix.conjunction(domain.where, cut.on(side))))
         for side in SIDES
     )
 
@@ -142,7 +142,7 @@ def _one_side(
 ) -> Graph:
     """The subgraph of these nodes on one side, as if everything else was computed already."""
     halves = {
-        domain: Domain(domain.dims, conjunction(domain.where, cut.on(side)))
+        domain: Domain(domain.dims, ix.conjunction(domain.where, cut.on(side)))
         for domain in dict.fromkeys(graph.nodes[name].domain for name in names)
     }
     nodes: dict[str, Node] = {}
@@ -165,10 +165,10 @@ def _one_side(
     return replace(graph, nodes=nodes, outputs=())
 
 
-def _is_taken(domain: Domain, guard: Expr, space: Space) -> bool:
+def _is_taken(domain: Domain, guard: ix.Expr, space: Space) -> bool:
     """Whether a branch of a merge is taken somewhere."""
-    return guard == TRUE or not space.is_empty(
-        Domain(domain.dims, conjunction(domain.where, guard))
+    return guard == ix.TRUE or not space.is_empty(
+        Domain(domain.dims, ix.conjunction(domain.where, guard))
     )
 
 

@@ -16,13 +16,13 @@ from tempoc.base.names import fresh_name
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, substitute_in_op
 from tempoc.sdg.statements.build import identity, is_computed
-from tempoc.symbolic.expr import Entry, Expr, Slice
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import substitute
 
 
 def is_sinkable(graph: Graph, edge: Edge) -> bool:
     """Whether a reader may rematerialize what it reads."""
-    points = not any(isinstance(e, Slice) for e in edge.entries)
+    points = not any(isinstance(e, ix.Slice) for e in edge.entries)
     source = graph.nodes[edge.source]
     at = dict(zip(source.domain.dims, edge.entries, strict=True))
     same_value = not any(graph.universe.moves(e, at) for e in node_expressions(source))
@@ -47,7 +47,7 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
     """
     unsinkable = unsinkable_sources(graph)
     homes = dict(groups)
-    copies: dict[tuple[str, str, tuple[Entry, ...]], str] = {}
+    copies: dict[tuple[str, str, tuple[ix.Entry, ...]], str] = {}
     used_names = {n for n in graph.nodes if n in homes}
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
@@ -73,10 +73,10 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
     return replace(graph, nodes=nodes), homes
 
 
-def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> Node:
+def _copy(source: Node, name: str, reader: Node, entries: tuple[ix.Entry, ...]) -> Node:
     """A cheap node in the domain of its reader."""
     pairs = zip(source.domain.dims, entries, strict=True)
-    at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
+    at = {dim: entry for dim, entry in pairs if isinstance(entry, ix.Expr)}
     shapes = (tuple(substitute(e, at) for e in t.shape) for t in source.types)
     types = (replace(t, shape=shape) for t, shape in zip(source.types, shapes, strict=True))
     return replace(

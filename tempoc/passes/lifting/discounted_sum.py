@@ -37,7 +37,7 @@ from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.build import is_identity
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -53,11 +53,11 @@ class DiscountedSum:
 
     node: Node
     dim: str
-    entry: Slice
+    entry: ix.Slice
     range: MovingRange
     factors: tuple[Edge, ...]
     base: Edge
-    nearest: Expr
+    nearest: ix.Expr
     axes: tuple[int, ...]
     axis: int
     ndim: int
@@ -132,15 +132,15 @@ def _keeps_rounding(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool
 
 
 def _nearest_exponent(
-    weights: Powers, moving_range: MovingRange, entry: Slice, dim: str, space: Space
-) -> Expr | None:
+    weights: Powers, moving_range: MovingRange, entry: ix.Slice, dim: str, space: Space
+) -> ix.Expr | None:
     """The exponent of the element nearest to the point; ``None`` if it varies or weights grow."""
     start, step = weights.exponent.start, weights.exponent.step
     exponent = start
     if isinstance(moving_range, Prefix):
-        exponent = add(start, mul(Const(step), sub(sub(entry.hi, entry.lo), ONE)))
+        exponent = ix.add(start, ix.mul(ix.Const(step), ix.sub(ix.sub(entry.hi, entry.lo), ix.ONE)))
     away = -1 if isinstance(moving_range, Prefix) else 1
-    names = (*symbols(exponent), *symbols(sub(entry.lo, Sym(dim))))
+    names = (*symbols(exponent), *symbols(ix.sub(entry.lo, ix.Sym(dim))))
     cut = isinstance(moving_range, Sliding) and any(space.universe.is_dim(n) for n in names)
     varies = any(space.universe.is_dim(n) for n in symbols(exponent))
     return None if step != away or cut or varies or entry.step != 1 else exponent
@@ -180,9 +180,9 @@ def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[N
     All points are computed at once.
     """
     node, dim, moving_range = discounted.node, discounted.dim, discounted.range
-    if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, Const):
+    if not isinstance(moving_range, Sliding) or not isinstance(moving_range.size, ix.Const):
         return None
-    if (moving_range.before, moving_range.after) != (ZERO, ZERO) and not _has_finite_powers(
+    if (moving_range.before, moving_range.after) != (ix.ZERO, ix.ZERO) and not _has_finite_powers(
         graph, discounted.base
     ):
         return None
@@ -201,7 +201,9 @@ def as_windows(graph: Graph, discounted: DiscountedSum, space: Space) -> tuple[N
             axis=axis,
         )
         result = builder.put("windows", op, (term, base), rebuild.domain_of(node.domain.dims))
-        entries: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in result.types[0].shape]
+        entries: list[ix.Expr | tuple[ix.Expr, ix.Expr, int]] = [
+            (ix.ZERO, e, 1) for e in result.types[0].shape
+        ]
         entries[axis] = moving_range.position
         result = builder.put("at", SpatialIndex(entries=tuple(entries)), (result,))
         result = _with_kept_axes(builder, discounted, result)
@@ -221,7 +223,7 @@ def _first_term(discounted: DiscountedSum, rebuild: Rebuild) -> Edge | None:
     builder, domain = rebuild.builder, rebuild.domain_of(discounted.node.domain.dims)
     dtype = discounted.node.types[0].dtype
     parts = [rebuild.edge(e) for e in discounted.factors]
-    if discounted.nearest != ZERO:
+    if discounted.nearest != ix.ZERO:
         parts.append(_nearest_weight(discounted, rebuild))
     term = parts[0]
     for part in parts[1:]:

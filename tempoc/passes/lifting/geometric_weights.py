@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor.arithmetic import Add, Power, Subtract
-from tempoc.ops.tensor.elementwise import Cast, Negative
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Flip
 from tempoc.ops.tensor.source import Arange, IndexValue, Literal
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.statements.build import is_identity
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 _EXACT = (DType.I32, DType.I64, DType.F32, DType.F64)
@@ -25,7 +24,7 @@ class LinearExponent:
     """The whole number ``start + step * j`` at position ``j``; ``step`` is 0, 1 or -1."""
 
     step: int
-    start: Expr
+    start: ix.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
     if inner is None:
         return None
     node = graph.nodes[inner.source]
-    if not isinstance(node.op, Power) or operand_type(graph, node.inputs[0]).shape:
+    if not isinstance(node.op, binary.Power) or operand_type(graph, node.inputs[0]).shape:
         return None
     base, exponent = node.inputs
     if is_identity(inner, graph):
@@ -59,7 +58,7 @@ def _vector_operand(graph: Graph, edge: Edge, place: int) -> Edge | None:
     """The operand as a vector, if all other axes have one element."""
     shape = operand_type(graph, edge).shape
     axis = len(shape) - place
-    if axis < 0 or any(e != ONE for k, e in enumerate(shape) if k != axis):
+    if axis < 0 or any(e != ix.ONE for k, e in enumerate(shape) if k != axis):
         return None
     while operand_type(graph, edge).ndim > 1:
         node = graph.nodes[edge.source]
@@ -74,25 +73,25 @@ def _sliced_powers(graph: Graph, edge: Edge) -> Powers | None:
     node = graph.nodes[edge.source]
     base, exponent = node.inputs
     pairs = list(zip(node.domain.dims, edge.entries, strict=True))
-    sliced = [(d, e) for d, e in pairs if isinstance(e, Slice)]
-    at = {d: e for d, e in pairs if not isinstance(e, Slice)}
+    sliced = [(d, e) for d, e in pairs if isinstance(e, ix.Slice)]
+    at = {d: e for d, e in pairs if not isinstance(e, ix.Slice)}
     linear = linear_exponent(graph, exponent)
     if len(sliced) != 1 or node.types[0].shape or linear is None or linear.step:
         return None
     (dim, entry), start = sliced[0], linear.start
-    offset = sub(start, Sym(dim))
+    offset = ix.sub(start, ix.Sym(dim))
     step = 1 if dim not in symbols(offset) else -1
-    offset = sub(start, mul(Const(step), Sym(dim)))
+    offset = ix.sub(start, ix.mul(ix.Const(step), ix.Sym(dim)))
     moves = any(dim in symbols(e) for e in base.entries)
     if dim in symbols(offset) or entry.step != 1 or moves or not _is_same_at(base, at):
         return None
-    first = add(mul(Const(step), entry.lo), substitute(offset, at))
+    first = ix.add(ix.mul(ix.Const(step), entry.lo), substitute(offset, at))
     return Powers(base, LinearExponent(step, first))
 
 
-def _is_same_at(base: Edge, at: dict[str, Expr]) -> bool:
+def _is_same_at(base: Edge, at: dict[str, ix.Expr]) -> bool:
     """Whether the operand of another point is the same as at the point itself."""
-    moved = [d for d, e in at.items() if e != Sym(d)]
+    moved = [d for d, e in at.items() if e != ix.Sym(d)]
     return not any(d in symbols(e) for d in moved for e in base.entries)
 
 
@@ -110,20 +109,20 @@ def linear_exponent(graph: Graph, edge: Edge) -> LinearExponent | None:
         case IndexValue(expr=e) if is_affine(e):
             return LinearExponent(0, e)
         case Literal(value=v) if float(v).is_integer():
-            return LinearExponent(0, Const(int(v)))
-        case Cast() | Copy():
+            return LinearExponent(0, ix.Const(int(v)))
+        case unary.Cast() | Copy():
             return linear_exponent(graph, node.inputs[0])
-        case Negative():
+        case unary.Negative():
             return _signed_sum(graph, node.inputs, (-1,))
-        case Add():
+        case binary.Add():
             return _signed_sum(graph, node.inputs, (1, 1))
-        case Subtract():
+        case binary.Subtract():
             return _signed_sum(graph, node.inputs, (1, -1))
         case Flip():
             linear, (extent, *more) = linear_exponent(graph, node.inputs[0]), node.types[0].shape
             if linear is None or more:
                 return None
-            last = add(linear.start, mul(Const(linear.step), sub(extent, ONE)))
+            last = ix.add(linear.start, ix.mul(ix.Const(linear.step), ix.sub(extent, ix.ONE)))
             return LinearExponent(-linear.step, last)
         case _:
             return None
@@ -138,5 +137,5 @@ def _signed_sum(
     if len(linear) < len(lines):
         return None
     step = sum(s * x.step for s, x in zip(signs, linear, strict=True))
-    starts = (mul(Const(s), x.start) for s, x in zip(signs, linear, strict=True))
-    return LinearExponent(step, add(ZERO, *starts)) if abs(step) <= 1 else None
+    starts = (ix.mul(ix.Const(s), x.start) for s, x in zip(signs, linear, strict=True))
+    return LinearExponent(step, ix.add(ix.ZERO, *starts)) if abs(step) <= 1 else None

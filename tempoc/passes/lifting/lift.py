@@ -40,7 +40,7 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes, rewrite_reads
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import identity, is_computed
-from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -172,12 +172,12 @@ def _array_dim(graph: Graph, node: Node) -> str | None:
     if not (node.op.entries and source.types[edge.out].shape):
         return None
     (first, *trailing), (extent, *others) = node.op.entries, source.types[edge.out].shape
-    if edge.entries != identity(source.domain) or trailing != [(ZERO, e, 1) for e in others]:
+    if edge.entries != identity(source.domain) or trailing != [(ix.ZERO, e, 1) for e in others]:
         return None
     for dim in node.domain.dims:
-        bound = Sym(graph.universe.dim(dim).bound)
+        bound = ix.Sym(graph.universe.dim(dim).bound)
         is_unrestricted = dim not in symbols(node.domain.where) and dim not in source.domain.dims
-        if first == Sym(dim) and extent == bound and is_unrestricted:
+        if first == ix.Sym(dim) and extent == bound and is_unrestricted:
             return dim
     return None
 
@@ -188,9 +188,9 @@ def _read_array(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
         return edge
     node, dim = graph.nodes[edge.source], scans[edge.source]
     array = node.inputs[0]
-    at: dict[str, Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
-    slices = [d for d, e in at.items() if isinstance(e, Slice)]
-    full_extent = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
+    at: dict[str, ix.Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
+    slices = [d for d, e in at.items() if isinstance(e, ix.Slice)]
+    full_extent = ix.Slice(ix.ZERO, ix.Sym(graph.universe.dim(dim).bound))
     if not slices or slices[-1] != dim or at[dim] != full_extent:
         return edge
     dims = graph.nodes[array.source].domain.dims

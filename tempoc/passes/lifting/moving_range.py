@@ -17,21 +17,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    IndexMax,
-    IndexMin,
-    Slice,
-    Sym,
-    add,
-    compare,
-    maximum,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import ceildiv, extent, symbols
 
 
@@ -39,10 +26,10 @@ from tempoc.symbolic.walk import ceildiv, extent, symbols
 class Prefix:
     """The first elements of ``slice``; the scan is preceded by ``pad`` neutral elements."""
 
-    slice: Slice
-    position: Expr
-    pad: Expr
-    count: Expr
+    slice: ix.Slice
+    position: ix.Expr
+    pad: ix.Expr
+    count: ix.Expr
 
     reverse = False
 
@@ -51,10 +38,10 @@ class Prefix:
 class Suffix:
     """The last elements of ``slice``; the reverse scan is followed by ``pad`` neutral elements."""
 
-    slice: Slice
-    position: Expr
-    pad: Expr
-    count: Expr
+    slice: ix.Slice
+    position: ix.Expr
+    pad: ix.Expr
+    count: ix.Expr
 
     reverse = True
 
@@ -63,18 +50,18 @@ class Suffix:
 class Sliding:
     """``size`` elements of ``slice``, padded with ``before`` and ``after`` neutral elements."""
 
-    slice: Slice
-    position: Expr
-    size: Expr
-    before: Expr
-    after: Expr
-    count: Expr
+    slice: ix.Slice
+    position: ix.Expr
+    size: ix.Expr
+    before: ix.Expr
+    after: ix.Expr
+    count: ix.Expr
 
 
 MovingRange = Prefix | Suffix | Sliding
 
 
-def classify_range(entry: Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
+def classify_range(entry: ix.Slice, dim: str, domain: Domain, space: Space) -> MovingRange | None:
     """The kind of range that a slice is along a dimension of the domain; ``None`` if it is none.
 
     The length of the scan must be known before the run, so bounds that the run ends do not qualify.
@@ -94,58 +81,58 @@ def classify_range(entry: Slice, dim: str, domain: Domain, space: Space) -> Movi
     return moving_range
 
 
-def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:
+def _prefix(entry: ix.Slice, domain: Domain, space: Space) -> Prefix | None:
     """A prefix: the value of a point stands at the position of its last element."""
     end = space.upper_bound(entry.hi, domain)
-    last = ceildiv(sub(entry.hi, entry.lo), entry.step)
+    last = ceildiv(ix.sub(entry.hi, entry.lo), entry.step)
     least = space.lower_bound(last, domain)
-    pad = maximum(ZERO, sub(ONE, least))
+    pad = ix.maximum(ix.ZERO, ix.sub(ix.ONE, least))
     if not _is_invariant(space, end, pad):
         return None
     return Prefix(
-        slice=Slice(entry.lo, end, entry.step),
-        position=add(last, pad, Const(-1)),
+        slice=ix.Slice(entry.lo, end, entry.step),
+        position=ix.add(last, pad, ix.Const(-1)),
         pad=pad,
         count=extent(entry),
     )
 
 
-def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
+def _suffix(entry: ix.Slice, domain: Domain, space: Space) -> Suffix | None:
     """A suffix: the value of a point stands at the position of its first element."""
     start = space.lower_bound(entry.lo, domain)
     last = space.upper_bound(entry.lo, domain)
-    pad = maximum(ZERO, add(sub(last, entry.hi), ONE))
+    pad = ix.maximum(ix.ZERO, ix.add(ix.sub(last, entry.hi), ix.ONE))
     if not _is_invariant(space, start, pad):
         return None
     return Suffix(
-        slice=Slice(start, entry.hi),
-        position=sub(entry.lo, start),
+        slice=ix.Slice(start, entry.hi),
+        position=ix.sub(entry.lo, start),
         pad=pad,
         count=extent(entry),
     )
 
 
-def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
+def _sliding(entry: ix.Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
     """A window: the value of a point stands at the position of the point."""
     low, high = (
-        _moving_end(entry.lo, IndexMax, dim, space),
-        _moving_end(entry.hi, IndexMin, dim, space),
+        _moving_end(entry.lo, ix.IndexMax, dim, space),
+        _moving_end(entry.hi, ix.IndexMin, dim, space),
     )
     if low is None or high is None:
         return None
-    size = sub(high.shift, low.shift)
-    first, last = (f(Sym(dim), domain) for f in (space.lower_bound, space.upper_bound))
+    size = ix.sub(high.shift, low.shift)
+    first, last = (f(ix.Sym(dim), domain) for f in (space.lower_bound, space.upper_bound))
     start, stop = space.lower_bound(entry.lo, domain), space.upper_bound(entry.hi, domain)
-    before, after = sub(start, add(first, low.shift)), sub(add(last, high.shift), stop)
+    before, after = ix.sub(start, ix.add(first, low.shift)), ix.sub(ix.add(last, high.shift), stop)
     if not _is_invariant(space, size, first, start, stop, before, after):
         return None
-    cuts = [sub(start, e) for e in low.cuts] + [sub(e, stop) for e in high.cuts]
-    positive = (before, after, sub(size, ONE), *cuts)
-    if not all(space.implies(Domain(()), compare(">=", e, ZERO)) for e in positive):
+    cuts = [ix.sub(start, e) for e in low.cuts] + [ix.sub(e, stop) for e in high.cuts]
+    positive = (before, after, ix.sub(size, ix.ONE), *cuts)
+    if not all(space.implies(Domain(()), ix.compare(">=", e, ix.ZERO)) for e in positive):
         return None
     return Sliding(
-        slice=Slice(start, stop),
-        position=sub(Sym(dim), first),
+        slice=ix.Slice(start, stop),
+        position=ix.sub(ix.Sym(dim), first),
         size=size,
         before=before,
         after=after,
@@ -156,23 +143,23 @@ def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | 
 class _RangeEnd(NamedTuple):
     """An end ``t + shift``, clamped to ``cuts``; all over bounds."""
 
-    shift: Expr
-    cuts: tuple[Expr, ...]
+    shift: ix.Expr
+    cuts: tuple[ix.Expr, ...]
 
 
 def _moving_end(
-    e: Expr, cut: type[IndexMax] | type[IndexMin], dim: str, space: Space
+    e: ix.Expr, cut: type[ix.IndexMax] | type[ix.IndexMin], dim: str, space: Space
 ) -> _RangeEnd | None:
     """An end of a range that moves with the point."""
-    parts = e.args if isinstance(e, (IndexMax, IndexMin)) and isinstance(e, cut) else (e,)
+    parts = e.args if isinstance(e, (ix.IndexMax, ix.IndexMin)) and isinstance(e, cut) else (e,)
     moving = [p for p in parts if dim in symbols(p)]
     cuts = tuple(p for p in parts if p not in moving)
     if len(moving) != 1:
         return None
-    shift = sub(moving[0], Sym(dim))
+    shift = ix.sub(moving[0], ix.Sym(dim))
     return _RangeEnd(shift, cuts) if _is_invariant(space, shift, *cuts) else None
 
 
-def _is_invariant(space: Space, *parts: Expr) -> bool:
+def _is_invariant(space: Space, *parts: ix.Expr) -> bool:
     """Whether the expressions name no dimension."""
     return not any(space.universe.is_dim(n) for e in parts for n in symbols(e))

@@ -19,16 +19,16 @@ from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, operand_type
 from tempoc.sdg.statements.build import is_computed, is_identity
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Entry, Slice
 from tempoc.symbolic.walk import symbols
 
 
-def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
+def operand_slices(graph: Graph, edge: Edge, place: int) -> Iterator[ix.Slice]:
     """The slices that an axis of an operand comes from; ``place`` is counted from the last axis."""
     for leaf in _leaves(graph, edge):
         axis = operand_type(graph, leaf).ndim - place
-        slices = [e for e in leaf.entries if isinstance(e, Slice)]
+        slices = [e for e in leaf.entries if isinstance(e, ix.Slice)]
         if 0 <= axis < len(slices):
             yield slices[axis]
 
@@ -45,7 +45,7 @@ def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
     while worklist:
         operand = worklist.pop(0)
         node = graph.nodes[operand.source]
-        sliced = any(isinstance(e, Slice) for e in operand.entries)
+        sliced = any(isinstance(e, ix.Slice) for e in operand.entries)
         if sliced or not node.op.elementwise or not is_identity(operand, graph):
             yield operand
         else:
@@ -68,7 +68,7 @@ class Rebuild:
     place: int
     part: str
     axis_stays: bool
-    change: Callable[[Slice], Entry | None]
+    change: Callable[[ix.Slice], ix.Entry | None]
     domain_of: Callable[[tuple[str, ...]], Domain]
     memo: dict[Edge, Edge | None] = field(default_factory=dict)
 
@@ -82,11 +82,11 @@ class Rebuild:
         graph = self.builder.graph
         node, type_ = graph.nodes[edge.source], operand_type(graph, edge)
         axis = type_.ndim - self.place
-        slices = [k for k, e in enumerate(edge.entries) if isinstance(e, Slice)]
+        slices = [k for k, e in enumerate(edge.entries) if isinstance(e, ix.Slice)]
         if 0 <= axis < len(slices):
             return self._leaf(edge, slices[axis], axis)
         if not any(self.dim in symbols(e) for e in (*edge.entries, *type_.shape)):
-            return edge if axis < 0 or (self.axis_stays and type_.shape[axis] == ONE) else None
+            return edge if axis < 0 or (self.axis_stays and type_.shape[axis] == ix.ONE) else None
         if slices or not is_identity(edge, graph) or not is_computed(node):
             return None
         if not node.inputs:
@@ -98,7 +98,7 @@ class Rebuild:
     def _leaf(self, edge: Edge, place: int, axis: int) -> Edge | None:
         """The read of the changed slice."""
         entry = edge.entries[place]
-        assert isinstance(entry, Slice)
+        assert isinstance(entry, ix.Slice)
         entry_read = self.change(entry)
         other_entries = (*edge.entries[:place], *edge.entries[place + 1 :])
         shape = operand_type(self.builder.graph, edge).shape

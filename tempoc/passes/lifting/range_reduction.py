@@ -14,8 +14,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_type
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def full_range_operands(
     def domain_of(dims: tuple[str, ...]) -> Domain:
         return space.project(node.domain, tuple(d for d in dims if d != dim))
 
-    def widened(entry: Slice) -> Slice | None:
+    def widened(entry: ix.Slice) -> ix.Slice | None:
         widened_range = classify_range(entry, dim, node.domain, space)
         is_same_kind = (
             widened_range is not None

@@ -27,8 +27,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type
 from tempoc.sdg.statements.vectorized import vector_ranges
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
@@ -50,8 +50,8 @@ class RecurrenceCycle:
     forward: bool
     states: tuple[str, ...]
     branches: tuple[int, ...]
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
     steps: tuple[OpStep, ...]
     carried: tuple[int, ...]
     operands: tuple[Edge, ...]
@@ -61,17 +61,17 @@ class RecurrenceCycle:
         return any(self.dim in symbols(e) for e in operand.entries)
 
     @property
-    def first(self) -> Expr:
+    def first(self) -> ix.Expr:
         """The point of the initial states."""
-        return sub(self.lower, ONE) if self.forward else self.upper
+        return ix.sub(self.lower, ix.ONE) if self.forward else self.upper
 
     @property
-    def count(self) -> Expr:
+    def count(self) -> ix.Expr:
         """How many steps there are."""
-        return sub(self.upper, self.lower)
+        return ix.sub(self.upper, self.lower)
 
     @property
-    def bottom(self) -> Expr:
+    def bottom(self) -> ix.Expr:
         """The least point of the states, the initial one included."""
         return self.first if self.forward else self.lower
 
@@ -97,10 +97,10 @@ def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
         return None
     offset = None
     for d, entry in zip(source.dims, edge.entries, strict=True):
-        if isinstance(entry, Slice):
+        if isinstance(entry, ix.Slice):
             return None
-        shift = sub(entry, Sym(d))
-        if not isinstance(shift, Const) or (d != dim and shift.value):
+        shift = ix.sub(entry, ix.Sym(d))
+        if not isinstance(shift, ix.Const) or (d != dim and shift.value):
             return None
         if d == dim:
             offset = shift.value
@@ -162,12 +162,14 @@ def _carried_branch(graph: Graph, state: str, inside: set[str]) -> int:
 
 def _step_interval(
     graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
-) -> tuple[Expr, Expr]:
+) -> tuple[ix.Expr, ix.Expr]:
     """The ``lower`` and ``upper`` end of the steps, the same for all states."""
     intervals = []
     for state, k in zip(states, branches, strict=True):
         node = graph.nodes[state]
-        step_domain = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
+        step_domain = Domain(
+            node.domain.dims, ix.conjunction(node.domain.where, node.inputs[k].guard)
+        )
         spans = vector_ranges(step_domain, (dim,), space)
         if spans is None:
             raise NotARecurrence(f"{dim} does not run from a first to a last point")
@@ -245,7 +247,7 @@ class _CycleWalk:
             shift = distance(self.graph, node, edge, self.dim)
             assert shift is not None
             return self.value(edge.source, edge.out, at + shift)
-        shifted = {self.dim: add(Sym(self.dim), Const(at))}
+        shifted = {self.dim: ix.add(ix.Sym(self.dim), ix.Const(at))}
         entries = tuple(substitute_entry(e, shifted) for e in edge.entries)
         moved = replace(edge, entries=entries)
         shape = operand_type(self.graph, moved).shape

@@ -39,22 +39,8 @@ from tempoc.sdg.graph.query import operand_type
 from tempoc.sdg.graph.rewrite import replace_nodes, replace_operand, rewrite_reads
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    maximum,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
@@ -92,23 +78,23 @@ class _ScanRewrite:
         """Whether every state consists of its first point, given by one equation, and the steps."""
         for name, k in zip(self.recurrence.states, self.recurrence.branches, strict=True):
             node = self.graph.nodes[name]
-            point = Sym(self.dim)
-            inside = conjunction(
-                compare(">=", point, self.recurrence.lower),
-                compare("<", point, self.recurrence.upper),
+            point = ix.Sym(self.dim)
+            inside = ix.conjunction(
+                ix.compare(">=", point, self.recurrence.lower),
+                ix.compare("<", point, self.recurrence.upper),
             )
             spans = vector_ranges(node.domain, (self.dim,), self.space)
             if len(node.inputs) != 2 or spans is None:
                 return False
             if not self.space.equal(node.inputs[k].guard, inside, node.domain):
                 return False
-            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
+            top = ix.add(self.recurrence.bottom, ix.add(self.recurrence.count, ix.ONE))
             v = spans[self.dim]
             if not (self.equal(v.lower, self.recurrence.bottom) and self.equal(v.upper, top)):
                 return False
         return True
 
-    def equal(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether two expressions over bounds agree."""
         return self.space.equal(a, b, Domain(()))
 
@@ -122,7 +108,7 @@ class _ScanRewrite:
         step_domain = states[0].domain
         if not full:
             step_domain = Domain(
-                step_domain.dims, conjunction(step_domain.where, states[0].inputs[k].guard)
+                step_domain.dims, ix.conjunction(step_domain.where, states[0].inputs[k].guard)
             )
         domain = self.space.project(step_domain, around)
         first = [self.first_row(s, k, full) for s, k in self.pairs()]
@@ -143,7 +129,7 @@ class _ScanRewrite:
             count=self.count,
             reverse=not self.recurrence.forward,
         )
-        length = add(self.count, ONE)
+        length = ix.add(self.count, ix.ONE)
         types = tuple(
             replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
         )
@@ -159,9 +145,9 @@ class _ScanRewrite:
         return [(self.graph.nodes[s], k) for s, k in pairs]
 
     @property
-    def count(self) -> Expr:
+    def count(self) -> ix.Expr:
         """How many steps there are, at least 0."""
-        return self.space.reduce(maximum(ZERO, self.recurrence.count), Domain(()))
+        return self.space.reduce(ix.maximum(ix.ZERO, self.recurrence.count), Domain(()))
 
     def available(self, edge: Edge, domain: Domain) -> Edge:
         """The edge, or one to a clone of a constant that exists wherever the recurrence runs.
@@ -183,7 +169,7 @@ class _ScanRewrite:
         if full:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
-            return read_original(self.graph, replace(edge, entries=entries, guard=TRUE))
+            return read_original(self.graph, replace(edge, entries=entries, guard=ix.TRUE))
         return Edge(source=state.name, entries=entries_at(state.domain.dims, at))
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
@@ -195,27 +181,27 @@ class _ScanRewrite:
         moving = [k for k, e in enumerate(edge.entries) if self.dim in symbols(e)]
         (place, *more) = moving
         entry = edge.entries[place]
-        slices = any(isinstance(e, Slice) for e in edge.entries)
-        shift = sub(entry, Sym(self.dim)) if isinstance(entry, Expr) else None
-        if more or slices or not isinstance(shift, Const) or self.dim not in symbols(entry):
+        slices = any(isinstance(e, ix.Slice) for e in edge.entries)
+        shift = ix.sub(entry, ix.Sym(self.dim)) if isinstance(entry, ix.Expr) else None
+        if more or slices or not isinstance(shift, ix.Const) or self.dim not in symbols(entry):
             edge = self.materialized(edge)
-            source, shift = self.new_nodes[edge.source], ZERO
+            source, shift = self.new_nodes[edge.source], ix.ZERO
             place = source.domain.dims.index(self.dim)
         dim = source.domain.dims[place]
-        assert isinstance(shift, Const)
-        low, high = add(self.recurrence.lower, shift), add(self.recurrence.upper, shift)
+        assert isinstance(shift, ix.Const)
+        low, high = ix.add(self.recurrence.lower, shift), ix.add(self.recurrence.upper, shift)
         spans, start = vector_ranges(source.domain, (dim,), self.space), 0
         if spans is not None:
-            before = sub(low, spans[dim].lower)
-            if isinstance(before, Const) and before.value >= 0:
+            before = ix.sub(low, spans[dim].lower)
+            if isinstance(before, ix.Const) and before.value >= 0:
                 low, high, start = spans[dim].lower, spans[dim].upper, before.value
-        entries = (*edge.entries[:place], Slice(low, high), *edge.entries[place + 1 :])
+        entries = (*edge.entries[:place], ix.Slice(low, high), *edge.entries[place + 1 :])
         return replace(edge, entries=entries), start
 
     def materialized(self, edge: Edge) -> Edge:
         """A per-step operand as a tensor of its own, with a point for each step."""
         state, branch = self.pairs()[0]
-        where = conjunction(state.domain.where, state.inputs[branch].guard)
+        where = ix.conjunction(state.domain.where, state.inputs[branch].guard)
         name = self.fresh_name(f"{self.recurrence.states[0]}.operand")
         type_ = operand_type(self.graph, edge)
         node = Node(
@@ -234,7 +220,7 @@ class _ScanRewrite:
     def replace_states(self, node: Node) -> Graph:
         """The graph in which the states read the rows."""
         changed = {
-            name: self.row(node, out, self.graph.nodes[name], Sym(self.dim))
+            name: self.row(node, out, self.graph.nodes[name], ix.Sym(self.dim))
             for out, name in enumerate(self.recurrence.states)
         }
         return self.redirect_reads(node, self.with_nodes(changed))
@@ -247,7 +233,7 @@ class _ScanRewrite:
             branch = self.graph.nodes[edge.source]
             assert isinstance(state.op, Merge)
             target = state.op.targets[k]
-            points = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
+            points = Domain(state.domain.dims, ix.conjunction(state.domain.where, edge.guard))
             if len(branch.types) == 1 and self.space.outside(branch.domain, target, points) is None:
                 at = target[state.domain.dims.index(self.dim)]
                 changed[branch.name] = self.row(node, out, branch, at)
@@ -264,7 +250,7 @@ class _ScanRewrite:
             domain=points,
             types=(operand_type(self.graph, state.inputs[k]),),
         )
-        row = self.row(node, out, copy, Sym(self.dim))
+        row = self.row(node, out, copy, ix.Sym(self.dim))
         self.new_nodes[row.name] = row
         at_points = identity(points)
         edge = replace(state.inputs[k], source=row.name, out=0, entries=at_points)
@@ -273,11 +259,11 @@ class _ScanRewrite:
         )
         return replace_operand(replace(state, op=op), k, edge)
 
-    def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
+    def row(self, node: Node, out: int, old: Node, at: ix.Expr) -> Node:
         """The node that reads the row of a point, in place of ``old``."""
         trailing = node.types[out].shape[1:]
         entries: tuple[IndexPart, ...] = (
-            sub(at, self.recurrence.bottom), *((ZERO, n, 1) for n in trailing),
+            ix.sub(at, self.recurrence.bottom), *((ix.ZERO, n, 1) for n in trailing),
         )  # fmt: skip
         edge = read_of(node, out)
         type_ = replace(old.types[0], weak=False)
@@ -295,16 +281,18 @@ class _ScanRewrite:
         """The graph in which reads of all points of a state read the rows."""
         outs = {name: out for out, name in enumerate(self.recurrence.states)}
 
-        def moved(source: str, entries: Sequence[Entry]) -> tuple[int, tuple[Entry, ...]] | None:
+        def moved(
+            source: str, entries: Sequence[ix.Entry]
+        ) -> tuple[int, tuple[ix.Entry, ...]] | None:
             if source not in outs:
                 return None
             dims = self.graph.nodes[source].domain.dims
             at = dict(zip(dims, entries, strict=True))
             entry = at.pop(self.dim)
             later = dims[dims.index(self.dim) + 1 :]
-            top = add(self.recurrence.bottom, add(self.recurrence.count, ONE))
-            if entry != Slice(self.recurrence.bottom, top) or any(
-                isinstance(at[d], Slice) for d in later
+            top = ix.add(self.recurrence.bottom, ix.add(self.recurrence.count, ix.ONE))
+            if entry != ix.Slice(self.recurrence.bottom, top) or any(
+                isinstance(at[d], ix.Slice) for d in later
             ):
                 return None
             return outs[source], tuple(at.values())

@@ -44,7 +44,7 @@ from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.query import components
 from tempoc.sdg.graph.rewrite import drop_dead
-from tempoc.symbolic.expr import Const, Slice
+from tempoc.symbolic import expr as ix
 
 NodeNames = tuple[str, ...]
 
@@ -119,7 +119,7 @@ class RecurrenceToScan(GraphPass):
         for state in recurrence.states:
             count = 1
             for e in graph.nodes[state].types[0].shape:
-                if not isinstance(e, Const):
+                if not isinstance(e, ix.Const):
                     raise NotARecurrence("how large a state is is not known")
                 count *= e.value
             size += count
@@ -180,7 +180,7 @@ def _vectorized(
         from_loops = [
             e.source
             for e in node.inputs
-            if any(isinstance(x, Slice) for x in e.entries)
+            if any(isinstance(x, ix.Slice) for x in e.entries)
             and not _is_vectorized(graph, vectorized, e.source, recurrence.dim)
         ]
         if from_loops:

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.control.control import Copy, Merge
 from tempoc.ops.definition.operator import Monoid, OperandError
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.tensor.arithmetic import Multiply
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import Full
 from tempoc.passes.lifting.moving_range import MovingRange, Prefix, classify_range
@@ -30,17 +29,8 @@ from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges as spans
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -54,38 +44,42 @@ class RangeGrowth:
     """
 
     dim: str
-    first: Expr
-    before: Expr
-    early: Expr
-    later: Expr
+    first: ix.Expr
+    before: ix.Expr
+    early: ix.Expr
+    later: ix.Expr
     single: bool
 
 
 def range_growth(
-    target: MovingRange, entry: Slice, dim: str, domain: Domain, space: Space
+    target: MovingRange, entry: ix.Slice, dim: str, domain: Domain, space: Space
 ) -> RangeGrowth | None:
     """How a range grows; ``None`` unless it grows by exactly one element."""
     span = spans(domain, (dim,), space)
     end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
-    shift = sub(end, Sym(dim))
+    shift = ix.sub(end, ix.Sym(dim))
     names = (*symbols(shift), *symbols(fixed))
     if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in names):
         return None
-    point, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
+    point, low, high = ix.Sym(dim), span[dim].lower, ix.sub(span[dim].upper, ix.ONE)
     forward = isinstance(target, Prefix)
-    first, before = (low, sub(point, ONE)) if forward else (high, add(point, ONE))
-    count = sub(add(first, shift), fixed) if forward else sub(fixed, add(first, shift))
-    if space.implies(Domain(()), compare("==", count, ONE)):
-        later = compare(">=", point, add(first, ONE)) if forward else compare("<", point, first)
+    first, before = (low, ix.sub(point, ix.ONE)) if forward else (high, ix.add(point, ix.ONE))
+    count = ix.sub(ix.add(first, shift), fixed) if forward else ix.sub(fixed, ix.add(first, shift))
+    if space.implies(Domain(()), ix.compare("==", count, ix.ONE)):
+        later = (
+            ix.compare(">=", point, ix.add(first, ix.ONE))
+            if forward
+            else ix.compare("<", point, first)
+        )
         return RangeGrowth(
             dim=dim, first=first, before=before, single=True,
-            early=compare("==", point, first), later=later,
+            early=ix.compare("==", point, first), later=later,
         )  # fmt: skip
-    if not space.implies(Domain(()), compare("<=", count, ZERO)):
+    if not space.implies(Domain(()), ix.compare("<=", count, ix.ZERO)):
         return None
-    edge = sub(fixed, shift)  # the point at which the range has become empty, or still is
-    early = compare("<=", point, edge) if forward else compare(">=", point, edge)
-    later = compare(">", point, edge) if forward else compare("<", point, edge)
+    edge = ix.sub(fixed, shift)  # the point at which the range has become empty, or still is
+    early = ix.compare("<=", point, edge) if forward else ix.compare(">=", point, edge)
+    later = ix.compare(">", point, edge) if forward else ix.compare("<", point, edge)
     return RangeGrowth(dim=dim, first=first, before=before, single=False, early=early, later=later)
 
 
@@ -124,7 +118,7 @@ class RunningReduction:
             return None
         before = Edge(source=name, entries=entries_at(domain.dims, {growth.dim: growth.before}))
         if decay is not None:
-            before = read_of(builder.put("faded", Multiply(), (decay, before), later))
+            before = read_of(builder.put("faded", binary.Multiply(), (decay, before), later))
         both = (before, newest) if decay is None else (newest, before)
         assert monoid.combine is not None
         added = builder.put("next", monoid.combine, both, later)
@@ -158,16 +152,16 @@ class RunningReduction:
         return builder.put("first", Copy(), (edge,), domain_of(builder.node.domain.dims))
 
     def _rebuild(
-        self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
+        self, part: str, domain_of: Callable[[tuple[str, ...]], Domain], at: dict[str, ix.Expr]
     ) -> Rebuild:
         """The clone of the operand at the newest element of the range."""
         builder, domain, dim = self.builder, self.builder.node.domain, self.growth.dim
 
-        def newest(entry: Slice) -> Expr | None:
+        def newest(entry: ix.Slice) -> ix.Expr | None:
             other = classify_range(entry, dim, domain, builder.space)
             if other is None or replace(other, slice=self.range.slice) != self.range:
                 return None
-            end = sub(entry.hi, ONE) if isinstance(self.range, Prefix) else entry.lo
+            end = ix.sub(entry.hi, ix.ONE) if isinstance(self.range, Prefix) else entry.lo
             return substitute(end, at)
 
         return Rebuild(builder, dim, self.place, part, False, newest, domain_of)
@@ -220,6 +214,6 @@ def _element(target: RangeReduction, rebuild: Rebuild) -> Edge | None:
     assert op.monoid is not None
     wide = dtype if op.monoid.exact else dtype.wide
     if given != wide:
-        cast = Cast(dtype=wide)
+        cast = unary.Cast(dtype=wide)
         element = read_of(builder.put(f"cast.{rebuild.part}", cast, (element,), home))
     return element

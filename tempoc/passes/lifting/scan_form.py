@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tempoc.ops.definition.operator import OperandError
 from tempoc.ops.definition.shapes import axes_of
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.ops.tensor.arithmetic import Divide
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Pad
 from tempoc.ops.tensor.reduction import LogSumExp, Mean, Reduction
 from tempoc.ops.tensor.source import IndexValue
@@ -21,8 +20,8 @@ from tempoc.passes.lifting.range_reduction import (
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder, read_of
 from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr
 
 
 def scan_or_windows(graph: Graph, target: RangeReduction, space: Space) -> tuple[Node, ...] | None:
@@ -63,17 +62,19 @@ def _all_values(builder: NodeBuilder, target: RangeReduction) -> _FullAxisValues
         result_dtype = node.types[0].dtype
         result_dtype = result_dtype.wide if isinstance(node.op, Mean) else result_dtype
         if result_dtype != dtype:
-            edge = read_of(builder.put("cast", Cast(dtype=result_dtype), (edge,), domain))
+            edge = read_of(builder.put("cast", unary.Cast(dtype=result_dtype), (edge,), domain))
             dtype = result_dtype
     if isinstance(moving_range, Sliding):
         return _windows(builder, target, moving_range, edge, axis, domain)
     assert node.op.scan is not None and node.op.monoid is not None
     scan = node.op.scan(axis=axis, reverse=moving_range.reverse)
     result = builder.put("scan", scan, (edge,), domain)
-    if moving_range.pad != ZERO:
-        around = (ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ZERO)
+    if moving_range.pad != ix.ZERO:
+        around = (
+            (ix.ZERO, moving_range.pad) if moving_range.reverse else (moving_range.pad, ix.ZERO)
+        )
         ndim = result.types[0].ndim
-        widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
+        widths = tuple(around if k == axis else (ix.ZERO, ix.ZERO) for k in range(ndim))
         value = node.op.monoid.identity(result.types[0].dtype)
         result = builder.put("padded", Pad(widths=widths, value=value), (result,), domain)
     return _FullAxisValues(node=result, axis=axis)
@@ -115,7 +116,7 @@ def _value_at_point(builder: NodeBuilder, target: RangeReduction, values: _FullA
     """The reduction's value at the own point, of the node's type."""
     node, shape = target.node, values.node.types[0].shape
     assert isinstance(node.op, Reduction)
-    parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
+    parts: list[ix.Expr | tuple[ix.Expr, ix.Expr, int]] = [(ix.ZERO, e, 1) for e in shape]
     parts[values.axis] = target.range.position
     result = builder.put("at", SpatialIndex(entries=tuple(parts)), (values.node,))
     return finish_reduction(builder, target, result)
@@ -127,10 +128,10 @@ def finish_reduction(builder: NodeBuilder, target: RangeReduction, result: Node)
     assert isinstance(node.op, Reduction)
     if isinstance(node.op, Mean):
         count = builder.put("count", IndexValue(expr=target.range.count))
-        count = builder.put("number", Cast(dtype=result.types[0].dtype), (count,))
-        result = builder.put("mean", Divide(), (result, count))
+        count = builder.put("number", unary.Cast(dtype=result.types[0].dtype), (count,))
+        result = builder.put("mean", binary.Divide(), (result, count))
     if result.types[0].dtype != node.types[0].dtype:
-        result = builder.put("cast", Cast(dtype=node.types[0].dtype), (result,))
+        result = builder.put("cast", unary.Cast(dtype=node.types[0].dtype), (result,))
     if node.op.keepdims:
         for axis in sorted(axes_of(node.op.axes, target.ndim)):
             result = builder.put("kept", ExpandDims(axis=axis), (result,))

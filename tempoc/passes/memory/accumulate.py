@@ -24,8 +24,7 @@ from tempoc.base.cost_model import MODEL
 from tempoc.ops.control.control import Copy
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of
-from tempoc.ops.tensor.arithmetic import Add, Divide
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.reduction import Mean, Sum
 from tempoc.ops.tensor.source import IndexValue
 from tempoc.passes.analysis.dependence import dependences
@@ -42,8 +41,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_nodes
 from tempoc.sdg.statements.branches import enclosing_conds
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import Expr, Sym, product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +112,9 @@ class _RunningSumBuilder(NodeBuilder):
         axes = axes_of(op.axes, len(shape))
         total = replace(self.node, name=self.fresh_name("total"), op=Sum(axes=axes))
         replace(self, node=total).running_sum(nest)
-        count = self.put("count", IndexValue(expr=product(shape[a] for a in axes)))
-        number = self.put("number", Cast(dtype=self.node.types[0].dtype), (count,))
-        self.add(replace(self.node, op=Divide(), inputs=(read_of(total), read_of(number))))
+        count = self.put("count", IndexValue(expr=ix.product(shape[a] for a in axes)))
+        number = self.put("number", unary.Cast(dtype=self.node.types[0].dtype), (count,))
+        self.add(replace(self.node, op=binary.Divide(), inputs=(read_of(total), read_of(number))))
 
     def running_sum(self, nest: Sequence[DirectedLoop]) -> None:
         """Build one running sum through all loops; an outer loop continues its inner loop's sum."""
@@ -124,15 +123,15 @@ class _RunningSumBuilder(NodeBuilder):
         ends = [LoopEnds.along(x.dim, self.bound(x.dim), forward=x.forward) for x in nest]
 
         def added(past: Node) -> tuple[Op, tuple[Node, ...]]:
-            return Add(), (past, self.add(each))
+            return binary.Add(), (past, self.add(each))
 
         now = running_recurrence(self, each, type_, zero, ends, added)
         last = entries_at(now.domain.dims, {e.dim: e.last for e in ends})
         self.add(replace(self.node, op=Copy(), inputs=(Edge(source=now.name, entries=last),)))
 
-    def bound(self, dim: str) -> Expr:
+    def bound(self, dim: str) -> ix.Expr:
         """The number of points of a dimension."""
-        return Sym(self.graph.universe.dim(dim).bound)
+        return ix.Sym(self.graph.universe.dim(dim).bound)
 
     def summand(self, nest: Sequence[DirectedLoop]) -> Node:
         """The node with the summand at a point of all loops."""

@@ -14,7 +14,7 @@ from tempoc.passes.analysis.summands import Summand
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic import expr as ix
 
 
 def saves_memory(
@@ -46,7 +46,7 @@ def _is_stored_anyway(
 ) -> bool:
     """Whether an operand is stored at full extent for a consumer other than ``sums``."""
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
-    dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    dims = {dim for dim, entry in pairs if isinstance(entry, ix.Slice)}
     dims -= {*vectorized_dims(graph, edge.source)}
     if not dims:
         return True
@@ -77,7 +77,7 @@ def _merge_closure(
     return reachable([name], merges)
 
 
-def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
+def _is_long(node: Node, entries: tuple[ix.Entry, ...], dims: Container[str]) -> bool:
     """Whether a read takes a slice of unbounded length along some dimensions."""
     return any(
         dim in dims and is_unlimited(entry)

@@ -27,18 +27,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import OperandUse, users
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    interval,
-    maximum,
-    sub,
-)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
@@ -49,7 +39,7 @@ class _DimRead(NamedTuple):
     reader: Node
     slot: int
     edge: Edge
-    entry: Entry
+    entry: ix.Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +71,10 @@ class PeelHead(GraphPass):
         """The graph with the first points of a node apart, if a ring can hold the others then."""
         space, place = context.space, node.domain.dims.index(dim)
         results = [o.entries[place] for o in graph.outputs if o.source == node.name]
-        if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
+        if any(isinstance(e, ix.Slice) or self.is_few(e, space) for e in results):
             return graph
         early: list[_DimRead] = []
-        sizes: list[Expr] = []
+        sizes: list[ix.Expr] = []
         lasting = False
         for use in uses:
             reader = graph.nodes[use.reader]
@@ -99,7 +89,7 @@ class PeelHead(GraphPass):
                 return graph
         if not lasting:
             return graph
-        size = maximum(*sizes)
+        size = ix.maximum(*sizes)
         peeled = _with_first(graph, node, dim, size, early)
         if node.name in full_extent_nodes(peeled, dim, ranges=False):
             return graph
@@ -107,24 +97,24 @@ class PeelHead(GraphPass):
         context.remarks.add(self.name, message, node.span)
         return peeled
 
-    def count(self, read: _DimRead, space: Space) -> Expr | None:
+    def count(self, read: _DimRead, space: Space) -> ix.Expr | None:
         """The number of first points of which a read takes some; ``None`` if these are not few."""
-        end = read.entry.hi if isinstance(read.entry, Slice) else read.entry + 1
+        end = read.entry.hi if isinstance(read.entry, ix.Slice) else read.entry + 1
         most = space.upper_bound(end, _read_domain(read, space))
         return most if self.is_few(most, space) else None
 
-    def is_few(self, e: Expr, space: Space) -> bool:
+    def is_few(self, e: ix.Expr, space: Space) -> bool:
         """Whether a number has a small upper bound, for all bounds and points."""
         if any(space.universe.is_dim(n) for n in symbols(e)):
             return False
-        most = interval(e)[1]
+        most = ix.interval(e)[1]
         return most is not None and most <= self.few
 
     def lasts(self, read: _DimRead, dim: str, space: Space) -> bool:
         """Whether the loop goes on for long after the points that are read."""
         if dim not in read.reader.domain.dims:
             return False
-        last = space.upper_bound(Sym(dim), _read_domain(read, space))
+        last = space.upper_bound(ix.Sym(dim), _read_domain(read, space))
         return not self.is_few(last, space)
 
     def is_near(self, read: _DimRead, dim: str, space: Space) -> bool:
@@ -132,8 +122,8 @@ class PeelHead(GraphPass):
         if dim not in read.reader.domain.dims or dim in read.reader.vector:
             return False
         entry, where = read.entry, _read_domain(read, space)
-        low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, entry)
-        distances = sub(Sym(dim), low), sub(high, Sym(dim))
+        low, high = (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry, entry)
+        distances = ix.sub(ix.Sym(dim), low), ix.sub(high, ix.Sym(dim))
         return all(self.is_few(space.upper_bound(way, where), space) for way in distances)
 
 
@@ -150,9 +140,9 @@ def _read_domain(read: _DimRead, space: Space) -> Domain:
     return space.intersect(domain, Domain(domain.dims, read.edge.guard))
 
 
-def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_DimRead]) -> Graph:
+def _with_first(graph: Graph, node: Node, dim: str, size: ix.Expr, early: list[_DimRead]) -> Graph:
     """The graph in which the ``early`` reads read copies of the node's first points."""
-    where = conjunction(node.domain.where, compare("<", Sym(dim), size))
+    where = ix.conjunction(node.domain.where, ix.compare("<", ix.Sym(dim), size))
     names: dict[int, str] = {}
     for out in (read.edge.out for read in early):
         if out not in names:

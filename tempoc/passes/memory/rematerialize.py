@@ -53,7 +53,7 @@ from tempoc.sdg.graph.query import operand_type, users
 from tempoc.sdg.graph.rewrite import drop_dead, replace_operand
 from tempoc.sdg.statements.branches import branch_conditions
 from tempoc.sdg.statements.build import identity, is_computed
-from tempoc.symbolic.expr import Slice
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +245,7 @@ class _Cloner:
         """The node with its largest operand delayed; ``None`` if it reads nothing at a point."""
         slots = [
             k for k, e in enumerate(node.inputs)
-            if not any(isinstance(x, Slice) for x in e.entries)
+            if not any(isinstance(x, ix.Slice) for x in e.entries)
             and not self.nodes[e.source].op.cheap
         ]  # fmt: skip
         edges = self.gate_edges(node, gates)

@@ -13,12 +13,11 @@ from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor.arithmetic import Add, Comparison, Multiply, Nary, Subtract
-from tempoc.ops.tensor.elementwise import Negative, Unary
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.source import IndexValue, Literal
 from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Const, Expr, Slice, Sym, Truth, add, compare, mul, sub
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
 _LIMIT = 2**31
@@ -38,16 +37,16 @@ def _folded_literal(nodes: dict[str, Node], node: Node) -> Op | None:
     """The literal that equals a node, if its operands are literals."""
     if isinstance(node.op, IndexValue):
         match node.op.expr:
-            case Const(value=value) if -_LIMIT <= value < _LIMIT:
+            case ix.Const(value=value) if -_LIMIT <= value < _LIMIT:
                 return Literal(value=value, dtype=DType.I32)
-            case Truth(value=holds):
+            case ix.Truth(value=holds):
                 return Literal(value=holds, dtype=DType.BOOL)
         return None
-    if not isinstance(node.op, Nary | Unary) or node.types[0].shape:
+    if not isinstance(node.op, binary.Nary | unary.Unary) or node.types[0].shape:
         return None
     operands = [nodes[e.source].op for e in node.inputs]
     types = tuple(nodes[e.source].types[e.out] for e in node.inputs)
-    if any(isinstance(entry, Slice) for e in node.inputs for entry in e.entries):
+    if any(isinstance(entry, ix.Slice) for e in node.inputs for entry in e.entries):
         return None
     values = [o.evaluate((), {})[0] for o in operands if isinstance(o, Literal)]
     if len(values) != len(operands):
@@ -71,16 +70,16 @@ def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
     if len(known) != len(exprs) or not known or not varies or any(map(is_condition, known)):
         return None
     match node.op:
-        case Negative():
-            result = mul(Const(-1), known[0])
-        case Add():
-            result = add(*known)
-        case Subtract():
-            result = sub(*known)
-        case Multiply():
-            result = mul(*known)
-        case Comparison(symbol=symbol):
-            result = compare(symbol, *known)
+        case unary.Negative():
+            result = ix.mul(ix.Const(-1), known[0])
+        case binary.Add():
+            result = ix.add(*known)
+        case binary.Subtract():
+            result = ix.sub(*known)
+        case binary.Multiply():
+            result = ix.mul(*known)
+        case binary.Comparison(symbol=symbol):
+            result = ix.compare(symbol, *known)
         case _:
             return None
     folded = IndexValue(expr=result)
@@ -88,23 +87,23 @@ def _folded_index(nodes: dict[str, Node], node: Node) -> Op | None:
     return folded if matches and not node.types[0].weak else None
 
 
-def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> Expr | None:
+def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> ix.Expr | None:
     edge = node.inputs[slot]
     source = nodes[edge.source]
     if isinstance(source.op, Literal):
         is_integer = type(source.op.value) is int and source.op.dtype is DType.I32
-        return Const(int(source.op.value)) if is_integer else None
+        return ix.Const(int(source.op.value)) if is_integer else None
     if isinstance(source.op, IndexValue):
         return at_entries(source.op.expr, source.domain, edge.entries)
     return None
 
 
-def at_entries(e: Expr, domain: Domain, entries: tuple[object, ...]) -> Expr | None:
+def at_entries(e: ix.Expr, domain: Domain, entries: tuple[object, ...]) -> ix.Expr | None:
     """An expression over a node's dimensions, read at entries; None if it uses a sliced one."""
     pairs = dict(zip(domain.dims, entries, strict=True))
-    if any(isinstance(entry, Slice) for entry in entries):
+    if any(isinstance(entry, ix.Slice) for entry in entries):
         return None
     named = symbols(e)  # a dimension that is not named is one with which a length in it varies
-    if any(d not in named and entry != Sym(d) for d, entry in pairs.items()):
+    if any(d not in named and entry != ix.Sym(d) for d, entry in pairs.items()):
         return None
-    return substitute(e, {d: entry for d, entry in pairs.items() if isinstance(entry, Expr)})
+    return substitute(e, {d: entry for d, entry in pairs.items() if isinstance(entry, ix.Expr)})

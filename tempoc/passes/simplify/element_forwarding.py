@@ -24,8 +24,8 @@ from tempoc.ops.indexing.indexing import SpatialIndex
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import node_expressions, operand_type, substitute_in_op
 from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, sub
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 
@@ -59,10 +59,10 @@ def _is_element(graph: Graph, node: Node) -> bool:
         return False
     first, *other_entries = node.op.entries
     others = operand_type(graph, edge).shape[1:]
-    if other_entries != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
+    if other_entries != [(ix.ZERO, e, 1) for e in others] or not isinstance(first, ix.Expr):
         return False
     new_dims = [d for d in node.domain.dims if d not in source.domain.dims]
-    return len(new_dims) == 1 and isinstance(sub(first, Sym(new_dims[0])), Const)
+    return len(new_dims) == 1 and isinstance(ix.sub(first, ix.Sym(new_dims[0])), ix.Const)
 
 
 @dataclass(slots=True)
@@ -72,14 +72,14 @@ class _ElementNodes:
     graph: Graph
     elements: dict[str, Node]
     nodes: dict[str, Node] = field(default_factory=dict)
-    memo: dict[tuple[str, Domain, tuple[str, ...], tuple[Entry, ...]], str] = field(
+    memo: dict[tuple[str, Domain, tuple[str, ...], tuple[ix.Entry, ...]], str] = field(
         default_factory=dict
     )
 
     def read(self, edge: Edge, reader: Node | None) -> Edge:
         """The edge, redirected to an element node of the reader's domain; ``None`` is an output."""
         node = self.elements.get(edge.source)
-        if node is None or any(isinstance(e, Slice) for e in edge.entries):
+        if node is None or any(isinstance(e, ix.Slice) for e in edge.entries):
             return edge
         domain, vector = (reader.domain, reader.vector) if reader else (Domain(()), ())
         points = dict(zip(node.domain.dims, edge.entries, strict=True))
@@ -98,14 +98,14 @@ class _ElementNodes:
             self.memo[key] = name
         return replace(edge, source=self.memo[key], out=0, entries=identity(domain))
 
-    def moves(self, dim: str, entry: Entry) -> bool:
+    def moves(self, dim: str, entry: ix.Entry) -> bool:
         """Whether an entry varies with the reader, but is not the reader's own point."""
-        named = symbols(entry) if isinstance(entry, Expr) else ()
-        return entry != Sym(dim) and any(self.graph.universe.is_dim(n) for n in named)
+        named = symbols(entry) if isinstance(entry, ix.Expr) else ()
+        return entry != ix.Sym(dim) and any(self.graph.universe.is_dim(n) for n in named)
 
-    def element(self, node: Node, edge: Edge, points: dict[str, Entry]) -> Node:
+    def element(self, node: Node, edge: Edge, points: dict[str, ix.Entry]) -> Node:
         """The element node at other points."""
-        at = {d: e for d, e in points.items() if isinstance(e, Expr)}
+        at = {d: e for d, e in points.items() if isinstance(e, ix.Expr)}
         (array,) = node.inputs
         entries = tuple(substitute_entry(e, at) for e in array.entries)
         return replace(

@@ -22,7 +22,7 @@ from tempoc.passes.analysis.variance import is_external
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import redirect
 from tempoc.sdg.statements.branches import BranchCondition, branch_conditions
-from tempoc.symbolic.expr import Entry, Expr
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.interned import MEMORY
 
 ValueKey = tuple[object, ...]
@@ -135,7 +135,7 @@ def _operand_keys(node: Node) -> list[str]:
 
 @lru_cache(MEMORY)
 def _operand_key(
-    out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]
+    out: int, entries: tuple[ix.Entry, ...], guard: ix.Expr, target: tuple[ix.Expr, ...]
 ) -> str:
     """The access as text, so that keys can be sorted."""
     return repr((out, entries, guard, target))

@@ -22,7 +22,7 @@ from tempoc.sdg.graph.query import OperandUse, operand_type, operand_types, topo
 from tempoc.sdg.statements.branches import enclosing_conds
 from tempoc.sdg.statements.build import is_computed
 from tempoc.sdg.verification.verify import DomainFacts
-from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -61,8 +61,8 @@ def column(node: Node) -> Column | None:
         return None
     points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
     ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
-    is_own_point = isinstance(entry, Sym) and entry.name in node.vector
-    return Column(entry.name, axis) if isinstance(entry, Sym) and is_own_point else None
+    is_own_point = isinstance(entry, ix.Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, ix.Sym) and is_own_point else None
 
 
 class AxisAt(NamedTuple):
@@ -74,7 +74,7 @@ class AxisAt(NamedTuple):
 
 def slices(edge: Edge) -> int:
     """The number of an operand's axes that come from slices in the read."""
-    return sum(isinstance(e, Slice) for e in edge.entries)
+    return sum(isinstance(e, ix.Slice) for e in edge.entries)
 
 
 class AxisFlows:
@@ -115,7 +115,7 @@ class AxisFlows:
         dims = []
         for node in self.graph.nodes.values():
             for slot, edge in enumerate(node.inputs):
-                for dim in (d for d, e in self.at(edge).items() if isinstance(e, Slice)):
+                for dim in (d for d, e in self.at(edge).items() if isinstance(e, ix.Slice)):
                     place = self.slice_of(edge, dim)
                     axes = (w for w in self.through(node.name) if isinstance(w, Link))
                     if any(w.is_reduced and w.operands[slot] == place for w in axes):
@@ -156,29 +156,29 @@ class AxisFlows:
     def _find_axis_to_dim(self, node: Node) -> AxisToDim | None:
         if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
             return None
-        padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
+        padded = [k for k, widths in enumerate(node.op.widths) if widths != (ix.ZERO, ix.ZERO)]
         readers = [self.graph.nodes[use.reader] for use in self.uses[node.name]]
         columns = {column(reader) for reader in readers}
-        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(columns) != 1:
+        if len(padded) != 1 or node.op.widths[padded[0]][0] != ix.ZERO or len(columns) != 1:
             return None
         read = columns.pop()
         if read is None or not any(w == VectorDim(read.dim) for w in self._stars(readers[0])):
             return None
         extent = node.types[0].shape[padded[0]]
-        is_full = extent == Sym(self.graph.universe.dim(read.dim).bound)
+        is_full = extent == ix.Sym(self.graph.universe.dim(read.dim).bound)
         same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
         link = Link((padded[0],), (padded[0],))
         return AxisToDim(link, read.dim) if is_full and same else None
 
-    def extent(self, at: AxisAt) -> Expr:
+    def extent(self, at: AxisAt) -> ix.Expr:
         """The extent of an axis in the result of a node."""
         node = self.graph.nodes[at.node]
         if isinstance(at.flow, VectorDim):
-            return Sym(self.graph.universe.dim(at.flow.dim).bound)
+            return ix.Sym(self.graph.universe.dim(at.flow.dim).bound)
         out, axis = next((k, a) for k, a in enumerate(at.flow.results) if a is not None)
         return node.types[out].shape[axis]
 
-    def length(self, at: AxisAt) -> Expr:
+    def length(self, at: AxisAt) -> ix.Expr:
         """The extent of an axis before the node pads or reduces it."""
         turn = self.axis_to_dim(at.node)
         padded = turn is not None and turn.link == at.flow
@@ -253,7 +253,7 @@ class AxisFlows:
 
     # ------------------------------------------------------------ accesses
 
-    def at(self, edge: Edge) -> dict[str, Expr | Slice]:
+    def at(self, edge: Edge) -> dict[str, ix.Expr | ix.Slice]:
         """The entries of an access by dimension."""
         return dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
 
@@ -261,17 +261,17 @@ class AxisFlows:
         """Whether a read depends on a dimension by the reader's own point alone."""
         at = self.at(edge)
         others = (e for d, e in at.items() if d != dim)
-        return at.get(dim) == Sym(dim) and not any(dim in symbols(e) for e in others)
+        return at.get(dim) == ix.Sym(dim) and not any(dim in symbols(e) for e in others)
 
     def is_whole(self, edge: Edge, dim: str) -> bool:
         """Whether a read takes all points of a dimension."""
-        bound = Sym(self.graph.universe.dim(dim).bound)
-        return self.at(edge).get(dim) == Slice(ZERO, bound, 1)
+        bound = ix.Sym(self.graph.universe.dim(dim).bound)
+        return self.at(edge).get(dim) == ix.Slice(ix.ZERO, bound, 1)
 
     def sliced(self, edge: Edge, axis: int) -> str:
         """The dimension whose slice is an axis of an operand."""
-        return [d for d, e in self.at(edge).items() if isinstance(e, Slice)][axis]
+        return [d for d, e in self.at(edge).items() if isinstance(e, ix.Slice)][axis]
 
     def slice_of(self, edge: Edge, dim: str) -> int:
         """The axis of an operand that is the slice of a dimension."""
-        return [d for d, e in self.at(edge).items() if isinstance(e, Slice)].index(dim)
+        return [d for d, e in self.at(edge).items() if isinstance(e, ix.Slice)].index(dim)

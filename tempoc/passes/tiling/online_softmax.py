@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.shapes import Shape
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.elementwise import Exp
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.reduction import Max
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.partial_results import combination
@@ -31,7 +30,7 @@ from tempoc.passes.tiling.region import PhasedOperands, TileRegion, phases
 from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import operand_type, operand_types
 from tempoc.sdg.statements.build import identity
-from tempoc.symbolic.expr import ONE
+from tempoc.symbolic import expr as ix
 
 Axes = tuple[int | None, ...]
 """The result's axis for each axis of an operand; ``None`` for an axis with one element."""
@@ -123,7 +122,7 @@ class RunningEndFinder:
         """The running form of an end; ``None`` if it has none."""
         node = self.flows.graph.nodes[name]
         how = combination(node.op, operand_types(self.flows.graph, node), node.types[0].dtype)
-        if how is None or not isinstance(how.more, Add):
+        if how is None or not isinstance(how.more, binary.Add):
             return None
         every = (self.running_end(c) for c in self.chains(AxisAt(name, self.region.ends[name])))
         return next((running for running in every if running is not None), None)
@@ -135,8 +134,8 @@ class RunningEndFinder:
         node = self.flows.graph.nodes[at.node]
         for slot, source in self.tile_operands(at):
             below = self.flows.graph.nodes[source.node]
-            if isinstance(node.op, Exp):
-                if isinstance(below.op, Subtract):
+            if isinstance(node.op, unary.Exp):
+                if isinstance(below.op, binary.Subtract):
                     yield SoftmaxTerm(source.node, 0), SoftmaxTerm(at.node, slot)
             elif self.is_linear(node, slot):
                 for steps in self.chains(source):
@@ -160,7 +159,7 @@ class RunningEndFinder:
         """Whether a node is linear in an operand, provided that no other depends on that one."""
         if not node.types[0].dtype.is_float:
             return False
-        if isinstance(node.op, Divide):
+        if isinstance(node.op, binary.Divide):
             return slot == 0
         return node.op.multilinear or node.op.moves
 
@@ -217,12 +216,12 @@ class RunningEndFinder:
                 place = None if place is None else self.result_axis(SoftmaxTerm(name, 0), place)
             if place is not None and place + rank - len(shape) == axis:
                 own.add(axis)
-        return all(e == ONE or k in own for k, e in enumerate(shape, rank - len(shape)))
+        return all(e == ix.ONE or k in own for k, e in enumerate(shape, rank - len(shape)))
 
     def factor(self, step: SoftmaxTerm, onward: tuple[SoftmaxTerm, ...]) -> Factor | None:
         """The factor of a node's terms, if it is constant along the axis."""
         node = self.flows.graph.nodes[step.node]
-        if not onward or not isinstance(node.op, Multiply | Divide):
+        if not onward or not isinstance(node.op, binary.Multiply | binary.Divide):
             return None
         places = self.flows.places(AxisAt(step.node, self.region.carriers[step.node]))
         terms, factor = (
@@ -241,7 +240,7 @@ class RunningEndFinder:
         """
         places: list[int | None] = []
         for axis, extent in enumerate(shape, rank - len(shape)):
-            place: int | None = None if extent == ONE else axis
+            place: int | None = None if extent == ix.ONE else axis
             for step in steps if place is not None else ():
                 place = self.result_axis(step, place)
                 if place is None:

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from tempoc.ops.definition.dtype_text import lowest
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.ops.tensor.arithmetic import Add, Maximum, Subtract
-from tempoc.ops.tensor.elementwise import Cast, Exp
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.source import Literal
 from tempoc.passes.tiling.axis_flow import AxisAt
@@ -94,7 +93,7 @@ class OnlineTiler(Tiler):
             least = Literal(value=lowest(now.types[0].dtype), dtype=now.types[0].dtype)
             none = self.put(node, "least", least, (), Domain(()))
             both = read_of(now), read_of(none)
-            self.bases[top] = self.put(node, "base", Maximum(), both, now.domain)
+            self.bases[top] = self.put(node, "base", binary.Maximum(), both, now.domain)
         return self.bases[top]
 
     # ------------------------------------------------------------ sums
@@ -116,8 +115,8 @@ class OnlineTiler(Tiler):
         key = running.top, wide
         if key not in self.scales:
             ends = [self.cast(top, read_of(n), wide, base.domain) for n in (past, base)]
-            less = self.put(top, "less", Subtract(), ends, base.domain)
-            self.scales[key] = self.put(top, "scale", Exp(), (read_of(less),), base.domain)
+            less = self.put(top, "less", binary.Subtract(), ends, base.domain)
+            self.scales[key] = self.put(top, "scale", unary.Exp(), (read_of(less),), base.domain)
         edge = self.moved(running, read_of(self.scales[key]), base.domain)
         edge = self.placed(node, edge, running.axes, base.domain)
         return self.cast(node, edge, dtype, base.domain)
@@ -133,7 +132,7 @@ class OnlineTiler(Tiler):
         edge = self.moved(running, read_of(gap), top.domain)
         edge = self.placed(node, edge, running.axes, domain)
         edge = self.cast(node, edge, dtype, domain)
-        total = read_of(self.put(node, "sum", Add(), (total, edge), domain))
+        total = read_of(self.put(node, "sum", binary.Add(), (total, edge), domain))
         for factor in running.factors:
             total = self.applied(node, factor, total, dtype)
         return total
@@ -142,7 +141,7 @@ class OnlineTiler(Tiler):
         """``max - max``: 0, or NaN where the maximum is infinite or NaN."""
         if top.name not in self.gaps:
             both = read_of(top), read_of(top)
-            self.gaps[top.name] = self.put(top, "gap", Subtract(), both, top.domain)
+            self.gaps[top.name] = self.put(top, "gap", binary.Subtract(), both, top.domain)
         return self.gaps[top.name]
 
     def applied(self, node: Node, factor: Factor, total: Edge, dtype: DType) -> Edge:
@@ -191,4 +190,4 @@ class OnlineTiler(Tiler):
         """An operand with another dtype."""
         if self.type_of(edge).dtype is dtype:
             return edge
-        return read_of(self.put(node, "wide", Cast(dtype=dtype), (edge,), domain))
+        return read_of(self.put(node, "wide", unary.Cast(dtype=dtype), (edge,), domain))

@@ -78,8 +78,8 @@ from tempoc.passes.tiling.region import (
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
 from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
-from tempoc.symbolic.expr import ONE, Const, Expr, Sym, compare, maximum
 from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
 
 
@@ -199,7 +199,7 @@ class _TensorSearch:
                 if self.is_simple(extent) and summed:
                     yield at
 
-    def is_simple(self, extent: Expr) -> bool:
+    def is_simple(self, extent: ix.Expr) -> bool:
         """Whether an extent varies, with one dimension at most, and is known before the run.
 
         An extent that varies with tiles has been cut already; with several dimensions proofs are
@@ -324,7 +324,7 @@ class _TensorSearch:
     def formula(self, name: str) -> str:
         """The bytes of a node's result, as text."""
         node = self.graph.nodes[name]
-        bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
+        bounds = [ix.Sym(self.graph.universe.dim(d).bound) for d in node.vector]
         return size_formula(self.longest(node.types[0], node), bounds)
 
     # ------------------------------------------------------------ cutting
@@ -348,7 +348,7 @@ class _TensorSearch:
         rows = ""
         if stars:
             graph = replace(self.graph, universe=universe)
-            universe, rows = _declared(graph, "row", Const(size), region_dims)
+            universe, rows = _declared(graph, "row", ix.Const(size), region_dims)
         self.context.declare(universe)
         tiler = OnlineTiler(
             old=self.graph,
@@ -370,7 +370,7 @@ class _TensorSearch:
             self.context.remarks.add("tile", text, self.graph.nodes[how.top].span)
         return tiler.build()
 
-    def count(self, region: TileRegion, size: int) -> Expr:
+    def count(self, region: TileRegion, size: int) -> ix.Expr:
         """The number of tiles of the region's longest axis, at least one."""
         space = self.context.space
         every = {**region.carriers, **region.ends}
@@ -378,10 +378,10 @@ class _TensorSearch:
             space.upper_bound(self.flows.length(AxisAt(n, flow)), self.graph.nodes[n].domain)
             for n, flow in every.items()
         )
-        extent = maximum(*longest)
+        extent = ix.maximum(*longest)
         count = ceildiv(extent, size)
-        if not space.implies(Domain(()), compare(">=", extent, ONE)):
-            count = maximum(ONE, count)
+        if not space.implies(Domain(()), ix.compare(">=", extent, ix.ONE)):
+            count = ix.maximum(ix.ONE, count)
         return count
 
     def is_partial(self, region: TileRegion) -> bool:
@@ -395,7 +395,7 @@ class _TensorSearch:
         return bool(dims) and not dims & stars
 
 
-def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:
+def _declared(graph: Graph, name: str, count: ix.Expr, own: set[str]) -> tuple[Universe, str]:
     """A universe with a dimension of ``count`` points, and the dimension's name.
 
     An existing dimension of that size is reused, unless it is one of ``own``.

@@ -9,25 +9,8 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.movement import Pad
 from tempoc.passes.tiling.axis_flow import AxisAt, AxisFlows
 from tempoc.passes.tiling.tile_nodes import TileNodeBuilder
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mul,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import extent
 
 
@@ -43,31 +26,33 @@ class Tiling(TileNodeBuilder):
     partial: bool
 
     @property
-    def start(self) -> Expr:
+    def start(self) -> ix.Expr:
         """The position at which the tile at hand begins."""
-        return mul(Sym(self.dim), Const(self.size))
+        return ix.mul(ix.Sym(self.dim), ix.Const(self.size))
 
     def part(self, at: AxisAt) -> AxisPart:
         """The position and length of the tile at hand; the last one may be shorter."""
-        stop = minimum(add(self.start, Const(self.size)), self.flows.length(at))
-        return AxisPart(self.start, extent(Slice(self.start, stop)))
+        stop = ix.minimum(ix.add(self.start, ix.Const(self.size)), self.flows.length(at))
+        return AxisPart(self.start, extent(ix.Slice(self.start, stop)))
 
-    def domain(self, at: AxisAt, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
+    def domain(self, at: AxisAt, dims: tuple[str, ...], needed: ix.Expr = ix.TRUE) -> Domain:
         """The domain of a node's tiles, over ``dims`` and the dimension of tiles.
 
         ``needed`` is a further condition.
         """
-        where = conjunction(self.old.nodes[at.node].domain.where, needed)
+        where = ix.conjunction(self.old.nodes[at.node].domain.where, needed)
         if self.partial:
-            begun = compare("<", self.start, self.flows.length(at))
-            where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
+            begun = ix.compare("<", self.start, self.flows.length(at))
+            where = ix.conjunction(
+                where, ix.disjunction(begun, ix.compare("==", ix.Sym(self.dim), ix.ZERO))
+            )
         return self.tiled(Domain(dims, where))
 
-    def last(self, at: AxisAt) -> Expr:
+    def last(self, at: AxisAt) -> ix.Expr:
         """The index of the last tile of a node's axis."""
         if not self.partial:
-            return sub(self.bound, ONE)
-        return floordiv(maximum(ZERO, sub(self.flows.length(at), ONE)), self.size)
+            return ix.sub(self.bound, ix.ONE)
+        return ix.floordiv(ix.maximum(ix.ZERO, ix.sub(self.flows.length(at), ix.ONE)), self.size)
 
     def narrowed(self, op: Op, at: AxisAt) -> Op:
         """The operator on a tile; a padded axis is padded to a full tile."""
@@ -80,7 +65,9 @@ class Tiling(TileNodeBuilder):
         assert axis is not None
         return replace(op, widths=self.up_to_size(axis, len(op.widths), self.part(at).count))
 
-    def up_to_size(self, axis: int, rank: int, count: Expr) -> tuple[tuple[Expr, Expr], ...]:
+    def up_to_size(
+        self, axis: int, rank: int, count: ix.Expr
+    ) -> tuple[tuple[ix.Expr, ix.Expr], ...]:
         """The pad widths that make a tile of ``count`` elements along an axis a full one."""
-        after = (ZERO, sub(Const(self.size), count))
-        return tuple(after if k == axis else (ZERO, ZERO) for k in range(rank))
+        after = (ix.ZERO, ix.sub(ix.Const(self.size), count))
+        return tuple(after if k == axis else (ix.ZERO, ix.ZERO) for k in range(rank))

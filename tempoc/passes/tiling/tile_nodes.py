@@ -9,8 +9,7 @@ from tempoc.base.names import fresh_name
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import Shape, axes_of
 from tempoc.ops.definition.types import DType, TensorType
-from tempoc.ops.tensor.arithmetic import Multiply
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Stack
 from tempoc.ops.tensor.reduction import Reduction
 from tempoc.ops.tensor.source import IndexValue
@@ -20,8 +19,8 @@ from tempoc.poly.relations.space import Space
 from tempoc.sdg.builder import NodeBuilder
 from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import type_of_read
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, Sym, product
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,13 +38,13 @@ class TileNodeBuilder:
     places: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def bound(self) -> Expr:
+    def bound(self) -> ix.Expr:
         """The number of tiles."""
         return self.size_of(self.dim)
 
-    def size_of(self, dim: str) -> Expr:
+    def size_of(self, dim: str) -> ix.Expr:
         """The number of points of a dimension."""
-        return Sym(self.space.universe.dim(dim).bound)
+        return ix.Sym(self.space.universe.dim(dim).bound)
 
     def tiled(self, domain: Domain) -> Domain:
         """The domain with the dimension of tiles."""
@@ -91,7 +90,7 @@ class TileNodeBuilder:
 
         def combined(past: Node) -> tuple[Op, tuple[Node, ...]]:
             if scale is not None:
-                past = self.put(node, "scaled", Multiply(), (past, scale), each.domain)
+                past = self.put(node, "scaled", binary.Multiply(), (past, scale), each.domain)
             if how.stacked:
                 return how.more, (self.put(node, "both", Stack(), (past, each), each.domain),)
             return how.more, (past, each)
@@ -102,9 +101,9 @@ class TileNodeBuilder:
     def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
         """The number of elements of which a node takes the mean."""
         assert isinstance(node.op, Reduction)
-        expr = product(shape[a] for a in axes_of(node.op.axes, len(shape)))
+        expr = ix.product(shape[a] for a in axes_of(node.op.axes, len(shape)))
         count = self.put(node, "count", IndexValue(expr=expr), (), node.domain)
-        return self.put(node, "number", Cast(dtype=dtype), (count,), node.domain)
+        return self.put(node, "number", unary.Cast(dtype=dtype), (count,), node.domain)
 
 
 @dataclass(slots=True, kw_only=True)

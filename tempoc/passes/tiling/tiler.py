@@ -11,8 +11,7 @@ from tempoc.ops.definition.axis_links import Link
 from tempoc.ops.definition.dtype_text import Scalar
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.ops.indexing.indexing import SpatialIndex
-from tempoc.ops.tensor.arithmetic import Divide
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import Pad, Transpose
 from tempoc.ops.tensor.reduction import Max, Reduction
 from tempoc.ops.tensor.reshape import Reshape
@@ -25,25 +24,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import operand_types, substitute_in_op
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.statements.vectorized import vector_ranges
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, entries_at
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    floordiv,
-    minimum,
-    mod,
-    mul,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
@@ -57,7 +39,7 @@ class Version(NamedTuple):
     phase: int
     dims: tuple[str, ...]
     top: str = ""
-    where: Expr = TRUE
+    where: ix.Expr = ix.TRUE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,19 +120,21 @@ class Tiler(Tiling):
         dims = self.old.universe.sorted((*self.loops(source), *outer))
         return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
 
-    def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
+    def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> ix.Expr:
         """The condition under which a pointwise reader needs a source; ``TRUE`` for other readers.
 
         It is also ``TRUE`` if the points of vectorized dimensions would no longer form intervals.
         """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         is_pointwise = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
-        needed = conjunction(reader.where, node.domain.where)
+        needed = ix.conjunction(reader.where, node.domain.where)
         is_stated = {*symbols(needed)} <= {*dims, *self.bounds}
         if not is_pointwise or not is_stated or needed == domain.where:
-            return TRUE
+            return ix.TRUE
         vector = [d for d in self.old.nodes[source].vector if d in dims]
-        return TRUE if vector_ranges(Domain(dims, needed), vector, self.space) is None else needed
+        return (
+            ix.TRUE if vector_ranges(Domain(dims, needed), vector, self.space) is None else needed
+        )
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -188,7 +172,7 @@ class Tiler(Tiling):
         turn = None if read is None else self.flows.axis_to_dim(node.inputs[0].source)
         if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)
-            columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
+            columns = (ix.Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))
         tile = replace(
             node,
@@ -201,10 +185,10 @@ class Tiler(Tiling):
         )
         return self.add(node, tile)
 
-    def tile_positions(self, star: VectorDim) -> dict[str, Expr]:
+    def tile_positions(self, star: VectorDim) -> dict[str, ix.Expr]:
         """The point of the cut dimension for the row of a tile."""
-        last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
-        return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
+        last = ix.sub(ix.Sym(self.space.universe.dim(star.dim).bound), ix.ONE)
+        return {star.dim: ix.minimum(ix.add(self.start, ix.Sym(self.row)), last)}
 
     def inputs(self, at: AxisAt, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
@@ -239,7 +223,7 @@ class Tiler(Tiling):
         """A slice of the rows of a tile, as an axis of an operand."""
         flow = self.region.carriers[edge.source]
         assert isinstance(flow, VectorDim)
-        at = {**self.flows.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
+        at = {**self.flows.at(edge), self.row: ix.Slice(ix.ZERO, self.size_of(self.row))}
         entries = entries_at(tile.domain.dims, at)
         every = replace(edge, source=tile.name, entries=entries)
         axis, last = self.flows.slice_of(edge, flow.dim), slices(edge) - 1
@@ -249,12 +233,12 @@ class Tiler(Tiling):
             rank = len(self.type_of(every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
-        return self.tile_elements(reader, every, axis, ZERO, domain)
+        return self.tile_elements(reader, every, axis, ix.ZERO, domain)
 
     def is_recomputed(self, at: AxisAt) -> bool:
         """Whether a node outside of the region is computed again for each tile, not sliced."""
         node = self.old.nodes[at.node]
-        light = node.op.moves or node.op.cheap or isinstance(node.op, Cast)
+        light = node.op.moves or node.op.cheap or isinstance(node.op, unary.Cast)
         if isinstance(at.flow, VectorDim) or not light:
             return False
         pairs = zip(node.inputs, at.flow.operands, strict=True)
@@ -263,14 +247,14 @@ class Tiler(Tiling):
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
         """A temporal slice, narrowed to the positions of the tile."""
-        entries: list[Entry] = list(edge.entries)
-        place = [k for k, e in enumerate(entries) if isinstance(e, Slice)][axis]
+        entries: list[ix.Entry] = list(edge.entries)
+        place = [k for k, e in enumerate(entries) if isinstance(e, ix.Slice)][axis]
         full = entries[place]
-        assert isinstance(full, Slice)
-        step = Const(full.step)
-        first = add(full.lo, mul(self.start, step))
-        stop = minimum(add(first, Const(self.size * full.step)), full.hi)
-        entries[place] = Slice(first, stop, full.step)
+        assert isinstance(full, ix.Slice)
+        step = ix.Const(full.step)
+        first = ix.add(full.lo, ix.mul(self.start, step))
+        stop = ix.minimum(ix.add(first, ix.Const(self.size * full.step)), full.hi)
+        entries[place] = ix.Slice(first, stop, full.step)
         return replace(edge, entries=tuple(entries))
 
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
@@ -284,13 +268,15 @@ class Tiler(Tiling):
         domain = self.domain(reader, version.dims, version.where)
         return self.tile_elements(reader, edge, axis, self.start, domain)
 
-    def tile_elements(self, at: AxisAt, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+    def tile_elements(
+        self, at: AxisAt, edge: Edge, axis: int, start: ix.Expr, domain: Domain
+    ) -> Edge:
         """As many elements of an axis, from ``start`` on, as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.memo:
             shape = self.type_of(edge).shape
             entries = tuple(
-                (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
+                (start, self.part(at).count, 1) if k == axis else (ix.ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
             op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
@@ -310,11 +296,11 @@ class Tiler(Tiling):
         if isinstance(node.op, Max):
             inputs = [self.padded(at, inputs[0], how.start, domain)]
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
-            cast = Cast(dtype=how.dtype)
+            cast = unary.Cast(dtype=how.dtype)
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
-            each = self.put(node, "wide", Cast(dtype=how.dtype), (each,), domain)
+            each = self.put(node, "wide", unary.Cast(dtype=how.dtype), (each,), domain)
         result = TensorType(how.dtype, type_.shape)
         now = self.running_recurrence(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
@@ -322,12 +308,12 @@ class Tiler(Tiling):
         total = self.finish(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
-            last = replace(node, op=Divide(), inputs=(total, read_of(count)))
+            last = replace(node, op=binary.Divide(), inputs=(total, read_of(count)))
         else:
             last = replace(node, op=Copy(), inputs=(total,))
         if how.dtype is not type_.dtype:
             wide = self.put(node, "total", last.op, last.inputs, node.domain)
-            last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
+            last = replace(node, op=unary.Cast(dtype=type_.dtype), inputs=(read_of(wide),))
         self.nodes[node.name] = last
 
     def scale(self, node: Node, dtype: DType) -> Edge | None:
@@ -343,7 +329,7 @@ class Tiler(Tiling):
         (axis,) = self.flows.places(at)
         assert axis is not None
         count = self.type_of(edge).shape[axis]
-        if self.space.implies(domain, compare(">=", count, ONE)):
+        if self.space.implies(domain, ix.compare(">=", count, ix.ONE)):
             return edge
         rank = len(self.type_of(edge).shape)
         op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
@@ -357,8 +343,8 @@ class Tiler(Tiling):
         at = AxisAt(node.name, flow)
         tile = self.tile(at, self.own_version(node.name))
         if isinstance(flow, VectorDim):
-            point = Sym(flow.dim)
-            places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
+            point = ix.Sym(flow.dim)
+            places = {self.dim: ix.floordiv(point, self.size), self.row: ix.mod(point, self.size)}
             point_entries = entries_at(tile.domain.dims, places)
             edge = Edge(source=tile.name, entries=point_entries)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
@@ -368,21 +354,21 @@ class Tiler(Tiling):
         widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
         full = self.put(node, "full", Pad(widths=widths), (tile,), tile.domain)
         full = self.nodes[full.name] = self.full_size(full, axis)
-        count = add(self.last(at), ONE)
-        entries = entries_at(full.domain.dims, {self.dim: Slice(ZERO, count)})
+        count = ix.add(self.last(at), ix.ONE)
+        entries = entries_at(full.domain.dims, {self.dim: ix.Slice(ix.ZERO, count)})
         edge = Edge(source=full.name, entries=entries)
         shape = full.types[0].shape
         if axis:
             order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
             edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
-        long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
+        long = (*shape[:axis], ix.mul(count, ix.Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
-        entire = tuple((ZERO, e, 1) for e in node.types[0].shape)
+        entire = tuple((ix.ZERO, e, 1) for e in node.types[0].shape)
         index = SpatialIndex(entries=entire)
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
 
     def full_size(self, node: Node, axis: int) -> Node:
         """A node of padded tiles, with the tile size for the extent of the axis."""
         shape = list(node.types[0].shape)
-        shape[axis] = Const(self.size)
+        shape[axis] = ix.Const(self.size)
         return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))

@@ -19,7 +19,7 @@ from tempoc.ops.control.control import Merge
 from tempoc.passes.analysis.full_extent import full_extent_nodes
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
-from tempoc.symbolic.expr import Expr, Sym, product
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate, symbols
 
 
@@ -78,6 +78,6 @@ def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
 
 
 def _elements(graph: Graph, node: Node) -> int:
-    along: list[Expr] = [Sym(graph.universe.dim(d).bound) for d in node.vector]
-    sizes = [product((*along, *t.shape)) for t in node.types]
+    along: list[ix.Expr] = [ix.Sym(graph.universe.dim(d).bound) for d in node.vector]
+    sizes = [ix.product((*along, *t.shape)) for t in node.types]
     return sum(evaluate(e, dict.fromkeys(symbols(e), MODEL.unknown_bound)) for e in sizes)

@@ -12,7 +12,7 @@ from tempoc.ops.control.effects import EffectOp
 from tempoc.sdg.graph.graph import Edge, Graph
 from tempoc.sdg.graph.query import users
 from tempoc.sdg.statements.build import is_computed
-from tempoc.symbolic.expr import Slice
+from tempoc.symbolic import expr as ix
 
 
 def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
@@ -45,4 +45,4 @@ def observed_values(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
     """Whether a read takes a single point of the dimension."""
     dims = graph.nodes[edge.source].domain.dims
-    return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
+    return dim in dims and not isinstance(edge.entries[dims.index(dim)], ix.Slice)

@@ -23,13 +23,7 @@ from typing import ClassVar
 from tempoc.base.cost_model import MODEL
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.ops.control.control import Merge
-from tempoc.passes.analysis.dependence import (
-    Dependence,
-    DependenceCandidates,
-    loop_dims,
-    unschedulable_statements,
-    vector_dims,
-)
+from tempoc.passes.analysis import dependence
 from tempoc.passes.context import GraphPass, PassContext, VectorizedGraph
 from tempoc.passes.vectorization.memory_guard import affordable_nodes
 from tempoc.passes.vectorization.observed_values import observed_values
@@ -76,7 +70,7 @@ class Vectorize(GraphPass):
             replace(graph, nodes=plain),
             context.space,
         )
-        cycles = DependenceCandidates.of(graph, context.space).parts()
+        cycles = dependence.DependenceCandidates.of(graph, context.space).parts()
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
@@ -89,7 +83,7 @@ class Vectorize(GraphPass):
 
 
 def _vectorize_along(
-    graph: Graph, dim: str, cycles: Sequence[DependenceCandidates], context: PassContext
+    graph: Graph, dim: str, cycles: Sequence[dependence.DependenceCandidates], context: PassContext
 ) -> Graph:
     """The graph with one more dimension vectorized."""
     with_dim = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
@@ -126,18 +120,18 @@ def _schedulable(
     graph: Graph,
     dim: str,
     stars: list[str],
-    cycles: Sequence[DependenceCandidates],
+    cycles: Sequence[dependence.DependenceCandidates],
     context: PassContext,
 ) -> list[str]:
     """Those of the stars with which loops still carry all dependence cycles."""
-    vectors = vector_dims(graph)
+    vectors = dependence.vector_dims(graph)
     vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
     for cycle in cycles:
         without_loop: set[str] = set()
         while inside := [s for s in stars if s in cycle.nodes and s not in without_loop]:
             needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
             dims = {name: around for name, around in dims.items() if name not in without_loop}
-            unschedulable = {*unschedulable_statements(list(dims), needs, dims)}
+            unschedulable = {*dependence.unschedulable_statements(list(dims), needs, dims)}
             if not unschedulable:
                 break
             late, why = (
@@ -154,7 +148,7 @@ def _schedulable(
     return stars
 
 
-def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
+def _cycle_of(name: str, names: list[str], needs: tuple[dependence.Dependence, ...]) -> set[str]:
     """All nodes in a dependence cycle with a node."""
     cycles = edges_in_cycles(names, needs, lambda d: (d.sink, d.source))
     return {n for part, _ in cycles if name in part for n in part}
@@ -208,7 +202,7 @@ def _is_vectorizable(
     intervals = vector_ranges(node.domain, vector, space)
     if intervals is None:
         return False
-    loop_domain = space.project(node.domain, loop_dims(node.domain.dims, vector))
+    loop_domain = space.project(node.domain, dependence.loop_dims(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, loop_domain, intervals, space) for e in node.inputs)
     return inside and not any(
         _writes_partially(graph, node, merge, k, vector, space) for merge, k in into[node.name]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Entry, Expr
 
 Signs = frozenset[int]
 
@@ -23,14 +23,14 @@ class AccessPair:
     """
 
     reader: Domain
-    read: tuple[Entry, ...]
+    read: tuple[ix.Entry, ...]
     tensor: Domain
     writer: Domain
-    written: tuple[Expr, ...]
+    written: tuple[ix.Expr, ...]
 
 
 def signs(
-    space: Space, passage: AccessPair, along: Mapping[str, tuple[Expr, Expr]]
+    space: Space, passage: AccessPair, along: Mapping[str, tuple[ix.Expr, ix.Expr]]
 ) -> dict[str, Signs] | None:
     """The possible signs of a coordinate of the reader minus one of the writer, by name.
 
@@ -47,7 +47,7 @@ def sides(
     space: Space,
     pairs: isl.Map,
     dims: tuple[tuple[str, ...], tuple[str, ...]],
-    along: Mapping[str, tuple[Expr, Expr]],
+    along: Mapping[str, tuple[ix.Expr, ix.Expr]],
 ) -> dict[str, Signs] | None:
     """The possible signs for pairs of points, the reader first, with these dimensions."""
     at = space.frame.coordinates

@@ -23,37 +23,11 @@ from tempoc.base.effort import EFFORT
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.sets import basic_sets
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix, simplify
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    CompareOp,
-    Const,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Mod,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    mod,
-    mul,
-    product,
-    sub,
-)
-from tempoc.symbolic.simplify import (
-    Polynomial,
-    polynomial,
-    power_sum,
-    value_at,
-    with_quotients,
-    with_values,
-)
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
-Part = tuple[isl.Set, Polynomial]
+Part = tuple[isl.Set, simplify.Polynomial]
 """Values of bounds (or points, while dimensions are left), and a polynomial that is summed there;
 parts may overlap, then their polynomials are added."""
 
@@ -74,7 +48,9 @@ class BoundsFormula:
 
     def at(self, values: Mapping[str, int]) -> int:
         """The value for these bounds. Raises ``StopIteration`` if the assumptions exclude them."""
-        return next(value_at(f, values) for where, f in self.cases if _holds(where, values))
+        return next(
+            simplify.value_at(f, values) for where, f in self.cases if _holds(where, values)
+        )
 
 
 class DomainSums:
@@ -83,14 +59,14 @@ class DomainSums:
     def __init__(self, space: Space) -> None:
         self.space = space
 
-    def over(self, e: Expr, domain: Domain) -> BoundsFormula:
+    def over(self, e: ix.Expr, domain: Domain) -> BoundsFormula:
         """The sum of an expression over a domain.
 
         Where that is no polynomial, the greatest value times the number of points of the box.
         """
         points, dims = self.space.set(domain), domain.dims
-        terms = e.terms if isinstance(e, IndexSum) else ()
-        rest = Const(e.const) if isinstance(e, IndexSum) else e
+        terms = e.terms if isinstance(e, ix.IndexSum) else ()
+        rest = ix.Const(e.const) if isinstance(e, ix.IndexSum) else e
         for order in permutations(reversed(dims)):
             try:
                 parts = [*self.summed(points, self.cases(rest, points, dims), dims, order)]
@@ -100,24 +76,26 @@ class DomainSums:
             except Unsummable:
                 continue
             return self.joined(parts)
-        box = [Sym(self.space.universe.dim(d).bound) for d in dims]
-        most = product((self.space.upper_bound(e, domain), *box))
+        box = [ix.Sym(self.space.universe.dim(d).bound) for d in dims]
+        most = ix.product((self.space.upper_bound(e, domain), *box))
         return self.joined([(self.space.context, self.polynomial(most))], exact=False)
 
-    def polynomial(self, e: Expr) -> Polynomial:
+    def polynomial(self, e: ix.Expr) -> simplify.Polynomial:
         """An expression without dimensions under ``//``, ``%``, ``min`` and ``max``."""
-        return polynomial(self.space.universe.settled(e))
+        return simplify.polynomial(self.space.universe.settled(e))
 
-    def cases(self, e: Expr, points: isl.Set, dims: tuple[str, ...]) -> Iterator[Part]:
+    def cases(self, e: ix.Expr, points: isl.Set, dims: tuple[str, ...]) -> Iterator[Part]:
         """An expression as a polynomial, on each of disjoint parts of a set."""
         if points.is_empty():
             return
-        if isinstance(e, Sym) or not any(n in dims for n in symbols(e)):
+        if isinstance(e, ix.Sym) or not any(n in dims for n in symbols(e)):
             yield points, self.polynomial(e)
-        elif isinstance(e, IndexSum | IndexProduct):
-            is_sum = isinstance(e, IndexSum)
-            parts = [(points, self.polynomial(Const(e.const if isinstance(e, IndexSum) else 1)))]
-            operands = e.terms if isinstance(e, IndexSum) else tuple((1, f) for f in e.factors)
+        elif isinstance(e, ix.IndexSum | ix.IndexProduct):
+            is_sum = isinstance(e, ix.IndexSum)
+            parts = [
+                (points, self.polynomial(ix.Const(e.const if isinstance(e, ix.IndexSum) else 1)))
+            ]
+            operands = e.terms if isinstance(e, ix.IndexSum) else tuple((1, f) for f in e.factors)
             for factor, operand in operands:
                 parts = [
                     (both, value + factor * more if is_sum else value * more)
@@ -127,21 +105,23 @@ class DomainSums:
             yield from parts
         elif not is_affine(e):
             raise Unsummable
-        elif isinstance(e, IndexMin | IndexMax):
-            op: CompareOp = "<=" if isinstance(e, IndexMin) else ">="
+        elif isinstance(e, ix.IndexMin | ix.IndexMax):
+            op: ix.CompareOp = "<=" if isinstance(e, ix.IndexMin) else ">="
             left = points
             for arg in e.args:
-                wins = conjunction(*(compare(op, arg, other) for other in e.args))
+                wins = ix.conjunction(*(ix.compare(op, arg, other) for other in e.args))
                 where = self.space.points(wins, dims)
                 yield from self.cases(arg, left.intersect(where), dims)
                 left = left.subtract(where)
-        elif isinstance(e, FloorDiv | Mod) and e.divisor <= EFFORT.residues:
+        elif isinstance(e, ix.FloorDiv | ix.Mod) and e.divisor <= EFFORT.residues:
             for rest in range(e.divisor):
-                where = self.space.points(compare("==", mod(e.arg, e.divisor), Const(rest)), dims)
-                remainder = self.polynomial(Const(rest))
+                where = self.space.points(
+                    ix.compare("==", ix.mod(e.arg, e.divisor), ix.Const(rest)), dims
+                )
+                remainder = self.polynomial(ix.Const(rest))
                 for part, value in self.cases(e.arg, points.intersect(where), dims):
                     quotient = (value - remainder) / e.divisor
-                    yield part, quotient if isinstance(e, FloorDiv) else remainder
+                    yield part, quotient if isinstance(e, ix.FloorDiv) else remainder
         else:
             raise Unsummable
 
@@ -159,7 +139,7 @@ class DomainSums:
                 line = _along(isl.Set.from_basic_set(basic), dims, name)
                 for where, low, high, step in _progressions(line):
                     ends = self.polynomial(low), self.polynomial(high)
-                    more = power_sum(value, name, *ends, step)
+                    more = simplify.power_sum(value, name, *ends, step)
                     if more is None:
                         raise Unsummable
                     inner.append((where, more))
@@ -167,7 +147,7 @@ class DomainSums:
 
     def joined(self, parts: Iterable[Part], *, exact: bool = True) -> BoundsFormula:
         """The sum of parts over values of bounds."""
-        zero = self.polynomial(Const(0))
+        zero = self.polynomial(ix.Const(0))
         cases: list[Part] = [(self.space.context, zero)]
         for where, value in parts:
             refined: list[Part] = []
@@ -182,22 +162,22 @@ class DomainSums:
         cases = _without_special([(where, self.by_bounds(v, where)) for where, v in cases])
         return BoundsFormula(cases=tuple(cases), exact=exact)
 
-    def by_bounds(self, value: Polynomial, where: isl.Set) -> Polynomial:
+    def by_bounds(self, value: simplify.Polynomial, where: isl.Set) -> simplify.Polynomial:
         """A polynomial with quotients in terms of bounds that are like them there: `tiles - 1`."""
         bounds = self.space.universe.bounds
         names = [b.name for b in bounds if b.value is not None and symbols(b.value) and not b.until]
         frame = self.space.frame
 
-        def known(quotient: Expr) -> Expr | None:
+        def known(quotient: ix.Expr) -> ix.Expr | None:
             for name in names:
-                gap = frame.value(sub(quotient, Sym(name)), frame.coordinates(()))
+                gap = frame.value(ix.sub(quotient, ix.Sym(name)), frame.coordinates(()))
                 gaps = isl.Map.from_pw_aff(gap).intersect_params(where).range()
                 least, most = gaps.dim_min_val(0), gaps.dim_max_val(0)
                 if least.is_int() and least.eq(most):
-                    return add(Sym(name), Const(least.to_python()))
+                    return ix.add(ix.Sym(name), ix.Const(least.to_python()))
             return None
 
-        return with_quotients(value, known) if names else value
+        return simplify.with_quotients(value, known) if names else value
 
     def added(self, formulas: Sequence[BoundsFormula]) -> BoundsFormula:
         """The sum of formulas."""
@@ -206,9 +186,9 @@ class DomainSums:
 
     def aligned(
         self, formulas: Sequence[BoundsFormula]
-    ) -> list[tuple[Expr, tuple[Polynomial, ...]]]:
+    ) -> list[tuple[ix.Expr, tuple[simplify.Polynomial, ...]]]:
         """All formulas for each case, with its condition."""
-        rows: list[tuple[isl.Set, tuple[Polynomial, ...]]] = [(self.space.context, ())]
+        rows: list[tuple[isl.Set, tuple[simplify.Polynomial, ...]]] = [(self.space.context, ())]
         for formula in formulas:
             rows = [
                 (both, (*values, value))
@@ -218,7 +198,7 @@ class DomainSums:
             ]
         return [(self.condition(w), tuple(_at_numbers(v, w) for v in vs)) for w, vs in rows]
 
-    def condition(self, where: isl.Set) -> Expr:
+    def condition(self, where: isl.Set) -> ix.Expr:
         """A set of values of bounds as a condition."""
         condition = recover.condition(where, self.space.context)
         return self.space.simplify(condition, Domain(()))
@@ -235,7 +215,7 @@ def _along(points: isl.Set, dims: tuple[str, ...], name: str) -> isl.Map:
     return line
 
 
-def _progressions(line: isl.Map) -> Iterator[tuple[isl.Set, Expr, Expr, int]]:
+def _progressions(line: isl.Map) -> Iterator[tuple[isl.Set, ix.Expr, ix.Expr, int]]:
     """The least and the greatest value and the step between values.
 
     In each part of the points where each of them is one function.
@@ -260,23 +240,23 @@ def _without_special(cases: list[Part]) -> list[Part]:
     for where, value in sorted(cases, key=lambda case: len(_fixed(case[0]))):
         fixed = _fixed(where)
         for k, (other, general) in enumerate(kept):
-            if with_values(value - general, fixed) == 0:
+            if simplify.with_values(value - general, fixed) == 0:
                 kept[k] = other.union(where).coalesce(), general
                 break
         else:
-            kept.append((where, with_values(value, {})))
+            kept.append((where, simplify.with_values(value, {})))
     return kept
 
 
-def _at_numbers(value: Polynomial, where: isl.Set) -> Polynomial:
+def _at_numbers(value: simplify.Polynomial, where: isl.Set) -> simplify.Polynomial:
     """A polynomial with numbers for the bounds that have a single value there."""
     fixed = _fixed(where)
-    return with_values(value, {n: e for n, e in fixed.items() if isinstance(e, Const)})
+    return simplify.with_values(value, {n: e for n, e in fixed.items() if isinstance(e, ix.Const)})
 
 
-def _fixed(where: isl.Set) -> dict[str, Expr]:
+def _fixed(where: isl.Set) -> dict[str, ix.Expr]:
     """Bounds that an equality determines by others."""
-    values: dict[str, Expr] = {}
+    values: dict[str, ix.Expr] = {}
     for c in where.affine_hull().get_constraints():
         count = c.dim(D.param)
         factors = [c.get_coefficient_val(D.param, k).to_python() for k in range(count)]
@@ -284,15 +264,15 @@ def _fixed(where: isl.Set) -> dict[str, Expr]:
         if not c.is_equality() or not free or c.dim(D.div):
             continue
         names = [c.get_dim_name(D.param, k) for k in range(count)]
-        rest = add(
-            Const(c.get_constant_val().to_python()),
+        rest = ix.add(
+            ix.Const(c.get_constant_val().to_python()),
             *(
-                mul(Const(f), Sym(n))
+                ix.mul(ix.Const(f), ix.Sym(n))
                 for k, (f, n) in enumerate(zip(factors, names, strict=True))
                 if k != free[0]
             ),
         )
-        values[names[free[0]]] = mul(Const(-factors[free[0]]), substitute(rest, values))
+        values[names[free[0]]] = ix.mul(ix.Const(-factors[free[0]]), substitute(rest, values))
     return values
 
 

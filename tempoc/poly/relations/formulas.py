@@ -16,18 +16,7 @@ from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
 from tempoc.poly.relations.sets import IslFrame
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    Conjunction,
-    Const,
-    Expr,
-    IndexSum,
-    Relation,
-    Sym,
-    conjunction,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import is_affine, symbols
 
@@ -40,14 +29,14 @@ class StepLimitExceeded(Exception):
 class Formula:
     """A conjunction of ``parts``; variables are not negative, except those in ``free``."""
 
-    parts: tuple[Expr, ...]
+    parts: tuple[ix.Expr, ...]
     free: tuple[str, ...] = ()
 
     def __and__(self, other: Formula) -> Formula:
         """The conjunction of both."""
         return Formula(self.parts + other.parts, self.free + other.free)
 
-    def having(self, *parts: Expr) -> Formula:
+    def having(self, *parts: ix.Expr) -> Formula:
         """The formula with further conjuncts."""
         return Formula(self.parts + parts, self.free)
 
@@ -56,10 +45,10 @@ class Formulas:
     """Decides formulas; all ``bounds`` are at least 1, and satisfy ``facts``."""
 
     def __init__(
-        self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = EFFORT.query_steps
+        self, bounds: Sequence[str], facts: Iterable[ix.Expr], steps: int = EFFORT.query_steps
     ) -> None:
         self.frame = IslFrame(tuple(bounds))
-        self.facts = conjunction(*facts)
+        self.facts = ix.conjunction(*facts)
         self.steps = steps
         self.asked = 0
         self.hard = 0
@@ -73,7 +62,7 @@ class Formulas:
     def never(self, formula: Formula) -> bool:
         """Whether a formula is unsatisfiable; conditions with products are taken as true."""
         affine = _affine(formula)
-        if FALSE in affine.parts:
+        if ix.FALSE in affine.parts:
             return True
         return self._once((affine,), lambda: bool(self._set(affine).is_empty()))
 
@@ -84,10 +73,10 @@ class Formulas:
         quantified. A case with a product is taken as false.
         """
         affine = _affine(formula)
-        if FALSE in affine.parts:
+        if ix.FALSE in affine.parts:
             return True
         usable = tuple(
-            c for c in cases if FALSE not in c.parts and all(is_affine(p) for p in c.parts)
+            c for c in cases if ix.FALSE not in c.parts and all(is_affine(p) for p in c.parts)
         )
         if not usable:
             return self.never(affine)
@@ -140,7 +129,7 @@ class Formulas:
         free = dict.fromkeys(formula.free)
         for n in names:
             if n not in free:
-                simple = simple.add_constraint(self._linear(local, where, Sym(n), equal=False))
+                simple = simple.add_constraint(self._linear(local, where, ix.Sym(n), equal=False))
         others = []
         for part in dict.fromkeys(formula.parts):
             linear = _as_linear(part)
@@ -160,44 +149,44 @@ class Formulas:
         self,
         local: isl.LocalSpace,
         where: dict[str, tuple[isl.dim_type, int]],
-        e: Expr,
+        e: ix.Expr,
         *,
         equal: bool,
     ) -> isl.Constraint:
         """``e == 0`` or ``e >= 0``."""
         make = isl.Constraint.alloc_equality if equal else isl.Constraint.alloc_inequality
         row = make(local)
-        terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
+        terms, const = (e.terms, e.const) if isinstance(e, ix.IndexSum) else (((1, e),), 0)
         for c, x in terms:
-            assert isinstance(x, Sym)
+            assert isinstance(x, ix.Sym)
             row = row.set_coefficient_val(*where[x.name], self.frame.val(c))
         return row.set_constant_val(self.frame.val(const))
 
 
 def _affine(formula: Formula) -> Formula:
     """The formula without conditions that have products of symbols: a weaker one."""
-    parts: list[Expr] = []
+    parts: list[ix.Expr] = []
     for p in formula.parts:
-        parts += p.args if isinstance(p, Conjunction) else (p,)
-    parts = [p for p in dict.fromkeys(parts) if p != TRUE and is_affine(p)]
+        parts += p.args if isinstance(p, ix.Conjunction) else (p,)
+    parts = [p for p in dict.fromkeys(parts) if p != ix.TRUE and is_affine(p)]
     return Formula(tuple(parts), formula.free)
 
 
 @lru_cache(MEMORY)
-def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
+def _as_linear(part: ix.Expr) -> tuple[tuple[ix.Expr, bool], ...] | None:
     """Linear equations and inequalities ``e >= 0`` equivalent to a condition, if there are any."""
-    if isinstance(part, Conjunction):
+    if isinstance(part, ix.Conjunction):
         conjuncts = [_as_linear(p) for p in part.args]
         return None if None in conjuncts else tuple(e for some in conjuncts for e in some or ())
-    if not isinstance(part, Relation) or part.op == "!=":
+    if not isinstance(part, ix.Relation) or part.op == "!=":
         return None
     left, right = part.left, part.right
     if part.op in (">", ">="):
         left, right = right, left
-    gap = sub(right, left)
+    gap = ix.sub(right, left)
     if part.op in ("<", ">"):
         gap = gap - 1
-    terms = gap.terms if isinstance(gap, IndexSum) else ((1, gap),)
-    if isinstance(gap, Const) or not all(isinstance(x, Sym) for _, x in terms):
+    terms = gap.terms if isinstance(gap, ix.IndexSum) else ((1, gap),)
+    if isinstance(gap, ix.Const) or not all(isinstance(x, ix.Sym) for _, x in terms):
         return None
     return ((gap, part.op == "=="),)

@@ -8,8 +8,8 @@ import islpy as isl
 
 from tempoc.poly.relations import recover
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, ZERO, Entry, Expr, Slice, Sym
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class Inverse:
     If not `exact`, the entries cover the readers and more.
     """
 
-    entries: tuple[Entry, ...]
-    where: Expr
+    entries: tuple[ix.Entry, ...]
+    where: ix.Expr
     exact: bool
 
 
-def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
+def covering(space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> Inverse:
     """Slices that contain all readers of each point of the source, with simple limits.
 
     Divisions are dropped from the limits: they would save little and make conditions long.
@@ -33,19 +33,19 @@ def covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Dom
     return space.known.once(key, lambda: _covering(space, sink, entries, source))
 
 
-def _covering(space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Inverse:
+def _covering(space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> Inverse:
     symbolic = space.symbolic
     readers_of = symbolic.access_map(sink, entries, source).reverse().remove_divs().coalesce()
     where = recover.condition(readers_of.domain(), symbolic.set(source))
-    limits: list[Entry] = []
+    limits: list[ix.Entry] = []
     for k, dim in enumerate(sink.dims):
-        bound = Sym(symbolic.universe.dim(dim).bound)
-        limits.append(recover.limits(readers_of, k) or Slice(ZERO, bound))
+        bound = ix.Sym(symbolic.universe.dim(dim).bound)
+        limits.append(recover.limits(readers_of, k) or ix.Slice(ix.ZERO, bound))
     return Inverse(entries=tuple(limits), where=where, exact=False)
 
 
 def readers(
-    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
     """The exact readers of each point of the source, as pieces that do not share a reader.
 
@@ -56,7 +56,7 @@ def readers(
 
 
 def _readers(
-    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
 ) -> tuple[Inverse, ...] | None:
     symbolic = space.symbolic
     readers_of = symbolic.access_map(sink, entries, source).reverse().coalesce()
@@ -79,7 +79,7 @@ def _everywhere(
     space: Space,
     readers: isl.Map,
     sink: Domain,
-    entries: tuple[Entry, ...],
+    entries: tuple[ix.Entry, ...],
     piece: Inverse,
     source: Domain,
 ) -> Inverse:
@@ -88,14 +88,14 @@ def _everywhere(
     The condition is kept if the source was read in slices: a point's position in a slice is not
     defined without it.
     """
-    if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
+    if piece.where == ix.TRUE or not any(isinstance(e, ix.Slice) for e in piece.entries):
         return piece
-    if any(isinstance(e, Slice) for e in entries):
+    if any(isinstance(e, ix.Slice) for e in entries):
         return piece
     if space.outside(source, piece.entries, sink) is not None:
         return piece
     same = space.access_map(source, piece.entries, sink).is_equal(readers)
-    return replace(piece, where=TRUE) if same else piece
+    return replace(piece, where=ix.TRUE) if same else piece
 
 
 def _piece(space: Space, readers: isl.Map, source: Domain) -> Inverse | None:

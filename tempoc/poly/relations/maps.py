@@ -8,11 +8,11 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.relations.sets import Coordinates, IslFrame
-from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic import expr as ix
 
 
 def access(
-    frame: IslFrame, sink: Coordinates, entries: Sequence[Entry], source: Coordinates
+    frame: IslFrame, sink: Coordinates, entries: Sequence[ix.Entry], source: Coordinates
 ) -> isl.Map:
     """The access, not restricted to any domain; an empty slice relates to no point."""
     universe = isl.Set.universe
@@ -20,7 +20,7 @@ def access(
     local = isl.LocalSpace.from_space(source.space)
     for k, entry in enumerate(entries):
         out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
-        if not isinstance(entry, Slice):
+        if not isinstance(entry, ix.Slice):
             m = m.intersect(frame.value(entry, sink).eq_map(out))
             continue
         low = frame.value(entry.lo, sink)

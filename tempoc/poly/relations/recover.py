@@ -6,77 +6,56 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.relations.sets import basic_sets
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.comparisons import solved_comparison
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    FloorDiv,
-    IndexSum,
-    Mod,
-    Relation,
-    Slice,
-    Sym,
-    add,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    negation,
-    sub,
-)
 from tempoc.symbolic.walk import symbols
 
 
-def affine(aff: isl.Aff) -> Expr:
+def affine(aff: isl.Aff) -> ix.Expr:
     """The expression of a quasi-affine function that is integer valued where it is used."""
     numerator, denominator = _fraction(aff)
-    return remainders(floordiv(numerator, denominator))
+    return remainders(ix.floordiv(numerator, denominator))
 
 
-def _fraction(aff: isl.Aff) -> tuple[Expr, int]:
+def _fraction(aff: isl.Aff) -> tuple[ix.Expr, int]:
     denominator = aff.get_denominator_val().to_python()
-    terms: list[Expr] = [Const((aff.get_constant_val() * denominator).to_python())]
+    terms: list[ix.Expr] = [ix.Const((aff.get_constant_val() * denominator).to_python())]
     for kind in (D.in_, D.param, D.div):
         for k in range(aff.dim(kind)):
             c = aff.get_coefficient_val(kind, k)
             if not c.is_zero():
                 number = (c * denominator).to_python()
-                terms.append(mul(Const(number), _atom(aff, kind, k)))
-    return add(*terms), denominator
+                terms.append(ix.mul(ix.Const(number), _atom(aff, kind, k)))
+    return ix.add(*terms), denominator
 
 
-def _atom(aff: isl.Aff, kind: D, k: int) -> Expr:
+def _atom(aff: isl.Aff, kind: D, k: int) -> ix.Expr:
     if kind != D.div:
-        return Sym(aff.get_dim_name(kind, k))
-    return floordiv(*_fraction(aff.get_div(k)))
+        return ix.Sym(aff.get_dim_name(kind, k))
+    return ix.floordiv(*_fraction(aff.get_div(k)))
 
 
-def remainders(e: Expr) -> Expr:
+def remainders(e: ix.Expr) -> ix.Expr:
     """The expression with `t - 4*(t//4)` written as `t % 4`, wherever that leaves fewer terms."""
-    if not isinstance(e, IndexSum):
+    if not isinstance(e, ix.IndexSum):
         return e
     for c, x in e.terms:
-        if isinstance(x, FloorDiv) and c % x.divisor == 0:
+        if isinstance(x, ix.FloorDiv) and c % x.divisor == 0:
             factor = c // x.divisor
-            remainder = sub(e, mul(Const(c), x))
-            other = add(remainder, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
+            remainder = ix.sub(e, ix.mul(ix.Const(c), x))
+            other = ix.add(
+                remainder, ix.mul(ix.Const(factor), ix.sub(x.arg, ix.mod(x.arg, x.divisor)))
+            )
             if _term_count(other) < _term_count(e):
                 return remainders(other)
     return e
 
 
-def _term_count(e: Expr) -> int:
-    return len(e.terms) + bool(e.const) if isinstance(e, IndexSum) else 1
+def _term_count(e: ix.Expr) -> int:
+    return len(e.terms) + bool(e.const) if isinstance(e, ix.IndexSum) else 1
 
 
-def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
+def value(pw: isl.PwAff, given: isl.Set) -> ix.Expr | None:
     """The expression of a piecewise function on `given`; `None` unless affine, `min` or `max`."""
     pieces = distinct(pw.coalesce().gist(given))
     if len(pieces) == 1:
@@ -88,7 +67,7 @@ def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
             joined = getattr(joined, name)(aff.to_pw_aff())
         if joined.intersect_domain(restricted.domain()).is_equal(restricted):
             parts = [affine(aff) for aff in pieces]
-            return minimum(*parts) if name == "min" else maximum(*parts)
+            return ix.minimum(*parts) if name == "min" else ix.maximum(*parts)
     return None
 
 
@@ -111,62 +90,64 @@ def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
     return bool(where.is_subset(a.to_pw_aff().eq_set(b.to_pw_aff())))
 
 
-def condition(s: isl.Set, given: isl.Set) -> Expr:
+def condition(s: isl.Set, given: isl.Set) -> ix.Expr:
     """A short condition that equals membership in `s` wherever `given` holds."""
     inside = s.intersect(given)
     if inside.is_empty():
-        return FALSE
+        return ix.FALSE
     outside = given.subtract(s)
     if outside.is_empty():
-        return TRUE
+        return ix.TRUE
     direct = _disjunction(inside, given)
-    if isinstance(direct, Relation) or (isinstance(direct, Conjunction) and len(direct.args) <= 2):
+    if isinstance(direct, ix.Relation) or (
+        isinstance(direct, ix.Conjunction) and len(direct.args) <= 2
+    ):
         return direct
-    opposite = negation(_disjunction(outside, given))
+    opposite = ix.negation(_disjunction(outside, given))
     return min(direct, opposite, key=length)
 
 
-def length(c: Expr) -> int:
+def length(c: ix.Expr) -> int:
     """The number of comparisons in a condition."""
-    return sum(length(a) for a in c.args) if isinstance(c, (Conjunction, Disjunction)) else 1
+    return sum(length(a) for a in c.args) if isinstance(c, (ix.Conjunction, ix.Disjunction)) else 1
 
 
-def plainness(c: Expr) -> tuple[int, int]:
+def plainness(c: ix.Expr) -> tuple[int, int]:
     """A sort key for readability: the number of comparisons, then that of inequalities."""
-    parts = c.args if isinstance(c, (Conjunction, Disjunction)) else (c,)
-    vague = sum(isinstance(p, Relation) and p.op not in ("==", "!=") for p in parts)
+    parts = c.args if isinstance(c, (ix.Conjunction, ix.Disjunction)) else (c,)
+    vague = sum(isinstance(p, ix.Relation) and p.op not in ("==", "!=") for p in parts)
     return length(c), vague
 
 
-def _disjunction(s: isl.Set, given: isl.Set) -> Expr:
+def _disjunction(s: isl.Set, given: isl.Set) -> ix.Expr:
     short = s.coalesce().gist(given).coalesce()
-    return disjunction(*(_conjunction(b, given) for b in basic_sets(short)))
+    return ix.disjunction(*(_conjunction(b, given) for b in basic_sets(short)))
 
 
-def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
+def _conjunction(b: isl.BasicSet, given: isl.Set) -> ix.Expr:
     dims = tuple(b.get_space().get_dim_name(D.set, k) for k in range(b.dim(D.set)))
     points = isl.Set.from_basic_set(b).intersect(given)
-    parts: list[Expr] = []
+    parts: list[ix.Expr] = []
     for c in b.remove_redundancies().get_constraints():
         if c.is_div_constraint():
             continue
         aff = c.get_aff()
         equal = c.is_equality() or points.is_subset(aff.to_pw_aff().zero_set())
         part = solved_comparison(affine(aff), equal, dims)
-        if part != TRUE:
+        if part != ix.TRUE:
             parts.append(part)
     parts.sort(key=lambda p: _place(p, dims))
-    return conjunction(*parts)
+    return ix.conjunction(*parts)
 
 
-def _place(c: Expr, dims: tuple[str, ...]) -> tuple[int, bool, str]:
-    if not isinstance(c, Relation):
+def _place(c: ix.Expr, dims: tuple[str, ...]) -> tuple[int, bool, str]:
+    if not isinstance(c, ix.Relation):
         return len(dims), False, repr(c)
     at = [dims.index(n) for n in symbols(c.left) if n in dims]
-    return min(at, default=len(dims)), isinstance(c.left, Mod), repr(c)
+    return min(at, default=len(dims)), isinstance(c.left, ix.Mod), repr(c)
 
 
-def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
+def entries(m: isl.Map) -> tuple[tuple[ix.Expr | ix.Slice, ...], bool] | None:
     """A map as access entries, and whether they are exact; `None` if a limit cannot be stated.
 
     Each entry is a point or a slice (with a step where the stride asks for one) over the map's
@@ -174,7 +155,7 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
     """
     given = m.domain()
     box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
-    recovered: list[Expr | Slice] = []
+    recovered: list[ix.Expr | ix.Slice] = []
     for k in range(m.dim(D.out)):
         try:
             low, high = m.dim_min(k), m.dim_max(k)
@@ -188,19 +169,19 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
     return tuple(recovered), bool(box.is_equal(m))
 
 
-def limits(m: isl.Map, k: int) -> Slice | None:
+def limits(m: isl.Map, k: int) -> ix.Slice | None:
     """A slice that contains all values of a dimension; `None` if its limits cannot be stated."""
     given = m.domain()
     try:
         first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
     except isl.Error:  # isl gives up on some divisions
         return None
-    return None if first is None or last is None else Slice(first, add(last, Const(1)))
+    return None if first is None or last is None else ix.Slice(first, ix.add(last, ix.Const(1)))
 
 
 def _entry(
     m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
-) -> tuple[Expr | Slice, isl.Map] | None:
+) -> tuple[ix.Expr | ix.Slice, isl.Map] | None:
     """One entry with its limits, and the map that it represents."""
     local = isl.LocalSpace.from_space(m.get_space().range())
     out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
@@ -213,7 +194,7 @@ def _entry(
     stride = m.get_range_stride_info(k).get_stride().to_python()
     if stride != 1:
         box = box.intersect(_every(low, out, stride))
-    return Slice(first, add(last, Const(1)), stride), box
+    return ix.Slice(first, ix.add(last, ix.Const(1)), stride), box
 
 
 def _every(low: isl.PwAff, out: isl.PwAff, stride: int) -> isl.Map:

@@ -24,20 +24,8 @@ from islpy import dim_type as D
 from tempoc.poly.relations import maps
 from tempoc.poly.relations.sets import Coordinates
 from tempoc.poly.relations.space import Space
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Domain, Universe
-from tempoc.symbolic.expr import (
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    negation,
-)
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, substitute_entry, symbols
 
 
@@ -46,7 +34,7 @@ def primed(bound: str) -> str:
     return f"{bound}'"
 
 
-def names_lengths(universe: Universe, domain: Domain, entries: Sequence[Entry] = ()) -> bool:
+def names_lengths(universe: Universe, domain: Domain, entries: Sequence[ix.Entry] = ()) -> bool:
     """Whether a domain or an access of its points depends on a length."""
     lengths = universe.lengths
     if not lengths:
@@ -56,13 +44,13 @@ def names_lengths(universe: Universe, domain: Domain, entries: Sequence[Entry] =
     return any(n in lengths for n in named)
 
 
-def inside(domain: Domain, universe: Universe, env: dict[str, Expr]) -> Expr:
+def inside(domain: Domain, universe: Universe, env: dict[str, ix.Expr]) -> ix.Expr:
     """The condition for a point to be in a domain, with values in place of bounds."""
-    box = [compare("<", Sym(d), Sym(universe.dim(d).bound)) for d in domain.dims]
-    return conjunction(*(substitute(c, env) for c in (*box, domain.where)))
+    box = [ix.compare("<", ix.Sym(d), ix.Sym(universe.dim(d).bound)) for d in domain.dims]
+    return ix.conjunction(*(substitute(c, env) for c in (*box, domain.where)))
 
 
-def _points(space: Space, where: Expr, at: Coordinates) -> isl.Set:
+def _points(space: Space, where: ix.Expr, at: Coordinates) -> isl.Set:
     """The points at which a condition holds; indices are at least 0."""
     points = space.frame.condition(where, at).intersect_params(space.context)
     for k in range(points.dim(D.set)):
@@ -70,36 +58,36 @@ def _points(space: Space, where: Expr, at: Coordinates) -> isl.Set:
     return points
 
 
-def facts(universe: Universe, env: dict[str, Expr]) -> Expr:
+def facts(universe: Universe, env: dict[str, ix.Expr]) -> ix.Expr:
     """The facts about all lengths, with values in place of bounds; none exceeds the parameter."""
-    conditions = [compare(">=", e, Const(1)) for e in env.values()]
-    conditions += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
-    return conjunction(*conditions, *(substitute(a, env) for a in universe.assumptions))
+    conditions = [ix.compare(">=", e, ix.Const(1)) for e in env.values()]
+    conditions += [ix.compare("<=", env[b.name], ix.Sym(b.name)) for b in universe.ended]
+    return ix.conjunction(*conditions, *(substitute(a, env) for a in universe.assumptions))
 
 
 def moves_elsewhere(
-    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+    universe: Universe, sink: Domain, entries: Sequence[ix.Entry], source: Domain
 ) -> bool:
     """Whether an access depends on lengths, and reads at a point that has other lengths.
 
     A condition in terms of the sink's lengths does not hold for the source's.
     """
     at = dict(zip(source.dims, entries, strict=True))
-    return any(d in at and at[d] != Sym(d) for d in _decisive(universe, sink, entries))
+    return any(d in at and at[d] != ix.Sym(d) for d in _decisive(universe, sink, entries))
 
 
 def loses_lengths(
-    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+    universe: Universe, sink: Domain, entries: Sequence[ix.Entry], source: Domain
 ) -> bool:
     """Whether points with different lengths may read the same point, by these lengths.
 
     The readers of a point cannot be stated in terms of one length then.
     """
     at = dict(zip(source.dims, entries, strict=True))
-    return any(at.get(d) != Sym(d) for d in _decisive(universe, sink, entries))
+    return any(at.get(d) != ix.Sym(d) for d in _decisive(universe, sink, entries))
 
 
-def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> list[str]:
+def _decisive(universe: Universe, sink: Domain, entries: Sequence[ix.Entry]) -> list[str]:
     """The dimensions over which the lengths vary that an access and its points depend on."""
     named = [n for e in (sink.where, *entries) for n in symbols(e) if not universe.is_dim(n)]
     named += [universe.dim(d).bound for d in sink.dims]
@@ -107,7 +95,7 @@ def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> lis
 
 
 def outside_elsewhere(
-    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    space: Space, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
 ) -> str:
     """A bound whose length at another point would have to be larger for an access to be inside.
 
@@ -116,9 +104,9 @@ def outside_elsewhere(
     universe = space.universe
     at = dict(zip(source.dims, entries, strict=True))
     for b in universe.ended:
-        if not any(d in at and at[d] != Sym(d) for d in b.outer):
+        if not any(d in at and at[d] != ix.Sym(d) for d in b.outer):
             continue
-        other = Sym(f"{b.name}''")
+        other = ix.Sym(f"{b.name}''")
         lengths = universe.at_lengths({b.name: other})
         more = Space(
             replace(
@@ -134,14 +122,14 @@ def outside_elsewhere(
             limit = lengths.get(universe.dim(dim).bound)
             if limit is None:
                 continue
-            if isinstance(entry, Slice):
-                empty = compare("<=", entry.hi, entry.lo)
-                fits = disjunction(compare("<=", entry.hi, limit), empty)
+            if isinstance(entry, ix.Slice):
+                empty = ix.compare("<=", entry.hi, entry.lo)
+                fits = ix.disjunction(ix.compare("<=", entry.hi, limit), empty)
             else:
-                fits = compare("<", entry, limit)
+                fits = ix.compare("<", entry, limit)
             if not more.implies(sink, fits):
                 return b.name
-        if source.where != TRUE and any(n in lengths for n in symbols(source.where)):
+        if source.where != ix.TRUE and any(n in lengths for n in symbols(source.where)):
             return b.name
     return ""
 
@@ -153,7 +141,7 @@ class OpenRun(Space):
         """Bounds that tensors end stand for their largest lengths; values are forgotten."""
         super().__init__(space.symbolic.universe, space.frame)
         self.ends = tuple(primed(b.name) for b in self.universe.ended)
-        lengths: dict[str, Expr] = {b.name: Sym(primed(b.name)) for b in self.universe.ended}
+        lengths: dict[str, ix.Expr] = {b.name: ix.Sym(primed(b.name)) for b in self.universe.ended}
         self.env = self.universe.at_lengths(lengths)
 
     @cached_property
@@ -168,7 +156,9 @@ class OpenRun(Space):
 
     def ended(self, domain: Domain) -> isl.Set:
         """The points of a domain, each with the lengths for which it exists."""
-        where = conjunction(inside(domain, self.universe, self.env), facts(self.universe, self.env))
+        where = ix.conjunction(
+            inside(domain, self.universe, self.env), facts(self.universe, self.env)
+        )
         return _points(self, where, self.at(domain.dims))
 
     def at(self, dims: tuple[str, ...]) -> Coordinates:
@@ -176,7 +166,7 @@ class OpenRun(Space):
         return self.frame.coordinates((*dims, *self.ends))
 
     def access_map(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, *, clip: bool = True
     ) -> isl.Map:
         """Sink points to the source points that they read for some lengths."""
         if not any(names_lengths(self.universe, d, entries) for d in (sink, source)):
@@ -185,7 +175,7 @@ class OpenRun(Space):
         return self.forget(linked)
 
     def linked(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, *, clip: bool = True
     ) -> isl.Map:
         """Sink points to the source points that they read, each with its lengths."""
         sink_at, source_at = self.at(sink.dims), self.at(source.dims)
@@ -228,18 +218,18 @@ class OpenRun(Space):
         n = len(self.ends)
         return ended.project_out(D.set, ended.dim(D.set) - n, n)
 
-    def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
+    def _limit(self, e: ix.Expr, domain: Domain, *, greatest: bool) -> ix.Expr:
         """The extreme for all lengths, in terms of the largest ones."""
         affine = is_affine(e) and names_lengths(self.universe, domain, (e,))
-        if not affine or (domain.where == TRUE and not self._named(e)):
+        if not affine or (domain.where == ix.TRUE and not self._named(e)):
             return super()._limit(e, domain, greatest=greatest)
         points = self.ended(domain)
         if points.is_empty():
-            return ZERO
+            return ix.ZERO
         value = self.frame.value(substitute(e, self.env), self.at(domain.dims))
         return self.extreme(value, points, greatest=greatest)
 
-    def _named(self, e: Expr) -> bool:
+    def _named(self, e: ix.Expr) -> bool:
         return any(n in self.universe.lengths for n in symbols(e))
 
 
@@ -254,7 +244,7 @@ class CompletedRun(Space):
         """Assumptions hold of the lengths; values of bounds are kept."""
         universe = space.universe
         self.largest = largest(universe)
-        most: dict[str, Expr] = {b.name: Sym(self.largest[b.name]) for b in universe.ended}
+        most: dict[str, ix.Expr] = {b.name: ix.Sym(self.largest[b.name]) for b in universe.ended}
         values = universe.at_lengths(most)
         bounds = [
             *(Bound(name=b.name) if b.until else b for b in universe.bounds),
@@ -264,7 +254,7 @@ class CompletedRun(Space):
                 if b.name in self.largest
             ),
         ]
-        less = tuple(compare("<=", Sym(n), e) for n, e in most.items())
+        less = tuple(ix.compare("<=", ix.Sym(n), e) for n, e in most.items())
         facts = (*universe.assumptions, *less)
         super().__init__(replace(universe, bounds=tuple(bounds), assumptions=facts))
 
@@ -274,7 +264,7 @@ class CompletedRun(Space):
         space = CompletedRun.__new__(CompletedRun)
         space.largest = self.largest
         bounds = self.universe.bounds
-        free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
+        free = (replace(b, value=None) if isinstance(b.value, ix.Const) else b for b in bounds)
         Space.__init__(space, replace(self.universe, bounds=tuple(free)), self.frame)
         return space
 
@@ -286,9 +276,9 @@ class CompletedRun(Space):
                 s = s.project_out(D.param, k, 1)
         return s
 
-    def size(self, e: Expr) -> Expr:
+    def size(self, e: ix.Expr) -> ix.Expr:
         """A value over largest lengths, with these written as the ended bounds."""
-        return substitute(e, {most: Sym(name) for name, most in self.largest.items()})
+        return substitute(e, {most: ix.Sym(name) for name, most in self.largest.items()})
 
 
 def largest(universe: Universe) -> dict[str, str]:
@@ -313,8 +303,8 @@ class EndDependence:
 
     bound: str
     domain: Domain
-    reads: tuple[tuple[Entry, ...], ...] = ()
-    mentions: tuple[Expr, ...] = ()
+    reads: tuple[tuple[ix.Entry, ...], ...] = ()
+    mentions: tuple[ix.Expr, ...] = ()
     together: tuple[str, ...] = ()
 
 
@@ -328,9 +318,9 @@ def end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
     others = [b.name for b in universe.ended if b.name != task.bound]
     dims = (*task.domain.dims, primed(task.bound), *(primed(n) for n in others))
     at = frame.coordinates(dims)
-    fixed: dict[str, Expr] = {n: Sym(primed(n)) for n in others}
-    longest = universe.at_lengths({**fixed, task.bound: Sym(task.bound)})
-    shorter = universe.at_lengths({**fixed, task.bound: Sym(primed(task.bound))})
+    fixed: dict[str, ix.Expr] = {n: ix.Sym(primed(n)) for n in others}
+    longest = universe.at_lengths({**fixed, task.bound: ix.Sym(task.bound)})
+    shorter = universe.at_lengths({**fixed, task.bound: ix.Sym(primed(task.bound))})
     able = _points(space, facts(universe, shorter), at)
     full, shortened = (
         _points(space, inside(task.domain, universe, env), at) for env in (longest, shorter)
@@ -351,11 +341,13 @@ def end_dependences(space: Space, task: EndDependence, stop: Domain) -> isl.Map:
         if is_affine(e):
             differ = differ.union(frame.condition(_unequal(first, other), at).intersect(both))
         else:
-            ended = compare("<", Sym(primed(task.bound)), Sym(task.bound))
+            ended = ix.compare("<", ix.Sym(primed(task.bound)), ix.Sym(task.bound))
             differ = differ.union(both.intersect(frame.condition(ended, at)))
-    last: Expr = Sym(primed(task.bound)) - 1
+    last: ix.Expr = ix.Sym(primed(task.bound)) - 1
     steps = tuple(
-        last if universe.dim(d).bound == task.bound and d not in _outer(universe, task) else Sym(d)
+        last
+        if universe.dim(d).bound == task.bound and d not in _outer(universe, task)
+        else ix.Sym(d)
         for d in stop.dims
     )
     relation = maps.access(frame, at, steps, frame.coordinates(stop.dims))
@@ -371,14 +363,14 @@ def _outer(universe: Universe, task: EndDependence) -> tuple[str, ...]:
     return next(b.outer for b in universe.ended if b.name == task.bound)
 
 
-def _unequal(a: Expr, b: Expr) -> Expr:
+def _unequal(a: ix.Expr, b: ix.Expr) -> ix.Expr:
     """Whether two values, or two conditions, differ."""
     if not is_condition(a):
-        return compare("!=", a, b)
-    return disjunction(conjunction(a, negation(b)), conjunction(negation(a), b))
+        return ix.compare("!=", a, b)
+    return ix.disjunction(ix.conjunction(a, ix.negation(b)), ix.conjunction(ix.negation(a), b))
 
 
-def _access(space: Space, at: Coordinates, entries: tuple[Entry, ...]) -> isl.Map:
+def _access(space: Space, at: Coordinates, entries: tuple[ix.Entry, ...]) -> isl.Map:
     read = tuple(f"read{k}" for k in range(len(entries)))
     return maps.access(space.frame, at, entries, space.frame.coordinates(read))
 

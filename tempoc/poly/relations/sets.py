@@ -15,21 +15,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.base.effort import EFFORT
-from tempoc.symbolic.expr import (
-    Conjunction,
-    Const,
-    Disjunction,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexSum,
-    Mod,
-    Negation,
-    Relation,
-    Sym,
-    Truth,
-)
+from tempoc.symbolic import expr as ix
 
 R = TypeVar("R")
 
@@ -115,14 +101,14 @@ class IslFrame:
             env[dim] = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
         return Coordinates(space, isl.Aff.zero_on_domain(local).to_pw_aff(), env)
 
-    def value(self, e: Expr, at: Coordinates) -> isl.PwAff:
+    def value(self, e: ix.Expr, at: Coordinates) -> isl.PwAff:
         """A quasi-affine expression as a function on a tuple; `ValueError` for a product."""
         match e:
-            case Const(value=v):
+            case ix.Const(value=v):
                 return at.zero.add_constant_val(self.val(v))
-            case Sym(name=n):
+            case ix.Sym(name=n):
                 return at.env[n]
-            case IndexSum(terms=terms, const=k):
+            case ix.IndexSum(terms=terms, const=k):
                 total = at.zero.add_constant_val(self.val(k)) if k else None
                 for c, x in terms:
                     term = self.value(x, at)
@@ -130,37 +116,37 @@ class IslFrame:
                         term = term.scale_val(self.val(c))
                     total = term if total is None else total.add(term)
                 return total
-            case FloorDiv(arg=a, divisor=k):
+            case ix.FloorDiv(arg=a, divisor=k):
                 return self.value(a, at).scale_down_val(self.val(k)).floor()
-            case Mod(arg=a, divisor=k):
+            case ix.Mod(arg=a, divisor=k):
                 return self.value(a, at).mod_val(self.val(k))
-            case IndexMin(args=args) | IndexMax(args=args):
+            case ix.IndexMin(args=args) | ix.IndexMax(args=args):
                 parts = [self.value(a, at) for a in args]
                 best = parts[0]
                 for part in parts[1:]:
-                    best = best.min(part) if isinstance(e, IndexMin) else best.max(part)
+                    best = best.min(part) if isinstance(e, ix.IndexMin) else best.max(part)
                 return best
             case _:
                 raise ValueError(f"not a quasi-affine expression: {e!r}")
 
-    def condition(self, c: Expr, at: Coordinates) -> isl.Set:
+    def condition(self, c: ix.Expr, at: Coordinates) -> isl.Set:
         """The points of a tuple at which a condition holds."""
         match c:
-            case Truth(value=v):
+            case ix.Truth(value=v):
                 return isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
-            case Relation(op=op, left=left, right=right):
+            case ix.Relation(op=op, left=left, right=right):
                 return _RELATIONS[op](self.value(left, at), self.value(right, at))
-            case Conjunction(args=args):
+            case ix.Conjunction(args=args):
                 result = self.condition(args[0], at)
                 for a in args[1:]:
                     result = result.intersect(self.condition(a, at))
                 return result
-            case Disjunction(args=args):
+            case ix.Disjunction(args=args):
                 result = self.condition(args[0], at)
                 for a in args[1:]:
                     result = result.union(self.condition(a, at))
                 return result.coalesce()
-            case Negation(arg=a):
+            case ix.Negation(arg=a):
                 return self.condition(a, at).complement()
             case _:
                 raise ValueError(f"not a condition: {c!r}")

@@ -16,26 +16,8 @@ from islpy import dim_type as D
 from tempoc.poly.relations import maps, products, recover, syntactic as fast
 from tempoc.poly.relations.memo import Memo
 from tempoc.poly.relations.sets import IslFrame, least_point
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    ZERO,
-    Conjunction,
-    Const,
-    Disjunction,
-    Entry,
-    Expr,
-    IndexMax,
-    IndexMin,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    maximum,
-    minimum,
-)
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 
@@ -58,28 +40,28 @@ class Space:
         self.universe = universe
         self.frame = frame or IslFrame(tuple(b.name for b in universe.bounds))
         self.known = Memo()
-        self._proofs: dict[tuple[Domain, Expr], bool] = {}
-        self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
+        self._proofs: dict[tuple[Domain, ix.Expr], bool] = {}
+        self._maps: dict[tuple[Domain, tuple[ix.Entry, ...], Domain], isl.Map] = {}
 
     @cached_property
     def context(self) -> isl.Set:
         """The facts about the bounds, as a set of parameters."""
         at = self.frame.coordinates(())
-        facts = [compare(">=", Sym(b.name), Const(1)) for b in self.universe.bounds]
+        facts = [ix.compare(">=", ix.Sym(b.name), ix.Const(1)) for b in self.universe.bounds]
         facts += [
-            compare("<=" if b.until else "==", Sym(b.name), b.value)
+            ix.compare("<=" if b.until else "==", ix.Sym(b.name), b.value)
             for b in self.universe.bounds
             if b.value is not None
         ]
-        return self.frame.condition(conjunction(*facts, *self.universe.assumptions), at).params()
+        return self.frame.condition(ix.conjunction(*facts, *self.universe.assumptions), at).params()
 
     @cached_property
     def symbolic(self) -> Space:
         """The same space without the values of fixed bounds: for schedules and for conditions."""
         bounds = self.universe.bounds
-        if not any(isinstance(b.value, Const) for b in bounds):
+        if not any(isinstance(b.value, ix.Const) for b in bounds):
             return self
-        free = tuple(replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
+        free = tuple(replace(b, value=None) if isinstance(b.value, ix.Const) else b for b in bounds)
         return Space(replace(self.universe, bounds=free), self.frame)
 
     # Sets
@@ -93,7 +75,7 @@ class Space:
         return self.known.once(("set", domain), lambda: self._set(domain))
 
     def _set(self, domain: Domain) -> isl.Set:
-        if domain.where != TRUE:
+        if domain.where != ix.TRUE:
             box = self.set(Domain(domain.dims))
             return box.intersect(self.points(domain.where, domain.dims)).coalesce()
         at = self.frame.coordinates(domain.dims)
@@ -104,7 +86,7 @@ class Space:
             result = result.intersect(at.env[name].lt_set(bound))
         return result
 
-    def points(self, condition: Expr, dims: tuple[str, ...]) -> isl.Set:
+    def points(self, condition: ix.Expr, dims: tuple[str, ...]) -> isl.Set:
         """The points at which a condition holds, without any other fact."""
         at = self.frame.coordinates(dims)
         key = ("points", dims, condition)
@@ -114,7 +96,7 @@ class Space:
         """The points without parameters that are unknown when a buffer is allocated."""
         return s
 
-    def size(self, e: Expr) -> Expr:
+    def size(self, e: ix.Expr) -> ix.Expr:
         """A value over `sized` points, in bounds that are known at allocation."""
         return e
 
@@ -122,7 +104,7 @@ class Space:
         """A set of points of some dimensions (made in the `symbolic` space) as a domain."""
         candidate = Domain(dims, recover.condition(s, self.symbolic.set(Domain(dims))))
         if self.is_empty(candidate):
-            return Domain(dims, FALSE)
+            return Domain(dims, ix.FALSE)
         box = Domain(dims)
         if self.implies(box, candidate.where):
             return box
@@ -132,11 +114,13 @@ class Space:
 
     def is_empty(self, domain: Domain) -> bool:
         """Whether the domain has no point, whatever the bounds."""
-        return domain.where != TRUE and (domain.where == FALSE or bool(self.set(domain).is_empty()))
+        return domain.where != ix.TRUE and (
+            domain.where == ix.FALSE or bool(self.set(domain).is_empty())
+        )
 
-    def implies(self, domain: Domain, condition: Expr) -> bool:
+    def implies(self, domain: Domain, condition: ix.Expr) -> bool:
         """Whether the condition provably holds at every point (products: syntactically only)."""
-        if condition == TRUE or condition == domain.where:
+        if condition == ix.TRUE or condition == domain.where:
             return True
         key = (domain, condition)
         proved = self._proofs.get(key)
@@ -145,12 +129,12 @@ class Space:
             self._proofs[key] = proved
         return proved
 
-    def _proved(self, domain: Domain, condition: Expr) -> bool:
+    def _proved(self, domain: Domain, condition: ix.Expr) -> bool:
         if not is_affine(condition):
             return False
         return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
 
-    def equal(self, a: Expr, b: Expr, domain: Domain) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr, domain: Domain) -> bool:
         """Whether two expressions (or two conditions) agree at every point of the domain."""
         if a == b:
             return True
@@ -162,18 +146,18 @@ class Space:
             plain = (products.without_values(e, self.universe) for e in (a, b))
             first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in plain)
             return first == second
-        return self.implies(domain, compare("==", a, b))
+        return self.implies(domain, ix.compare("==", a, b))
 
     def contains(self, outer: Domain, inner: Domain) -> bool:
         """Whether every point of `inner` is one of `outer` (same dimensions)."""
         return self.implies(inner, outer.where)
 
-    def disjoint(self, a: Expr, b: Expr, domain: Domain) -> bool:
+    def disjoint(self, a: ix.Expr, b: ix.Expr, domain: Domain) -> bool:
         """Whether two conditions never hold together in the domain."""
-        both = conjunction(domain.where, a, b)
+        both = ix.conjunction(domain.where, a, b)
         return self.is_empty(Domain(domain.dims, both))
 
-    def witness(self, domain: Domain, condition: Expr) -> dict[str, int] | None:
+    def witness(self, domain: Domain, condition: ix.Expr) -> dict[str, int] | None:
         """A small point of the domain where the condition is false; `None` if there is none.
 
         The bounds come first: they are as small as they can be, then the dimensions. `ValueError`
@@ -188,7 +172,7 @@ class Space:
 
     # Rewriting
 
-    def simplify(self, condition: Expr, given: Domain) -> Expr:
+    def simplify(self, condition: ix.Expr, given: Domain) -> ix.Expr:
         """A shorter condition with the same truth everywhere in `given`, within limited steps."""
         key = ("simplify", condition, given)
         return self.known.once(
@@ -198,56 +182,62 @@ class Space:
             ),
         )
 
-    def _simplify(self, condition: Expr, given: Domain) -> Expr:
-        if condition in (TRUE, FALSE) or self.implies(given, condition):
-            return condition if condition == FALSE else TRUE
-        if self.disjoint(condition, TRUE, given):
-            return FALSE
+    def _simplify(self, condition: ix.Expr, given: Domain) -> ix.Expr:
+        if condition in (ix.TRUE, ix.FALSE) or self.implies(given, condition):
+            return condition if condition == ix.FALSE else ix.TRUE
+        if self.disjoint(condition, ix.TRUE, given):
+            return ix.FALSE
         short = self._pruned(condition, given)
         symbolic = self.symbolic
         holds = symbolic.points(condition, given.dims)
         other = self._pruned(recover.condition(holds, symbolic.set(given)), given)
         return min(short, other, key=recover.plainness)
 
-    def _pruned(self, condition: Expr, given: Domain) -> Expr:
+    def _pruned(self, condition: ix.Expr, given: Domain) -> ix.Expr:
         """The condition without the parts that the others and `given` imply."""
-        if not isinstance(condition, (Conjunction, Disjunction)):
+        if not isinstance(condition, (ix.Conjunction, ix.Disjunction)):
             return condition
         parts = [self._pruned(a, given) for a in condition.args]
         for part in tuple(parts):
             others = [c for c in parts if c is not part]
-            if isinstance(condition, Conjunction):
+            if isinstance(condition, ix.Conjunction):
                 decided = self.implies(
-                    replace(given, where=conjunction(given.where, *others)), part
+                    replace(given, where=ix.conjunction(given.where, *others)), part
                 )
             else:
-                given_part = replace(given, where=conjunction(given.where, part))
-                decided = self.implies(given_part, disjunction(*others))
+                given_part = replace(given, where=ix.conjunction(given.where, part))
+                decided = self.implies(given_part, ix.disjunction(*others))
             if decided:
                 parts = others
-        return conjunction(*parts) if isinstance(condition, Conjunction) else disjunction(*parts)
+        return (
+            ix.conjunction(*parts)
+            if isinstance(condition, ix.Conjunction)
+            else ix.disjunction(*parts)
+        )
 
-    def reduce(self, e: Expr, given: Domain) -> Expr:
+    def reduce(self, e: ix.Expr, given: Domain) -> ix.Expr:
         """A value expression without the `min` and `max` arguments that never win in `given`."""
-        if not isinstance(e, (IndexMin, IndexMax)) or not is_affine(e):
+        if not isinstance(e, (ix.IndexMin, ix.IndexMax)) or not is_affine(e):
             return e
         args = list(e.args)
         for part in e.args:
             others = [a for a in args if a is not part]
-            small = isinstance(e, IndexMin)
+            small = isinstance(e, ix.IndexMin)
             if any(
-                self.implies(given, compare("<=", a, part) if small else compare(">=", a, part))
+                self.implies(
+                    given, ix.compare("<=", a, part) if small else ix.compare(">=", a, part)
+                )
                 for a in others
             ):
                 args = others
-        return minimum(*args) if isinstance(e, IndexMin) else maximum(*args)
+        return ix.minimum(*args) if isinstance(e, ix.IndexMin) else ix.maximum(*args)
 
     # Domains from domains
 
     def project(self, domain: Domain, keep: tuple[str, ...]) -> Domain:
         """The points of some dimensions over which the domain has a point."""
         dims = tuple(d for d in domain.dims if d in keep)
-        if domain.where == TRUE or dims == domain.dims or not self._couples(domain, dims):
+        if domain.where == ix.TRUE or dims == domain.dims or not self._couples(domain, dims):
             return Domain(dims, domain.where)
         return self.known.once(("project", domain, dims), lambda: self._projected(domain, dims))
 
@@ -264,20 +254,20 @@ class Space:
     def intersect(self, a: Domain, b: Domain) -> Domain:
         """The points of both; a domain without a dimension has all its points."""
         dims = self.universe.sorted((*a.dims, *b.dims))
-        if TRUE in (a.where, b.where) or a.where == b.where:
-            return Domain(dims, conjunction(a.where, b.where) if a.where != b.where else a.where)
-        where = conjunction(a.where, b.where)
+        if ix.TRUE in (a.where, b.where) or a.where == b.where:
+            return Domain(dims, ix.conjunction(a.where, b.where) if a.where != b.where else a.where)
+        where = ix.conjunction(a.where, b.where)
         return Domain(dims, self.simplify(where, Domain(dims)))
 
-    def restrict(self, domain: Domain, condition: Expr) -> Domain:
+    def restrict(self, domain: Domain, condition: ix.Expr) -> Domain:
         """The points of a domain at which a condition holds."""
-        where = conjunction(domain.where, condition)
+        where = ix.conjunction(domain.where, condition)
         return Domain(domain.dims, self.simplify(where, Domain(domain.dims)))
 
     def union(self, a: Domain, b: Domain) -> Domain:
         """The points of either."""
         dims = self.universe.sorted((*a.dims, *b.dims))
-        return Domain(dims, self.simplify(disjunction(a.where, b.where), Domain(dims)))
+        return Domain(dims, self.simplify(ix.disjunction(a.where, b.where), Domain(dims)))
 
     def subtract(self, a: Domain, b: Domain) -> Domain:
         """The points of the first that are none of the second."""
@@ -290,11 +280,11 @@ class Space:
 
     # Values
 
-    def upper_bound(self, e: Expr, domain: Domain) -> Expr:
+    def upper_bound(self, e: ix.Expr, domain: Domain) -> ix.Expr:
         """The greatest value over the domain, in bounds only (an upper bound if not affine)."""
         return self._limit(e, domain, greatest=True)
 
-    def lower_bound(self, e: Expr, domain: Domain) -> Expr:
+    def lower_bound(self, e: ix.Expr, domain: Domain) -> ix.Expr:
         """The least value over the domain, in bounds only (a lower bound if not affine)."""
         return self._limit(e, domain, greatest=False)
 
@@ -302,33 +292,35 @@ class Space:
         """Whether the condition of a domain leaves one point along a dimension."""
         if dim not in symbols(domain.where):
             return False
-        return self.implies(domain, compare("==", Sym(dim), self.lower_bound(Sym(dim), domain)))
+        return self.implies(
+            domain, ix.compare("==", ix.Sym(dim), self.lower_bound(ix.Sym(dim), domain))
+        )
 
-    def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
+    def _limit(self, e: ix.Expr, domain: Domain, *, greatest: bool) -> ix.Expr:
         dims = [n for n in symbols(e) if self.universe.is_dim(n)]
         if not dims:
             return e
         quick = fast.limit(e, self.universe, greatest=greatest)
-        if quick is not None and (domain.where == TRUE or not is_affine(e)):
+        if quick is not None and (domain.where == ix.TRUE or not is_affine(e)):
             return quick
         if not is_affine(e):
             return products.limit(
                 e,
                 lambda f, up: self._limit(f, domain, greatest=up),
-                lambda f: self.implies(domain, compare(">=", f, ZERO)),
+                lambda f: self.implies(domain, ix.compare(">=", f, ix.ZERO)),
                 greatest=greatest,
             )
         key = ("limit", e, domain, greatest)
         return self.known.once(key, lambda: self._affine_limit(e, domain, greatest))
 
-    def _affine_limit(self, e: Expr, domain: Domain, greatest: bool) -> Expr:
+    def _affine_limit(self, e: ix.Expr, domain: Domain, greatest: bool) -> ix.Expr:
         points = self.symbolic.set(domain)
         if points.is_empty():
-            return ZERO
+            return ix.ZERO
         function = self.frame.value(e, self.frame.coordinates(domain.dims))
         return self.extreme(function, points, greatest=greatest)
 
-    def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> Expr:
+    def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> ix.Expr:
         """The greatest or least value of a function over a set that is not empty."""
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
         symbolic = self.symbolic
@@ -341,12 +333,12 @@ class Space:
         if exact is not None:
             return exact
         parts = [recover.affine(aff) for aff in recover.distinct(best.gist(symbolic.context))]
-        return maximum(*parts) if greatest else minimum(*parts)
+        return ix.maximum(*parts) if greatest else ix.minimum(*parts)
 
     # Accesses
 
     def access_map(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, *, clip: bool = True
     ) -> isl.Map:
         """Sink points to the source points they read (to any integer point unless `clip`)."""
         key = (sink, entries, source)
@@ -358,7 +350,7 @@ class Space:
         return relation.intersect_range(self.set(source)) if clip else relation
 
     def outside(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
     ) -> OutsideRead | None:
         """A read that leaves the source, the first by bounds and point; `None`: proved inside.
 
@@ -368,7 +360,7 @@ class Space:
         return self.known.once(key, lambda: self._find_outside(sink, entries, source))
 
     def _find_outside(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
     ) -> OutsideRead | None:
         if fast.inside(sink, entries, source, self.universe):
             return None
@@ -384,7 +376,7 @@ class Space:
         return OutsideRead(point=point, index=index, dim=dim)
 
     def signs(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+        self, sink: Domain, entries: tuple[ix.Entry, ...], source: Domain
     ) -> dict[str, frozenset[int]]:
         """For each common dimension the possible signs of its sink value minus its source value."""
         possible: dict[str, frozenset[int]] = {}
@@ -394,19 +386,24 @@ class Space:
                 possible[dim] = self._signs(sink, dim, entry) if quick is None else quick
         return possible
 
-    def _signs(self, sink: Domain, dim: str, entry: Entry) -> frozenset[int]:
+    def _signs(self, sink: Domain, dim: str, entry: ix.Entry) -> frozenset[int]:
         """By emptiness of the points with each sign, entry by entry (a superset for pairs)."""
-        low, high = (entry.lo, entry.hi - 1) if isinstance(entry, Slice) else (entry, entry)
-        nonempty = compare("<=", low, high)
+        low, high = (entry.lo, entry.hi - 1) if isinstance(entry, ix.Slice) else (entry, entry)
+        nonempty = ix.compare("<=", low, high)
         tests = (
-            (-1, compare("<", Sym(dim), high)),
-            (0, conjunction(compare("<=", low, Sym(dim)), compare("<=", Sym(dim), high))),
-            (1, compare(">", Sym(dim), low)),
+            (-1, ix.compare("<", ix.Sym(dim), high)),
+            (
+                0,
+                ix.conjunction(
+                    ix.compare("<=", low, ix.Sym(dim)), ix.compare("<=", ix.Sym(dim), high)
+                ),
+            ),
+            (1, ix.compare(">", ix.Sym(dim), low)),
         )
         return frozenset(
             sign
             for sign, test in tests
-            if not self.is_empty(Domain(sink.dims, conjunction(sink.where, nonempty, test)))
+            if not self.is_empty(Domain(sink.dims, ix.conjunction(sink.where, nonempty, test)))
         )
 
 

@@ -2,111 +2,93 @@
 
 from __future__ import annotations
 
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import (
-    ONE,
-    TRUE,
-    Conjunction,
-    Const,
-    Entry,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Relation,
-    Slice,
-    Sym,
-    interval,
-    maximum,
-    sub,
-)
 from tempoc.symbolic.walk import substitute, symbols
 
 
-def inside(sink: Domain, entries: tuple[Entry, ...], source: Domain, universe: Universe) -> bool:
+def inside(sink: Domain, entries: tuple[ix.Entry, ...], source: Domain, universe: Universe) -> bool:
     """Whether an access is syntactically inside its source."""
-    if source.where != TRUE and not _same_hole(sink, entries, source):
+    if source.where != ix.TRUE and not _same_hole(sink, entries, source):
         return False
     return all(
-        _in_range(entry, Sym(universe.dim(d).bound), sink, universe)
+        _in_range(entry, ix.Sym(universe.dim(d).bound), sink, universe)
         for d, entry in zip(source.dims, entries, strict=True)
     )
 
 
-def _same_hole(sink: Domain, entries: tuple[Entry, ...], source: Domain) -> bool:
-    if any(e != Sym(d) for d, e in zip(source.dims, entries, strict=True)):
+def _same_hole(sink: Domain, entries: tuple[ix.Entry, ...], source: Domain) -> bool:
+    if any(e != ix.Sym(d) for d, e in zip(source.dims, entries, strict=True)):
         return False
-    conjuncts = sink.where.args if isinstance(sink.where, Conjunction) else (sink.where,)
-    needed = source.where.args if isinstance(source.where, Conjunction) else (source.where,)
+    conjuncts = sink.where.args if isinstance(sink.where, ix.Conjunction) else (sink.where,)
+    needed = source.where.args if isinstance(source.where, ix.Conjunction) else (source.where,)
     return all(c in conjuncts for c in needed)
 
 
-def _in_range(entry: Entry, bound: Sym, sink: Domain, universe: Universe) -> bool:
-    if isinstance(entry, Slice):
+def _in_range(entry: ix.Entry, bound: ix.Sym, sink: Domain, universe: Universe) -> bool:
+    if isinstance(entry, ix.Slice):
         return at_least(entry.lo, 0) and at_most(entry.hi, bound, sink, universe)
     return _floor(entry, universe) and at_most(entry + 1, bound, sink, universe)
 
 
-def _floor(e: Expr, universe: Universe) -> bool:
+def _floor(e: ix.Expr, universe: Universe) -> bool:
     """Whether `e >= 0`: term by term, or because `T-1-t` and `T-1` count from a bound."""
     least = limit(e, universe, greatest=False)
     return at_least(e, 0) or (least is not None and at_least(least, 0, bounds=universe))
 
 
-def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
+def at_least(e: ix.Expr, low: int, bounds: Universe | None = None) -> bool:
     """Whether `e >= low` because symbols are at least 0 (and `bounds` at least 1)."""
     if bounds is not None:
-        e = substitute(e, {b.name: Sym(b.name) + 1 for b in bounds.bounds})
-    least = interval(e)[0]
+        e = substitute(e, {b.name: ix.Sym(b.name) + 1 for b in bounds.bounds})
+    least = ix.interval(e)[0]
     return least is not None and least >= low
 
 
-def clamped_size(low: int, size: Expr, universe: Universe) -> Expr:
+def clamped_size(low: int, size: ix.Expr, universe: Universe) -> ix.Expr:
     """The size of an array, clamped to at least ``low`` where it might be less.
 
     A size formula may be evaluated for bounds without any point, and kernels are traced for these
     too.
     """
-    return size if at_least(size, low, universe) else maximum(Const(low), size)
+    return size if at_least(size, low, universe) else ix.maximum(ix.Const(low), size)
 
 
-def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
+def at_most(e: ix.Expr, bound: ix.Sym, sink: Domain, universe: Universe) -> bool:
     """Whether `e <= bound` at all points, by the extremes of its dimensions."""
-    if isinstance(e, IndexMin) and any(at_most(a, bound, sink, universe) for a in e.args):
+    if isinstance(e, ix.IndexMin) and any(at_most(a, bound, sink, universe) for a in e.args):
         return True
-    if e in (bound, ONE):
+    if e in (bound, ix.ONE):
         return True
     most = limit(e, universe, greatest=True)
-    return most is not None and at_least(sub(bound, most), 0, bounds=universe)
+    return most is not None and at_least(ix.sub(bound, most), 0, bounds=universe)
 
 
-def implies(domain: Domain, condition: Expr, universe: Universe) -> bool:
+def implies(domain: Domain, condition: ix.Expr, universe: Universe) -> bool:
     """Whether a condition is a conjunct of the domain, or a comparison that the box decides."""
-    if isinstance(condition, Conjunction):
+    if isinstance(condition, ix.Conjunction):
         return all(implies(domain, c, universe) for c in condition.args)
-    conjuncts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)
+    conjuncts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
     if condition in conjuncts:
         return True
-    if not isinstance(condition, Relation) or condition.op not in ("<", "<=", ">", ">="):
+    if not isinstance(condition, ix.Relation) or condition.op not in ("<", "<=", ">", ">="):
         return False
     up = condition.op in (">", ">=")
-    gap = sub(condition.left, condition.right) if up else sub(condition.right, condition.left)
+    gap = ix.sub(condition.left, condition.right) if up else ix.sub(condition.right, condition.left)
     least = limit(gap, universe, greatest=False)
     low = 0 if condition.op in (">=", "<=") else 1
     return least is not None and at_least(least, low, bounds=universe)
 
 
-def limit(e: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
+def limit(e: ix.Expr, universe: Universe, *, greatest: bool) -> ix.Expr | None:
     """The extreme of a linear expression over the full box: each dimension at its end.
 
     For products of non-negative factors this is a bound, attained when the factors are.
     """
-    terms, const = (e.terms, e.const) if isinstance(e, IndexSum) else (((1, e),), 0)
-    if isinstance(e, Const):
+    terms, const = (e.terms, e.const) if isinstance(e, ix.IndexSum) else (((1, e),), 0)
+    if isinstance(e, ix.Const):
         return e
-    total: Expr = Const(const)
+    total: ix.Expr = ix.Const(const)
     for c, x in terms:
         part = _limit_atom(x, universe, greatest=greatest == (c > 0))
         if part is None:
@@ -115,33 +97,36 @@ def limit(e: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
     return total
 
 
-def _limit_atom(x: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
+def _limit_atom(x: ix.Expr, universe: Universe, *, greatest: bool) -> ix.Expr | None:
     match x:
-        case Sym(name=n):
+        case ix.Sym(name=n):
             if not universe.is_dim(n):
                 return x
-            return Sym(universe.dim(n).bound) - 1 if greatest else Const(0)
-        case IndexProduct(factors=fs):
+            return ix.Sym(universe.dim(n).bound) - 1 if greatest else ix.Const(0)
+        case ix.IndexProduct(factors=fs):
             parts = [_limit_atom(f, universe, greatest=greatest) for f in fs]
-            total: Expr = ONE
+            total: ix.Expr = ix.ONE
             for f, part in zip(fs, parts, strict=True):
                 if part is None or not at_least(f, 0):
                     return None
                 total = total * part
             return total
-        case FloorDiv() | IndexMin() | IndexMax():
+        case ix.FloorDiv() | ix.IndexMin() | ix.IndexMax():
             free = not any(universe.is_dim(n) for n in symbols(x))
             return x if free else None
         case _:
             return None
 
 
-def signs(dim: str, entry: Entry) -> frozenset[int] | None:
+def signs(dim: str, entry: ix.Entry) -> frozenset[int] | None:
     """Signs of `dim - source` for `dim + c`, and for slices whose ends are that simple."""
-    if not isinstance(entry, Slice):
-        gap = sub(Sym(dim), entry)
-        return frozenset({_sign(gap.value)}) if isinstance(gap, Const) else None
-    most, least = interval(sub(Sym(dim), entry.lo)), interval(sub(Sym(dim), entry.hi) + 1)
+    if not isinstance(entry, ix.Slice):
+        gap = ix.sub(ix.Sym(dim), entry)
+        return frozenset({_sign(gap.value)}) if isinstance(gap, ix.Const) else None
+    most, least = (
+        ix.interval(ix.sub(ix.Sym(dim), entry.lo)),
+        ix.interval(ix.sub(ix.Sym(dim), entry.hi) + 1),
+    )
     if least[0] is None and most[1] is None:
         return None
     low = -1 if least[0] is None else _sign(least[0])

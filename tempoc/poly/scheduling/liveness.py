@@ -27,20 +27,8 @@ from islpy import dim_type as D
 
 from tempoc.poly.relations import maps, recover, syntactic as fast
 from tempoc.poly.scheduling.timeline import Moments, Timeline
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    FALSE,
-    ONE,
-    TRUE,
-    Const,
-    Entry,
-    Expr,
-    Sym,
-    conjunction,
-    interval,
-    maximum,
-    minimum,
-)
 
 R = TypeVar("R")
 
@@ -53,8 +41,8 @@ class TensorUse:
     """
 
     task: str
-    entries: tuple[Entry, ...]
-    where: Expr = TRUE
+    entries: tuple[ix.Entry, ...]
+    where: ix.Expr = ix.TRUE
     late: bool = False
 
 
@@ -65,7 +53,7 @@ class StoredTensor:
     domain: Domain
     writes: tuple[TensorUse, ...]
     reads: tuple[TensorUse, ...] = ()
-    kept: tuple[tuple[Entry, ...], ...] = ()
+    kept: tuple[tuple[ix.Entry, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +61,8 @@ class CellDeath:
     """After `task`, where `where` holds, the cells at `entries` (in its dimensions) are dead."""
 
     task: str
-    entries: tuple[Entry, ...]
-    where: Expr
+    entries: tuple[ix.Entry, ...]
+    where: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +70,8 @@ class _Touch:
     """A use of a tensor, identified by its times and entries instead of its task."""
 
     moments: Moments
-    entries: tuple[Entry, ...]
-    where: Expr
+    entries: tuple[ix.Entry, ...]
+    where: ix.Expr
     late: bool
 
 
@@ -94,7 +82,7 @@ class _Life:
     domain: Domain
     writes: tuple[_Touch, ...]
     reads: tuple[_Touch, ...]
-    kept: tuple[tuple[Entry, ...], ...]
+    kept: tuple[tuple[ix.Entry, ...], ...]
 
     def distinct(self) -> _Life:
         """The same without duplicate uses."""
@@ -109,7 +97,7 @@ class Liveness:
     timeline: Timeline
     stored: Mapping[str, StoredTensor]
 
-    def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[Expr, ...]:
+    def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[ix.Expr, ...]:
         """How many slots the tensor needs along each dimension of its domain, in bounds.
 
         Taken one dimension after the other in `order` (default: the domain's): with the window of
@@ -124,17 +112,17 @@ class Liveness:
         sizes = self._limited("windows", (life, dims), lambda: self._windows(life, dims))
         if sizes is None:
             universe = self.timeline.space.universe
-            return tuple(Sym(universe.dim(d).bound) for d in stored.domain.dims)
+            return tuple(ix.Sym(universe.dim(d).bound) for d in stored.domain.dims)
         return sizes
 
-    def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
+    def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[ix.Expr, ...]:
         dims = life.domain.dims
         gaps = self._once("gaps", life, lambda: self._gaps(life))
-        sizes: dict[str, Expr] = {}
+        sizes: dict[str, ix.Expr] = {}
         for dim in order:
             k = dims.index(dim)
             if gaps is None or gaps.is_empty():
-                sizes[dim] = ONE
+                sizes[dim] = ix.ONE
                 continue
             sizes[dim] = self._size(gaps, k, dim)
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
@@ -150,7 +138,7 @@ class Liveness:
             gaps.append(self._since(writes).intersect_domain(outputs).deltas())
         return maps.union(gaps) if gaps else None
 
-    def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
+    def _size(self, gaps: isl.Set, k: int, dim: str) -> ix.Expr:
         """The greatest distance plus one."""
         space = self.timeline.space
         facts, universe = space.sized(space.context), space.universe
@@ -158,23 +146,23 @@ class Liveness:
         try:
             furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
-            return Sym(universe.dim(dim).bound)
+            return ix.Sym(universe.dim(dim).bound)
         size = furthest.add_constant_val(self.timeline.space.frame.val(1)).intersect_params(facts)
         exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
         parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
         parts = [space.size(p) for p in parts]
         # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
-        larger = [p for p in parts if p != ONE]
+        larger = [p for p in parts if p != ix.ONE]
         if exact is None and _is_least(
-            [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
+            [a for a, p in zip(pieces, parts, strict=True) if p != ix.ONE], size
         ):
-            larger = [minimum(*larger)]
+            larger = [ix.minimum(*larger)]
         is_positive = any(fast.at_least(p, 1, universe) for p in larger)
-        slots = maximum(*larger) if is_positive else maximum(ONE, *larger)
-        if exact is None and interval(slots)[1] is None and (most := _most(size)) is not None:
+        slots = ix.maximum(*larger) if is_positive else ix.maximum(ix.ONE, *larger)
+        if exact is None and ix.interval(slots)[1] is None and (most := _most(size)) is not None:
             # There is a limit for all bounds, which the greatest of all parts does not show.
-            return minimum(Const(most), Sym(universe.dim(dim).bound))
+            return ix.minimum(ix.Const(most), ix.Sym(universe.dim(dim).bound))
         return slots
 
     def releases(self, tensor: str) -> tuple[CellDeath, ...]:
@@ -203,7 +191,7 @@ class Liveness:
                 remaining = remaining.subtract_domain(dying.domain())
                 yield from ((k, r) for r in self._stated(self._points(use), dying.reverse()))
 
-    def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
+    def last_use(self, tensor: str, task: str, entries: tuple[ix.Entry, ...]) -> ix.Expr:
         """The condition, over the task's points, under which the cells have no later use.
 
         `entries` are the cells that the task reads or writes; `TRUE`: they are always dead after
@@ -212,9 +200,9 @@ class Liveness:
         last = TensorUse(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(last,)), [task]).distinct()
         condition = self._limited("last use", life, lambda: self._last_use(life))
-        return FALSE if condition is None else condition
+        return ix.FALSE if condition is None else condition
 
-    def _last_use(self, life: _Life) -> Expr:
+    def _last_use(self, life: _Life) -> ix.Expr:
         """The condition under which the use of the only writer is the last one."""
         (writer,), space = life.writes, self.timeline.space
         domain = self._points(writer)
@@ -268,7 +256,7 @@ class Liveness:
     def _touch(self, life: _Life, use: _Touch) -> isl.Map:
         """The points of a use to the cells that they read or write."""
         points = self._points(use)
-        at = Domain(points.dims, conjunction(points.where, use.where))
+        at = Domain(points.dims, ix.conjunction(points.where, use.where))
         return self._once(
             "touch",
             (at, use.entries, life.domain),
@@ -343,7 +331,7 @@ class Liveness:
             return
         points = self.timeline.space.set(domain)
         where = recover.condition(cells.domain(), points)
-        if where != FALSE:
+        if where != ix.FALSE:
             yield CellDeath(task="", entries=recovered[0], where=where)
 
 

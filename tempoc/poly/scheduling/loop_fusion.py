@@ -13,15 +13,15 @@ from islpy import dim_type as D
 from tempoc.base.graphs import strongly_connected_components, topological_sort
 from tempoc.poly.scheduling.problem import Flow, SchedulingProblem
 from tempoc.poly.scheduling.reachability import Paths
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
-from tempoc.symbolic.expr import Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 # A dimension and a direction: 1 upwards, -1 downwards.
 Option = tuple[str, int]
 # The position of tasks in a loop, where that is not their own coordinate: a constant for tasks that
 # lack the loop's dimension (`s[0] = x[0]` at 0), `t+7` for delayed ones.
-Pins = Mapping[str, Expr]
+Pins = Mapping[str, ix.Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Grouping:
                 steps = max(steps, gap)
         if not steps:
             return pins
-        return {**pins, **{m: pins.get(m, Sym(dim)) + sign * steps for m in late}}
+        return {**pins, **{m: pins.get(m, ix.Sym(dim)) + sign * steps for m in late}}
 
     def gap(self, e: FlowEdge, option: Option, pins: Pins) -> int | None:
         """The most steps by which a reader precedes its writer; `None` if they are unbounded."""
@@ -237,7 +237,7 @@ class Grouping:
         most = gaps.dim_max_val(0) if sign > 0 else gaps.dim_min_val(0).neg()
         return int(most.to_python()) if most.is_int() else None
 
-    def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
+    def pinned(self, between: Sequence[int], dim: str) -> dict[str, ix.Expr] | None:
         """The positions in a loop of tasks that lack its dimension; `None` if one has none."""
         members = [m for k in between for m in self.groups[k].members]
         if any(dim in self.problem.tasks[m].dims for m in members):
@@ -247,7 +247,7 @@ class Grouping:
             return None
         return dict.fromkeys(members, places[0]) if members else {}
 
-    def places(self, members: Sequence[str], dim: str) -> Iterator[Expr]:
+    def places(self, members: Sequence[str], dim: str) -> Iterator[ix.Expr]:
         """The coordinates at which tasks write, or else read, tensors with the dimension."""
         flows = [e.flow for e in self.edges]
         written = [
@@ -260,7 +260,7 @@ class Grouping:
             for f in flows
             if f.reader in members and dim in f.tensor.dims
         ]
-        points = [p for p in (written or read) if not isinstance(p, Slice)]
+        points = [p for p in (written or read) if not isinstance(p, ix.Slice)]
         is_dim = self.problem.space.universe.is_dim
         yield from (p for p in points if not any(is_dim(n) for n in symbols(p)))
 
@@ -310,7 +310,7 @@ def inside_loop(problem: SchedulingProblem, e: FlowEdge, dim: str, pins: Pins) -
 def coordinate(problem: SchedulingProblem, task: str, dim: str, pins: Pins) -> isl.PwAff:
     """The position of a task's points along a dimension."""
     at = problem.space.frame.coordinates(problem.tasks[task].dims, problem.labels[task])
-    return problem.space.frame.value(pins.get(task, Sym(dim)), at)
+    return problem.space.frame.value(pins.get(task, ix.Sym(dim)), at)
 
 
 def _positions(problem: SchedulingProblem, e: FlowEdge, dim: str) -> tuple[int, int]:

@@ -20,25 +20,7 @@ import islpy as isl
 
 from tempoc.poly.scheduling.loop_order import arrange
 from tempoc.poly.scheduling.problem import SchedulingProblem
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    CompareOp,
-    Const,
-    Expr,
-    Relation,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    disjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    mul,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +35,8 @@ class NestLoop:
     """`for var in range(lower, upper, step)`."""
 
     var: str
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
     step: int
     body: LoopNest
 
@@ -64,7 +46,7 @@ class Let:
     """A loop of a single iteration."""
 
     var: str
-    value: Expr
+    value: ix.Expr
     body: LoopNest
 
 
@@ -72,7 +54,7 @@ class Let:
 class When:
     """A condition: the body where it holds, else the other one."""
 
-    condition: Expr
+    condition: ix.Expr
     body: LoopNest
     otherwise: LoopNest | None = None
 
@@ -82,7 +64,7 @@ class NestLeaf:
     """A task at a point."""
 
     task: str
-    point: tuple[Expr, ...]
+    point: tuple[ix.Expr, ...]
 
 
 LoopNest = NestSequence | NestLoop | Let | When | NestLeaf
@@ -166,39 +148,39 @@ def _size(nest: LoopNest) -> int:
             return 1
 
 
-def variable(name: str) -> Expr:
+def variable(name: str) -> ix.Expr:
     """A loop variable of either sign, as a difference."""
-    return Sym(f"{name}+") - Sym(f"{name}-")
+    return ix.Sym(f"{name}+") - ix.Sym(f"{name}-")
 
 
-def binding(name: str, value: Expr) -> dict[str, Expr]:
+def binding(name: str, value: ix.Expr) -> dict[str, ix.Expr]:
     """The substitution that puts a value in place of a variable."""
-    return {f"{name}+": value, f"{name}-": Const(0)}
+    return {f"{name}+": value, f"{name}-": ix.Const(0)}
 
 
 _OP = isl.ast_expr_op_type
-_ARITHMETIC: dict[int, Callable[..., Expr]] = {
-    _OP.add: add,
-    _OP.sub: sub,
-    _OP.mul: mul,
-    _OP.min: minimum,
-    _OP.max: maximum,
+_ARITHMETIC: dict[int, Callable[..., ix.Expr]] = {
+    _OP.add: ix.add,
+    _OP.sub: ix.sub,
+    _OP.mul: ix.mul,
+    _OP.min: ix.minimum,
+    _OP.max: ix.maximum,
 }
-_LOGIC: dict[int, Callable[..., Expr]] = {
-    _OP.and_: conjunction,
-    _OP.and_then: conjunction,
-    _OP.or_: disjunction,
-    _OP.or_else: disjunction,
+_LOGIC: dict[int, Callable[..., ix.Expr]] = {
+    _OP.and_: ix.conjunction,
+    _OP.and_then: ix.conjunction,
+    _OP.or_: ix.disjunction,
+    _OP.or_else: ix.disjunction,
 }
-_DIVISION: dict[int, Callable[[Expr, int], Expr]] = {
+_DIVISION: dict[int, Callable[[ix.Expr, int], ix.Expr]] = {
     # `div` is exact, `pdiv_q` has a dividend that is not negative, `zdiv_r` is compared with 0.
-    _OP.div: floordiv,
-    _OP.fdiv_q: floordiv,
-    _OP.pdiv_q: floordiv,
-    _OP.pdiv_r: mod,
-    _OP.zdiv_r: mod,
+    _OP.div: ix.floordiv,
+    _OP.fdiv_q: ix.floordiv,
+    _OP.pdiv_q: ix.floordiv,
+    _OP.pdiv_r: ix.mod,
+    _OP.zdiv_r: ix.mod,
 }
-_COMPARE: dict[int, CompareOp] = {
+_COMPARE: dict[int, ix.CompareOp] = {
     _OP.lt: "<",
     _OP.le: "<=",
     _OP.gt: ">",
@@ -242,34 +224,34 @@ class _IslTreeReader:
             return Let(var=var, value=lower, body=self.nest(n.for_get_body()))
         limit = self.expression(n.for_get_cond())
         step = self.expression(n.for_get_inc())
-        assert isinstance(limit, Relation) and isinstance(step, Const)
+        assert isinstance(limit, ix.Relation) and isinstance(step, ix.Const)
         assert limit.left == variable(var) and limit.op in ("<", "<=")
         upper = limit.right if limit.op == "<" else limit.right + 1
         body = self.nest(n.for_get_body())
         return NestLoop(var=var, lower=lower, upper=upper, step=step.value, body=body)
 
-    def expression(self, e: isl.AstExpr) -> Expr:
+    def expression(self, e: isl.AstExpr) -> ix.Expr:
         """An expression of the AST; raises `Piecewise` for a selection."""
         if e.get_type() == isl.ast_expr_type.int:
-            return Const(e.get_val().to_python())
+            return ix.Const(e.get_val().to_python())
         if e.get_type() == isl.ast_expr_type.id:
             name = e.get_id().get_name()
-            return Sym(name) if name in self.params else variable(name)
+            return ix.Sym(name) if name in self.params else variable(name)
         op = e.get_op_type()
         if op in _LOGIC:
             return _LOGIC[op](*(self.condition(e.get_op_arg(k)) for k in range(e.get_op_n_arg())))
         args = [self.expression(e.get_op_arg(k)) for k in range(e.get_op_n_arg())]
         if op == _OP.minus:
-            return mul(Const(-1), args[0])
+            return ix.mul(ix.Const(-1), args[0])
         if op in _ARITHMETIC:
             return _ARITHMETIC[op](*args)
         if op in _COMPARE:
-            return compare(_COMPARE[op], args[0], args[1])
-        if op in _DIVISION and isinstance(args[1], Const):
+            return ix.compare(_COMPARE[op], args[0], args[1])
+        if op in _DIVISION and isinstance(args[1], ix.Const):
             return _DIVISION[op](args[0], args[1].value)
         raise Piecewise(str(e))
 
-    def condition(self, e: isl.AstExpr) -> Expr:
+    def condition(self, e: isl.AstExpr) -> ix.Expr:
         """A condition of the AST, in which 1 stands for true."""
         value = self.expression(e)
-        return (TRUE if value.value else FALSE) if isinstance(value, Const) else value
+        return (ix.TRUE if value.value else ix.FALSE) if isinstance(value, ix.Const) else value

@@ -24,16 +24,7 @@ from functools import reduce
 
 import islpy as isl
 
-from tempoc.poly.scheduling.loop_fusion import (
-    FlowEdge,
-    Grouping,
-    LoopGroup,
-    Option,
-    Pins,
-    coordinate,
-    inside_loop,
-    within,
-)
+from tempoc.poly.scheduling import loop_fusion
 from tempoc.poly.scheduling.problem import SchedulingProblem, Unschedulable
 
 
@@ -51,20 +42,20 @@ def check_order(problem: SchedulingProblem) -> None:
     worklist = [(tuple(problem.tasks), edges, tuple[str, ...]())]
     while worklist:
         tasks, edges, done = worklist.pop()
-        for group in Grouping(problem, tasks, edges, done).groups.values():
-            inside = within(group.members, edges)
+        for group in loop_fusion.Grouping(problem, tasks, edges, done).groups.values():
+            inside = loop_fusion.within(group.members, edges)
             if inside and not group.options:
                 problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
             elif inside:
                 dim = group.options[0][0]
-                remaining = [inside_loop(problem, e, dim, group.pins) for e in inside]
+                remaining = [loop_fusion.inside_loop(problem, e, dim, group.pins) for e in inside]
                 remaining = [e for e in remaining if not e.needs.is_empty()]
                 worklist.append((group.members, remaining, (*done, dim)))
 
 
-def _edges(problem: SchedulingProblem) -> list[FlowEdge]:
+def _edges(problem: SchedulingProblem) -> list[loop_fusion.FlowEdge]:
     """The dependences that are not empty; `Unschedulable` if a point depends on itself."""
-    edges = [FlowEdge(f, problem.dependence(f)) for f in problem.flows]
+    edges = [loop_fusion.FlowEdge(f, problem.dependence(f)) for f in problem.flows]
     nonempty = [e for e in edges if not e.needs.is_empty()]
     for e in nonempty:
         # isl ignores dependences of a point on itself.
@@ -82,13 +73,13 @@ class _Arrangement:
         self.problem = problem
 
     def level(
-        self, tasks: tuple[str, ...], edges: Sequence[FlowEdge], done: tuple[str, ...]
+        self, tasks: tuple[str, ...], edges: Sequence[loop_fusion.FlowEdge], done: tuple[str, ...]
     ) -> isl.Schedule:
         """The schedule of some tasks inside loops over the dimensions `done`."""
         if len(tasks) == 1 and not edges:
             return self.alone(tasks[0], done)
-        groups = Grouping(self.problem, tasks, edges, done).merged()
-        schedules = [self.group(g, within(g.members, edges), done) for g in groups]
+        groups = loop_fusion.Grouping(self.problem, tasks, edges, done).merged()
+        schedules = [self.group(g, loop_fusion.within(g.members, edges), done) for g in groups]
         return reduce(isl.Schedule.sequence, schedules)
 
     def alone(self, task: str, done: tuple[str, ...]) -> isl.Schedule:
@@ -99,12 +90,14 @@ class _Arrangement:
                 schedule = schedule.insert_partial_schedule(self.row((task,), (dim, 1), {}))
         return schedule
 
-    def row(self, tasks: tuple[str, ...], option: Option, pins: Pins) -> isl.MultiUnionPwAff:
+    def row(
+        self, tasks: tuple[str, ...], option: loop_fusion.Option, pins: loop_fusion.Pins
+    ) -> isl.MultiUnionPwAff:
         """The loop along an option: each point at its position."""
         space, (dim, sign) = self.problem.space, option
         total = isl.UnionPwAff.empty(space.frame.param_space)
         for task in tasks:
-            value = coordinate(self.problem, task, dim, pins)
+            value = loop_fusion.coordinate(self.problem, task, dim, pins)
             points = space.set(self.problem.tasks[task])
             points = points.set_tuple_name(self.problem.labels[task])
             value = (value if sign > 0 else value.neg()).intersect_domain(points)
@@ -112,7 +105,10 @@ class _Arrangement:
         return isl.MultiUnionPwAff.from_union_pw_aff(total)
 
     def group(
-        self, group: LoopGroup, edges: Sequence[FlowEdge], done: tuple[str, ...]
+        self,
+        group: loop_fusion.LoopGroup,
+        edges: Sequence[loop_fusion.FlowEdge],
+        done: tuple[str, ...],
     ) -> isl.Schedule:
         """The schedule of a group: its loop around the dependences that the loop does not carry."""
         if group.scalar:
@@ -120,7 +116,7 @@ class _Arrangement:
         if not group.options:
             return self.problem.schedule(group.members, [(e.flow, e.needs) for e in edges])
         option = group.options[0]
-        remaining = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
+        remaining = [loop_fusion.inside_loop(self.problem, e, option[0], group.pins) for e in edges]
         remaining = [e for e in remaining if not e.needs.is_empty()]
         body = self.level(group.members, remaining, (*done, option[0]))
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))

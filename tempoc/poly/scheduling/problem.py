@@ -17,8 +17,8 @@ from tempoc.poly.relations.run_lengths import EndDependence, OpenRun, end_depend
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling import proximity as hints
 from tempoc.poly.scheduling.time_limit import NoSchedule, solve
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class Flow:
     reader: str
     writer: str
     tensor: Domain
-    read: tuple[Entry, ...]
-    written: tuple[Entry, ...]
-    where: Expr = TRUE
+    read: tuple[ix.Entry, ...]
+    written: tuple[ix.Entry, ...]
+    where: ix.Expr = ix.TRUE
     forwarded: bool = False
     waits: EndDependence | None = None
 
@@ -75,15 +75,15 @@ class SchedulingProblem:
         relation = end_dependences(self.plain, flow.waits, flow.tensor)
         return maps.named(relation, self.labels[flow.reader], self.labels[flow.writer])
 
-    def _linked(self, space: OpenRun, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+    def _linked(self, space: OpenRun, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         """The dependences for unknown lengths: of points that exist for the same length."""
         writer = self.tasks[flow.writer]
         reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
-        at = Domain(writer.dims, conjunction(writer.where, flow.where))
+        at = Domain(writer.dims, ix.conjunction(writer.where, flow.where))
         writes = space.linked(at, flow.written, flow.tensor)
         return space.forget(reads.apply_range(writes.reverse()))
 
-    def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+    def _relation(self, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         space = self.space
         if isinstance(space, OpenRun):
             needed = self._linked(space, flow, entries)
@@ -94,11 +94,11 @@ class SchedulingProblem:
         named = maps.named(needed, self.labels[flow.reader], self.labels[flow.writer])
         return named.coalesce()
 
-    def _needed(self, space: Space, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+    def _needed(self, space: Space, flow: Flow, entries: tuple[ix.Entry, ...]) -> isl.Map:
         writer = self.tasks[flow.writer]
         reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
-        at = Domain(writer.dims, conjunction(writer.where, flow.where))
-        plain = all(e == Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
+        at = Domain(writer.dims, ix.conjunction(writer.where, flow.where))
+        plain = all(e == ix.Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
         if plain and writer.dims == flow.tensor.dims:
             return reads.intersect_range(space.set(at))
         return reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
@@ -113,7 +113,7 @@ class SchedulingProblem:
         if near is None:
             last = tuple(hints.last_element(e, universe) for e in flow.read)
             return self.dependence(flow) if last == flow.read else self._relation(flow, last)
-        at = Domain(reader.dims, conjunction(reader.where, near[1]))
+        at = Domain(reader.dims, ix.conjunction(reader.where, near[1]))
         pairs = self.space.access_map(at, near[0], writer)
         return maps.named(pairs, self.labels[flow.reader], self.labels[flow.writer])
 

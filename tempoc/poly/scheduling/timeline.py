@@ -13,8 +13,8 @@ from tempoc.poly.relations import maps
 from tempoc.poly.relations.run_lengths import CompletedRun
 from tempoc.poly.relations.space import Space
 from tempoc.poly.scheduling.problem import SchedulingProblem
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -28,9 +28,9 @@ class Occurrence:
 
     task: str
     variables: tuple[str, ...]
-    where: Expr
-    point: tuple[Expr, ...]
-    time: tuple[Expr, ...]
+    where: ix.Expr
+    point: tuple[ix.Expr, ...]
+    time: tuple[ix.Expr, ...]
 
 
 OccurrencePath = tuple[Occurrence, ...]
@@ -48,7 +48,7 @@ class Moments:
 
     like: str
     conditions: int
-    times: tuple[tuple[Expr, ...], ...]
+    times: tuple[tuple[ix.Expr, ...], ...]
     length: int
 
 
@@ -74,7 +74,7 @@ class Timeline:
         times = tuple(o.time for o in self.places[task])
         return self.relation(self._moments(task, times, length))
 
-    def _moments(self, task: str, times: tuple[tuple[Expr, ...], ...], length: int) -> Moments:
+    def _moments(self, task: str, times: tuple[tuple[ix.Expr, ...], ...], length: int) -> Moments:
         like = self.like[task]
         stated = self.tasks[like], tuple(map(_conditions, self.places[like]))
         number = self.space.known.number(stated)
@@ -104,34 +104,34 @@ class Timeline:
         ways = [(k, time, task in anchor_tasks) for k, (task, time) in enumerate(places)]
         least = dict(_ranked(ways, ()))
         length = max(map(len, least.values()), default=0)
-        vectors: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
+        vectors: dict[str, list[tuple[ix.Expr, ...]]] = {task: [] for task in tasks}
         for k, (task, _) in enumerate(places):
             vectors[task].append(least[k])
         return {task: self._moments(task, tuple(times), length) for task, times in vectors.items()}
 
 
-_TreePath = tuple[int, tuple[Expr, ...], bool]
+_TreePath = tuple[int, tuple[ix.Expr, ...], bool]
 """The number of a place, the path to it, and whether an anchor runs there."""
 
 
 def _ranked(
-    ways: Sequence[_TreePath], before: tuple[Expr, ...]
-) -> Iterator[tuple[int, tuple[Expr, ...]]]:
+    ways: Sequence[_TreePath], before: tuple[ix.Expr, ...]
+) -> Iterator[tuple[int, tuple[ix.Expr, ...]]]:
     """The shortest times that distinguish the paths that start at one place."""
     if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
         yield from ((number, before) for number, *_ in ways)
         return
-    heads = [time[0] if time else ZERO for _, time, _ in ways]
-    among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, Const)}
+    heads = [time[0] if time else ix.ZERO for _, time, _ in ways]
+    among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, ix.Const)}
     order = sorted(among)
-    parts: dict[Expr, list[_TreePath]] = {}
+    parts: dict[ix.Expr, list[_TreePath]] = {}
     for head, (number, time, is_anchor) in zip(heads, ways, strict=True):
         rank = head
-        if isinstance(head, Const):
-            rank = Const(2 * bisect_left(order, head.value) + (head.value in among))
+        if isinstance(head, ix.Const):
+            rank = ix.Const(2 * bisect_left(order, head.value) + (head.value in among))
         parts.setdefault(rank, []).append((number, time[1:], is_anchor))
     for rank, part in parts.items():
-        alone = len(parts) == 1 and isinstance(rank, Const)
+        alone = len(parts) == 1 and isinstance(rank, ix.Const)
         yield from _ranked(part, before if alone else (*before, rank))
 
 
@@ -155,7 +155,7 @@ def completed_timeline(
     schedule: Timeline, space: CompletedRun, occurrences: Iterable[Occurrence]
 ) -> Timeline:
     """The timeline of a completed run whose lengths are known; its loops are written for any."""
-    most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
+    most: dict[str, ix.Expr] = {n: ix.Sym(m) for n, m in space.largest.items()}
     moved = [
         replace(
             o,
@@ -174,8 +174,8 @@ def _conditions(o: Occurrence) -> tuple[object, ...]:
 
 def _never(task: Domain) -> Occurrence:
     """The occurrence of a task without points: never."""
-    nowhere = (ZERO,) * len(task.dims)
-    return Occurrence(task="", variables=(), where=FALSE, point=nowhere, time=())
+    nowhere = (ix.ZERO,) * len(task.dims)
+    return Occurrence(task="", variables=(), where=ix.FALSE, point=nowhere, time=())
 
 
 def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
@@ -185,7 +185,7 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
     for k in range(len(o.variables)):  # conditions leave out what holds for every symbol
         run = run.lower_bound_val(D.set, k, frame.val(0))
     points = maps.access(frame, at, o.point, frame.coordinates(task.dims))
-    padded = (*o.time, *[ZERO] * (length - len(o.time)))
+    padded = (*o.time, *[ix.ZERO] * (length - len(o.time)))
     clock = frame.coordinates(tuple(f"time{k}" for k in range(length)))
     moments = maps.access(frame, at, padded, clock)
     return points.intersect_domain(run).reverse().apply_range(moments)

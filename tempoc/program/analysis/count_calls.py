@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Load,
-    Loop,
-    ProgramStatement,
-    Region,
-    Sequence,
-)  # fmt: skip
+from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate, symbols
 
 
 def count_calls(
-    s: ProgramStatement, env: Mapping[str, int], weigh: Callable[[Call], int] = lambda call: 1
+    s: prog.ProgramStatement,
+    env: Mapping[str, int],
+    weigh: Callable[[prog.Call], int] = lambda call: 1,
 ) -> int:
     """How many kernels are called. Loops whose body does not depend on the variable are not run.
 
@@ -36,22 +25,22 @@ def count_calls(
 _CallCount = Callable[[Mapping[str, int]], int]
 
 
-def _counter(s: ProgramStatement, weigh: Callable[[Call], int]) -> int | _CallCount:
+def _counter(s: prog.ProgramStatement, weigh: Callable[[prog.Call], int]) -> int | _CallCount:
     """What is called in a statement, or how to find that out."""
     match s:
-        case Sequence(items=items):
+        case prog.Sequence(items=items):
             return _sum_counters([_counter(item, weigh) for item in items])
-        case Loop(body=body):
+        case prog.Loop(body=body):
             return _loop_counter(s, _counter(body, weigh))
-        case Guard(condition=condition, body=body):
+        case prog.Guard(condition=condition, body=body):
             return _guard_counter(condition, _counter(body, weigh))
-        case Call():
+        case prog.Call():
             return weigh(s)
-        case Effect(call=call):
+        case prog.Effect(call=call):
             return weigh(call)
-        case Region(loop=body) | Block(body=body):
+        case prog.Region(loop=body) | prog.Block(body=body):
             return _counter(body, weigh)
-        case Free() | Host() | Load() | Evict():
+        case prog.Free() | prog.Host() | prog.Load() | prog.Evict():
             return 0
 
 
@@ -67,7 +56,7 @@ def _guard_counter(condition: Expr, body: int | _CallCount) -> int | _CallCount:
     return lambda env: body(env) if evaluate(condition, env) else 0
 
 
-def _loop_counter(loop: Loop, body: int | _CallCount) -> int | _CallCount:
+def _loop_counter(loop: prog.Loop, body: int | _CallCount) -> int | _CallCount:
     if body == 0:
         return 0
     varies, var = loop.var in _trip_count_names(loop.body), loop.var
@@ -87,16 +76,16 @@ def _loop_counter(loop: Loop, body: int | _CallCount) -> int | _CallCount:
     return count
 
 
-def _trip_count_names(s: ProgramStatement) -> frozenset[str]:
+def _trip_count_names(s: prog.ProgramStatement) -> frozenset[str]:
     """Names that decide how often something in the statement happens."""
     match s:
-        case Sequence(items=items):
+        case prog.Sequence(items=items):
             return frozenset().union(*(_trip_count_names(item) for item in items))
-        case Loop(lower=lower, upper=upper, body=body):
+        case prog.Loop(lower=lower, upper=upper, body=body):
             return _trip_count_names(body).union(symbols(lower), symbols(upper))
-        case Guard(condition=condition, body=body):
+        case prog.Guard(condition=condition, body=body):
             return _trip_count_names(body).union(symbols(condition))
-        case Region(loop=body) | Block(body=body):
+        case prog.Region(loop=body) | prog.Block(body=body):
             return _trip_count_names(body)
         case _:
             return frozenset()

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from tempoc.program.analysis.live import StoreNames, single_array_stores
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.errors import inconsistent
 
 
-def verify_dropped(program: nodes.Program) -> None:
+def verify_dropped(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a drop of a value that may be read later."""
     checker = _DropChecker(single_array_stores({s.name: s for s in program.stores}))
     dropped = checker.dropped_after(program.tree, frozenset())
@@ -30,41 +30,41 @@ class _DropChecker:
     def __init__(self, single: StoreNames) -> None:
         self.single = single
 
-    def dropped_after(self, s: nodes.ProgramStatement, dropped: StoreNames) -> StoreNames:
+    def dropped_after(self, s: prog.ProgramStatement, dropped: StoreNames) -> StoreNames:
         """The stores without a value after a statement."""
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 for k, item in enumerate(items):
-                    if isinstance(item, nodes.Evict) and item.dead:
+                    if isinstance(item, prog.Evict) and item.dead:
                         dropped |= self.lost_by(item, items[k + 1 :])
                     dropped = self.dropped_after(item, dropped)
                 return dropped
-            case nodes.Loop(body=body):
+            case prog.Loop(body=body):
                 # The next step may read what a step drops; the second one reaches the fixpoint.
                 dropped |= self.dropped_after(body, dropped)
                 return dropped | self.dropped_after(body, dropped)
-            case nodes.Guard(body=body):
+            case prog.Guard(body=body):
                 return dropped | self.dropped_after(body, dropped)
-            case nodes.Effect(call=call):
+            case prog.Effect(call=call):
                 return self.dropped_after(call, dropped)
-            case nodes.Call(kernel=name, args=args, results=results):
+            case prog.Call(kernel=name, args=args, results=results):
                 return self.after_call(f"call of {name}", args, results, dropped)
-            case nodes.Host(extern=name, args=args, results=results):
+            case prog.Host(extern=name, args=args, results=results):
                 return self.after_call(f"call of {name}", args, results, dropped)
-            case nodes.Region(loop=body) | nodes.Block(body=body):
+            case prog.Region(loop=body) | prog.Block(body=body):
                 return self.dropped_after(body, dropped)
-            case nodes.Free(cells=cells):
+            case prog.Free(cells=cells):
                 return dropped - {c.store for c in cells if c.when is None}
-            case nodes.Load() | nodes.Evict():
+            case prog.Load() | prog.Evict():
                 return dropped
             case _:
                 assert_never(s)
 
-    def lost_by(self, s: nodes.Evict, items: Sequence[nodes.ProgramStatement]) -> StoreNames:
+    def lost_by(self, s: prog.Evict, items: Sequence[prog.ProgramStatement]) -> StoreNames:
         """The stores that an eviction drops and that the statements right after it do not free."""
-        freed: list[nodes.Cell] = []
+        freed: list[prog.Cell] = []
         for item in items:
-            if not isinstance(item, nodes.Free):
+            if not isinstance(item, prog.Free):
                 break
             freed += item.cells
         names = frozenset(c.store for c in s.cells if c not in freed)
@@ -75,8 +75,8 @@ class _DropChecker:
     def after_call(
         self,
         where: str,
-        args: Iterable[nodes.Cell],
-        results: Iterable[nodes.Cell],
+        args: Iterable[prog.Cell],
+        results: Iterable[prog.Cell],
         dropped: StoreNames,
     ) -> StoreNames:
         """The stores without a value after a call, which reads all its arguments."""

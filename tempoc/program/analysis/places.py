@@ -13,33 +13,17 @@ from typing import assert_never
 
 from tempoc.program.analysis.aliases import CellKey, are_apart, slot
 from tempoc.program.analysis.traversal import cells_of, statements_in
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.errors import inconsistent
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    Cell,
-    Cells,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Load,
-    Loop,
-    Program,
-    ProgramStatement,
-    Region,
-    Sequence,
-)
-from tempoc.symbolic.expr import ONE, ZERO, Disjunction, Expr
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
-ResidentCells = Mapping[tuple[str, CellKey], frozenset[Expr | None]]
+ResidentCells = Mapping[tuple[str, CellKey], frozenset[ix.Expr | None]]
 """The cells on the device, each with conditions any of which suffices (``None``: always)."""
 
 
-def verify_places(program: Program) -> None:
+def verify_places(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for a use of a cell that is not on the device."""
     away = {s.name: s for s in program.stores if s.away}
     if not away:
@@ -53,7 +37,7 @@ def verify_places(program: Program) -> None:
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
 
-def bounds_set_by_run(program: Program) -> frozenset[str]:
+def bounds_set_by_run(program: prog.Program) -> frozenset[str]:
     """The bounds whose values are known during the run only, and those derived from them."""
     bounds = {length.bound for length in program.lengths}
     size = -1
@@ -70,59 +54,61 @@ class _ResidenceChecker:
     found_out: frozenset[str]
     params: frozenset[str]
 
-    def resident_after(self, s: ProgramStatement, resident: ResidentCells) -> ResidentCells:
+    def resident_after(self, s: prog.ProgramStatement, resident: ResidentCells) -> ResidentCells:
         """The cells on the device after a statement."""
         match s:
-            case Sequence(items=items):
+            case prog.Sequence(items=items):
                 for item in items:
                     resident = self.resident_after(item, resident)
                 return resident
-            case Loop(body=body) | Guard(body=body):
+            case prog.Loop(body=body) | prog.Guard(body=body):
                 if not _is_unchanged(resident, self.resident_after(body, resident)):
-                    where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
+                    where = f"loop {s.var}" if isinstance(s, prog.Loop) else "guard"
                     raise inconsistent(where, "does not leave the device as it finds it")
                 return resident
-            case Call(kernel=kernel, args=args, results=results):
+            case prog.Call(kernel=kernel, args=args, results=results):
                 # The result for a param is dropped where that is given: it must be resident.
                 params = [c for c in results if c.store in self.params]
                 self.require_resident(f"call of {kernel}", (*args, *params), resident)
                 return self.added(resident, results)
-            case Host(extern=extern, args=args, results=results):
+            case prog.Host(extern=extern, args=args, results=results):
                 self.require_resident(f"call of {extern}", args, resident)
                 return self.added(resident, results)
-            case Effect(call=call):
+            case prog.Effect(call=call):
                 return self.resident_after(call, resident)
-            case Region(carried=carried, read=read):
+            case prog.Region(carried=carried, read=read):
                 return self.after_kernel(s, (*carried, *read), carried, resident)
-            case Block(carried=carried, made=made, read=read):
+            case prog.Block(carried=carried, made=made, read=read):
                 changed = (*carried, *made)
                 return self.after_kernel(s, (*changed, *read), changed, resident)
-            case Load(cells=cells, ahead=ahead):
+            case prog.Load(cells=cells, ahead=ahead):
                 return resident if ahead else self.added(resident, cells)
-            case Evict(cells=cells):
+            case prog.Evict(cells=cells):
                 return self.removed(resident, cells)
-            case Free():  # the proof of the memory plan checks frees
+            case prog.Free():  # the proof of the memory plan checks frees
                 return resident
             case _:
                 assert_never(s)
 
     def after_kernel(
         self,
-        s: Region | Block,
-        operands: tuple[Cells, ...],
-        changed: tuple[Cells, ...],
+        s: prog.Region | prog.Block,
+        operands: tuple[prog.Cells, ...],
+        changed: tuple[prog.Cells, ...],
         resident: ResidentCells,
     ) -> ResidentCells:
         """After a region or block: within its kernel no cell moves and no store is offloaded."""
         where = f"region {s.kernel}"
         if any(name in self.away for name in s.local):
             raise inconsistent(where, "has local stores that live with the host")
-        if any(isinstance(part, Load | Evict) for part in statements_in(s)):
+        if any(isinstance(part, prog.Load | prog.Evict) for part in statements_in(s)):
             raise inconsistent(where, "moves cells")
         self.require_resident(where, cells_of(operands), resident)
         return self.added(resident, cells_of(changed))
 
-    def require_resident(self, where: str, cells: Iterable[Cell], resident: ResidentCells) -> None:
+    def require_resident(
+        self, where: str, cells: Iterable[prog.Cell], resident: ResidentCells
+    ) -> None:
         """Raises ``ProgramError`` unless all these cells are on the device."""
         for cell in cells:
             if cell.store in self.away:
@@ -130,14 +116,14 @@ class _ResidenceChecker:
                 if None not in conditions and not any(_covers(c, cell.when) for c in conditions):
                     raise inconsistent(where, f"{cell.store} is with the host there")
 
-    def place(self, cell: Cell) -> tuple[str, CellKey]:
+    def place(self, cell: prog.Cell) -> tuple[str, CellKey]:
         """The identity of a cell: its store and the parts of its key that matter."""
         fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
         if any(self.found_out & {*symbols(e)} for e in fixed):
             raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
         return cell.store, slot(self.away[cell.store], cell.key)
 
-    def added(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+    def added(self, resident: ResidentCells, cells: Iterable[prog.Cell]) -> ResidentCells:
         """The resident cells and these."""
         added = dict(resident)
         for cell in cells:
@@ -147,7 +133,7 @@ class _ResidenceChecker:
                 added[place] = frozenset((None,)) if None in conditions else conditions
         return added
 
-    def removed(self, resident: ResidentCells, cells: Iterable[Cell]) -> ResidentCells:
+    def removed(self, resident: ResidentCells, cells: Iterable[prog.Cell]) -> ResidentCells:
         """The resident cells without all that may alias these."""
         evicted = [(self.place(cell), cell.key) for cell in cells]
         remaining = {}
@@ -161,7 +147,7 @@ class _ResidenceChecker:
     def may_alias(self, store: Buffer, key: CellKey, other: CellKey) -> bool:
         """Whether a key may name a slot."""
         slots = iter(other)
-        full = tuple(ZERO if k.modulo == ONE else next(slots) for k in store.keys)
+        full = tuple(ix.ZERO if k.modulo == ix.ONE else next(slots) for k in store.keys)
         return not are_apart(store, key, full)
 
 
@@ -171,8 +157,8 @@ def _is_unchanged(before: ResidentCells, after: ResidentCells) -> bool:
     return same and all(None in after[p] or before[p] <= after[p] for p in before)
 
 
-def _covers(condition: Expr | None, other: Expr | None) -> bool:
+def _covers(condition: ix.Expr | None, other: ix.Expr | None) -> bool:
     """Whether a condition is implied by another one, decided syntactically."""
     if condition is None or condition == other:
         return True
-    return isinstance(condition, Disjunction) and other in condition.args
+    return isinstance(condition, ix.Disjunction) and other in condition.args

@@ -11,35 +11,12 @@ from typing import TypeVar, assert_never
 
 from tempoc.program.analysis.dropped import verify_dropped
 from tempoc.program.analysis.places import verify_places
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bound_order, lengths_in
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.errors import inconsistent
-from tempoc.program.nodes.nodes import (
-    WORDS,
-    Block,
-    Call,
-    CapacityNeed,
-    Cell,
-    Cells,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Kernel,
-    Load,
-    Loop,
-    OutputSpan,
-    Program,
-    ProgramInput,
-    ProgramOutput,
-    ProgramParam,
-    ProgramStatement,
-    Region,
-    Sequence,
-)
 from tempoc.program.nodes.variants import is_folder
-from tempoc.symbolic.expr import ONE, ZERO, Expr
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
@@ -48,7 +25,7 @@ PLACES = ("host", "device", "unrolled")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
-def verify(program: Program) -> None:
+def verify(program: prog.Program) -> None:
     """Check a program. Raises ``ProgramError`` for the first violated invariant."""
     _ProgramChecker(
         program=program,
@@ -72,7 +49,7 @@ def _unique(kind: str, declared: Iterable[str]) -> dict[str, None]:
     return seen
 
 
-_Named = TypeVar("_Named", Buffer, Kernel)
+_Named = TypeVar("_Named", Buffer, prog.Kernel)
 
 
 def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
@@ -82,18 +59,18 @@ def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProgramChecker:
-    program: Program
+    program: prog.Program
     bounds: tuple[str, ...]
     dims: Mapping[str, str]
     stores: Mapping[str, Buffer]
-    kernels: Mapping[str, Kernel]
+    kernels: Mapping[str, prog.Kernel]
     given: set[str]
     inputs: set[str]
 
     def run(self) -> None:
         bound_order(self.program.bounds)
         for b in self.program.bounds:
-            self.expression(f"bound {b.name}", b.value if b.value is not None else ONE)
+            self.expression(f"bound {b.name}", b.value if b.value is not None else ix.ONE)
         for dim, name in self.program.dims:
             self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
         self.variants()
@@ -109,7 +86,7 @@ class _ProgramChecker:
         for store in self.program.stores:
             self.store(store)
         program = self.program
-        outside: tuple[ProgramInput | ProgramParam | ProgramOutput, ...]
+        outside: tuple[prog.ProgramInput | prog.ProgramParam | prog.ProgramOutput, ...]
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
             self.interface(item)
@@ -142,7 +119,7 @@ class _ProgramChecker:
         if not holds:
             raise inconsistent(where, fault)
 
-    def expression(self, where: str, e: Expr, scope: tuple[str, ...] = ()) -> None:
+    def expression(self, where: str, e: ix.Expr, scope: tuple[str, ...] = ()) -> None:
         unknown = [n for n in symbols(e) if n not in self.bounds and n not in scope]
         self.require(not unknown, where, f"there is no {', '.join(unknown)}")
 
@@ -161,8 +138,8 @@ class _ProgramChecker:
         fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
         self.require(fits, where, "its axes cannot stand in that order")
 
-    def interface(self, item: ProgramInput | ProgramParam | ProgramOutput) -> None:
-        where = f"{WORDS[type(item)]} {item.name}"
+    def interface(self, item: prog.ProgramInput | prog.ProgramParam | prog.ProgramOutput) -> None:
+        where = f"{prog.WORDS[type(item)]} {item.name}"
         store = self.stores.get(item.store)
         if store is None:
             raise inconsistent(where, f"there is no store {item.store}")
@@ -170,21 +147,21 @@ class _ProgramChecker:
         self.require(dims == sorted(item.dims), where, f"its store has dimensions {dims}")
         self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
         self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
-        entries = item.entries if isinstance(item, ProgramOutput) else ()
-        if isinstance(item, ProgramOutput):
+        entries = item.entries if isinstance(item, prog.ProgramOutput) else ()
+        if isinstance(item, prog.ProgramOutput):
             self.require(len(entries) == len(item.dims), where, "one entry for each dimension")
         for entry in entries:
-            for e in (entry.lower, entry.upper) if isinstance(entry, OutputSpan) else (entry,):
+            for e in (entry.lower, entry.upper) if isinstance(entry, prog.OutputSpan) else (entry,):
                 self.expression(where, e)
         for e in item.shape:
             self.expression(where, e)
 
-    def statement(self, s: ProgramStatement, scope: tuple[str, ...]) -> None:
+    def statement(self, s: prog.ProgramStatement, scope: tuple[str, ...]) -> None:
         match s:
-            case Sequence(items=items):
+            case prog.Sequence(items=items):
                 for item in items:
                     self.statement(item, scope)
-            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            case prog.Loop(var=var, lower=lower, upper=upper, step=step, body=body):
                 where = f"loop {var}"
                 self.require(var.isidentifier(), where, "is no name")
                 self.require(var not in scope and var not in self.bounds, where, "hides another")
@@ -192,39 +169,41 @@ class _ProgramChecker:
                 self.require(s.place in PLACES, where, f"{s.place} is no place")
                 self.expression(where, lower, scope)
                 self.expression(where, upper, scope)
-                self.expression(where, s.limit if s.limit is not None else ZERO, (*scope, var))
+                self.expression(where, s.limit if s.limit is not None else ix.ZERO, (*scope, var))
                 self.statement(body, (*scope, var))
-            case Guard(condition=condition, body=body):
+            case prog.Guard(condition=condition, body=body):
                 self.expression("guard", condition, scope)
                 self.statement(body, scope)
-            case Call():
+            case prog.Call():
                 self.call(s, scope)
-            case Host():
+            case prog.Host():
                 self.host(s, scope)
-            case Effect():
+            case prog.Effect():
                 self.effect(s, scope)
-            case Region(loop=loop, carried=carried, read=read):
+            case prog.Region(loop=loop, carried=carried, read=read):
                 self.region(s, (*carried, *read), carried, scope)
                 self.statement(loop, scope)
-            case Block(body=body, carried=carried, made=made, read=read):
+            case prog.Block(body=body, carried=carried, made=made, read=read):
                 self.region(s, (*carried, *made, *read), (*carried, *made), scope)
                 self.statement(body, scope)
-            case Free(cells=cells):
+            case prog.Free(cells=cells):
                 for cell in cells:
                     self.cell("free", cell, scope)
                     self.require(cell.store not in self.given, "free", f"{cell.store} was given")
-            case Load(cells=cells) | Evict(cells=cells):
+            case prog.Load(cells=cells) | prog.Evict(cells=cells):
                 for cell in cells:
-                    where = "load" if isinstance(s, Load) else "evict"
+                    where = "load" if isinstance(s, prog.Load) else "evict"
                     self.cell(where, cell, scope)
                     away = self.stores[cell.store].away
                     self.require(away, where, f"{cell.store} always stays on the device")
-                    loses_argument = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    loses_argument = (
+                        isinstance(s, prog.Evict) and s.dead and cell.store in self.given
+                    )
                     self.require(not loses_argument, where, f"drops {cell.store}, which was given")
             case _:
                 assert_never(s)
 
-    def call(self, call: Call, scope: tuple[str, ...]) -> None:
+    def call(self, call: prog.Call, scope: tuple[str, ...]) -> None:
         where = f"call of {call.kernel}"
         kernel = self.kernels.get(call.kernel)
         if kernel is None:
@@ -249,7 +228,9 @@ class _ProgramChecker:
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
-    def needs(self, where: str, needs: tuple[CapacityNeed, ...], scope: tuple[str, ...]) -> None:
+    def needs(
+        self, where: str, needs: tuple[prog.CapacityNeed, ...], scope: tuple[str, ...]
+    ) -> None:
         """Capacity needs name a growing axis and the rows that it must have."""
         growing = [(a.dim, a.size) for s in self.program.stores if (a := s.growing)]
         for need in needs:
@@ -261,13 +242,13 @@ class _ProgramChecker:
 
     def region(
         self,
-        region: Region | Block,
-        cells: tuple[Cells, ...],
-        changed: tuple[Cells, ...],
+        region: prog.Region | prog.Block,
+        cells: tuple[prog.Cells, ...],
+        changed: tuple[prog.Cells, ...],
         scope: tuple[str, ...],
     ) -> None:
         where = f"region {region.kernel}"
-        if isinstance(region, Region):
+        if isinstance(region, prog.Region):
             self.needs(where, region.needs, (*scope, region.loop.var))
         self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
@@ -275,13 +256,13 @@ class _ProgramChecker:
             self.require(name in scope, where, f"there is no variable {name}")
         for some in cells:
             for key in some.keys:
-                self.cell(where, Cell(store=some.store, key=key), scope)
+                self.cell(where, prog.Cell(store=some.store, key=key), scope)
             fits = all(0 <= k < len(key) for k in some.places for key in some.keys)
             self.require(fits and bool(some.keys), where, f"bad keys of {some.store}")
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
-    def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
+    def lengths(self, where: str, region: prog.Region | prog.Block, scope: tuple[str, ...]) -> None:
         """The lengths passed to a region are lengths, and its endings refer to these."""
         for e in region.lengths:
             self.expression(where, e, scope)
@@ -290,7 +271,7 @@ class _ProgramChecker:
         fits = all(0 <= k < len(region.lengths) for k in region.endings)
         self.require(fits, where, "ends a length that it is not told")
 
-    def host(self, host: Host, scope: tuple[str, ...]) -> None:
+    def host(self, host: prog.Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"
         externs = {e.alias: e for e in self.program.externs if e.host}
         extern = externs.get(host.extern)
@@ -310,21 +291,24 @@ class _ProgramChecker:
         for cell in (*host.args, *host.results):
             self.cell(where, cell, scope)
 
-    def effect(self, effect: Effect, scope: tuple[str, ...]) -> None:
+    def effect(self, effect: prog.Effect, scope: tuple[str, ...]) -> None:
         self.call(effect.call, scope)
         where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
         self.require(effect.kind in EFFECTS, where, "is no effect")
         self.require(not effect.call.results, where, "has results")
         dims = self.kernels[effect.call.kernel].dims
         for place in effect.places:
-            ends = [e for _, e in place.entries if not isinstance(e, OutputSpan)]
+            ends = [e for _, e in place.entries if not isinstance(e, prog.OutputSpan)]
             ends += [
-                e for _, s in place.entries if isinstance(s, OutputSpan) for e in (s.lower, s.upper)
+                e
+                for _, s in place.entries
+                if isinstance(s, prog.OutputSpan)
+                for e in (s.lower, s.upper)
             ]
             for e in (*ends, *place.shape):
                 self.expression(where, e, dims)
 
-    def cell(self, where: str, cell: Cell, scope: tuple[str, ...]) -> None:
+    def cell(self, where: str, cell: prog.Cell, scope: tuple[str, ...]) -> None:
         store = self.stores.get(cell.store)
         if store is None:
             raise inconsistent(where, f"there is no store {cell.store}")

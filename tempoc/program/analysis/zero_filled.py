@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tempoc.program.analysis.traversal import blocks, calls, regions
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 
 
-def zero_filled_stores(program: Program) -> frozenset[str]:
+def zero_filled_stores(program: prog.Program) -> frozenset[str]:
     """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
     stores = {store.name for store in program.stores if store.axes}
     for call in calls(program.tree):
@@ -16,7 +16,7 @@ def zero_filled_stores(program: Program) -> frozenset[str]:
     return frozenset(stores)
 
 
-def stores_read_as_zeros(program: Program) -> frozenset[str]:
+def stores_read_as_zeros(program: prog.Program) -> frozenset[str]:
     """Stores whose unwritten cells are zeros: those that start as zeros, and operands of blocks."""
     return zero_filled_stores(program) | {
         cells.store

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from tempoc.program.nodes.errors import inconsistent
-from tempoc.symbolic.expr import Expr, LengthAt, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import children, substitute, symbols
 
 BUDGET = "memory_budget"
@@ -19,7 +19,7 @@ class ProgramBound:
     """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
 
     name: str
-    value: Expr | None = None
+    value: ix.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Assumption:
     """A fact about bounds, checked before the first step; ``text`` as in the source."""
 
     text: str
-    condition: Expr
+    condition: ix.Expr
     where: str = ""
 
 
@@ -49,13 +49,13 @@ class PointRange:
     """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
 
     dim: str
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
 
 
-def length(bound: str, outer: tuple[Expr, ...]) -> Expr:
+def length(bound: str, outer: tuple[ix.Expr, ...]) -> ix.Expr:
     """The length of a bound at a point of its outer dimensions."""
-    return LengthAt(bound, outer) if outer else Sym(bound)
+    return ix.LengthAt(bound, outer) if outer else ix.Sym(bound)
 
 
 def bound_order(bounds: Sequence[ProgramBound]) -> tuple[str, ...]:
@@ -71,8 +71,8 @@ def length_at(
     bounds: Sequence[ProgramBound],
     lengths: Sequence[FoundLength],
     name: str,
-    point: Mapping[str, Expr],
-) -> Expr:
+    point: Mapping[str, ix.Expr],
+) -> ix.Expr:
     """A length, or a bound derived from lengths, at a point."""
     for ended in lengths:
         if ended.bound == name:
@@ -80,13 +80,13 @@ def length_at(
             return length(name, outer)
     value = next((b.value for b in bounds if b.name == name), None)
     if value is None:
-        return Sym(name)
+        return ix.Sym(name)
     return substitute(value, {n: length_at(bounds, lengths, n, point) for n in symbols(value)})
 
 
-def lengths_in(e: Expr, lengths: Sequence[FoundLength]) -> Iterator[Expr]:
+def lengths_in(e: ix.Expr, lengths: Sequence[FoundLength]) -> Iterator[ix.Expr]:
     """The lengths that occur in an expression: `T`, or `T[i]` of those that vary with a point."""
-    if isinstance(e, LengthAt) or any(e == Sym(length.bound) for length in lengths):
+    if isinstance(e, ix.LengthAt) or any(e == ix.Sym(length.bound) for length in lengths):
         yield e
     else:
         for part in children(e):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # options name modes without the nodes of programs
-    from tempoc.program.nodes.nodes import Program
+    from tempoc.program.nodes import nodes as prog
 
 COMMANDS = "command_buffers"
 """The entry of a program's provenance for all kernels; ``command_buffers.NAME`` for one of them."""
@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, Mapping[str, str | int]] = {
 WAYS = (*OPTIONS,)
 
 
-def commands_of(program: Program, kernel: str) -> str:
+def commands_of(program: prog.Program, kernel: str) -> str:
     """The mode recorded for a kernel by tuning; ``default`` if there is none."""
     provenance = dict(program.provenance)
     mode = provenance.get(f"{COMMANDS}.{kernel}", provenance.get(COMMANDS, COMMON))

@@ -27,7 +27,7 @@ from tempoc.program.nodes.bounds import Assumption, FoundLength, PointRange, Pro
 from tempoc.program.nodes.buffers import Buffer
 from tempoc.program.nodes.functions import Extern
 from tempoc.program.nodes.variants import Variant
-from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic import expr as ix
 
 VERSION = 2
 
@@ -40,7 +40,7 @@ class ProgramInput:
     store: str
     dims: tuple[str, ...]
     dtype: str
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class ProgramParam:
     store: str
     dims: tuple[str, ...]
     dtype: str
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
     template: str
     has_default: bool = False
 
@@ -66,8 +66,8 @@ class CapacityNeed:
     """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
 
     dim: str
-    size: Expr
-    rows: tuple[Expr, ...]
+    size: ix.Expr
+    rows: tuple[ix.Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +103,8 @@ class Cell:
     """
 
     store: str
-    key: tuple[Expr, ...] = ()
-    when: Expr | None = None
+    key: tuple[ix.Expr, ...] = ()
+    when: ix.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +112,8 @@ class Ending:
     """If the kernel says so, ``bound`` has this ``length`` from now on, at the point ``outer``."""
 
     bound: str
-    outer: tuple[Expr, ...]
-    length: Expr
+    outer: tuple[ix.Expr, ...]
+    length: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Call:
     """
 
     kernel: str
-    point: tuple[Expr, ...]
+    point: tuple[ix.Expr, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
@@ -136,8 +136,8 @@ class Call:
 class OutputSpan:
     """``lower:upper:step`` of an output entry."""
 
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
     step: int = 1
 
 
@@ -150,8 +150,8 @@ class EffectTensor:
     """
 
     name: str
-    entries: tuple[tuple[str, Expr | OutputSpan], ...]
-    shape: tuple[Expr, ...]
+    entries: tuple[tuple[str, ix.Expr | OutputSpan], ...]
+    shape: tuple[ix.Expr, ...]
     part: str = ""
 
 
@@ -210,11 +210,11 @@ class Loop:
     """
 
     var: str
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
     step: int
     body: ProgramStatement
-    limit: Expr | None = None
+    limit: ix.Expr | None = None
     place: str = "host"
 
 
@@ -222,7 +222,7 @@ class Loop:
 class Guard:
     """Run the body if the condition holds."""
 
-    condition: Expr
+    condition: ix.Expr
     body: ProgramStatement
 
 
@@ -244,10 +244,10 @@ class Host:
 
     extern: str
     dims: tuple[str, ...]
-    point: tuple[Expr, ...]
+    point: tuple[ix.Expr, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
-    shapes: tuple[tuple[Expr, ...], ...]
+    shapes: tuple[tuple[ix.Expr, ...], ...]
     equations: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
 
@@ -260,7 +260,7 @@ class Cells:
     """
 
     store: str
-    keys: tuple[tuple[Expr, ...], ...]
+    keys: tuple[tuple[ix.Expr, ...], ...]
     places: tuple[int, ...] = ()
 
 
@@ -284,7 +284,7 @@ class Region:
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
     needs: tuple[CapacityNeed, ...] = ()
-    lengths: tuple[Expr, ...] = ()
+    lengths: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
     local: tuple[str, ...] = ()
 
@@ -305,9 +305,9 @@ class Block:
     made: tuple[Cells, ...]
     read: tuple[Cells, ...]
     local: tuple[str, ...]
-    lengths: tuple[Expr, ...] = ()
+    lengths: tuple[ix.Expr, ...] = ()
     endings: tuple[int, ...] = ()
-    single: Expr = TRUE
+    single: ix.Expr = ix.TRUE
 
 
 ProgramStatement = (
@@ -325,9 +325,9 @@ class ProgramOutput:
     name: str
     store: str
     dims: tuple[str, ...]
-    entries: tuple[Expr | OutputSpan, ...]
+    entries: tuple[ix.Expr | OutputSpan, ...]
     dtype: str
-    shape: tuple[Expr, ...]
+    shape: tuple[ix.Expr, ...]
 
 
 WORDS: Mapping[type, str] = {ProgramInput: "input", ProgramParam: "param", ProgramOutput: "output"}

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # options name precisions without the nodes of programs
-    from tempoc.program.nodes.nodes import Program
+    from tempoc.program.nodes import nodes as prog
 
 PRECISION = "precision"
 """The entry of a program's provenance that holds its precision."""
 PRECISIONS = ("highest", "high", "default")
 
 
-def precision_of(program: Program) -> str:
+def precision_of(program: prog.Program) -> str:
     """The precision that a program was compiled for; ``highest`` by default."""
     recorded = dict(program.provenance).get(PRECISION, PRECISIONS[0])
     return recorded if recorded in PRECISIONS else PRECISIONS[0]

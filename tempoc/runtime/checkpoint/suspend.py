@@ -23,7 +23,7 @@ import numpy as np
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.analysis.traversal import statements_in
 from tempoc.program.codec import dump
-from tempoc.program.nodes.nodes import Host, Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.checkpoint.state import (
     VARIANT,
     Counter,
@@ -273,7 +273,7 @@ def _remaining(loop: ActiveLoop, variables: Variables) -> SavedLoop:
 
 def suspender_of(
     keep: CheckpointOptions,
-    program: Program,
+    program: prog.Program,
     run_identity: Identity,
     given: frozenset[str],
     show: Show,
@@ -283,18 +283,18 @@ def suspender_of(
     return Suspender(keep, run_identity, show)
 
 
-def refuse_hosts(program: Program, given: frozenset[str]) -> None:
+def refuse_hosts(program: prog.Program, given: frozenset[str]) -> None:
     """Refuse runs that call host functions: their state is unknown. Raises ``RunError``."""
     if names := called_hosts(program, given):
         raise RunError(host_functions(names))
 
 
-def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
+def called_hosts(program: prog.Program, given: frozenset[str]) -> list[str]:
     """The host functions that a run calls, given the stores that are filled before it."""
     aliases = {
         s.extern: None
         for s in statements_in(program.tree)
-        if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
+        if isinstance(s, prog.Host) and not (s.unless and given.issuperset(s.unless))
     }
     return [e.name for e in program.externs if e.alias in aliases]
 

@@ -16,7 +16,7 @@ from tempoc.runtime.data.bounds import BoundValues, Claim, affine_bound, resolve
 from tempoc.runtime.data.dtypes import NUMPY, described, widens
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.messages import run as errors
-from tempoc.symbolic.expr import Const, Expr, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import spelled
 
 PointIndex = tuple[int, ...]
@@ -114,11 +114,11 @@ class _Binder:
 
     # -------------------------------------------------------------- sizes
 
-    def sizes(self, dims: tuple[str, ...], shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def sizes(self, dims: tuple[str, ...], shape: tuple[ix.Expr, ...]) -> tuple[ix.Expr, ...]:
         """The extents of a given array: one for each dimension, then the spatial ones."""
-        return (*(Sym(self.dims[d]) for d in dims), *shape)
+        return (*(ix.Sym(self.dims[d]) for d in dims), *shape)
 
-    def sized(self) -> Iterator[tuple[str, tuple[Expr, ...], TensorSource]]:
+    def sized(self) -> Iterator[tuple[str, tuple[ix.Expr, ...], TensorSource]]:
         """The given arrays with their extents, from which bounds can be inferred."""
         for i in self.program.inputs:
             if i.name in self.given.inputs:
@@ -128,7 +128,9 @@ class _Binder:
             if name in self.given.params:
                 yield name, self.sizes(leading_dims(p), p.shape), self.given.params[name]
 
-    def claims(self, name: str, sizes: tuple[Expr, ...], source: TensorSource) -> Iterator[Claim]:
+    def claims(
+        self, name: str, sizes: tuple[ix.Expr, ...], source: TensorSource
+    ) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
                 line = affine_bound(e, self.derived)
@@ -208,7 +210,7 @@ class _Binder:
             self.resolved.errors.add(problem)
         self.shape(subject, self.sizes(leading_dims(p), p.shape), source)
 
-    def shape(self, subject: str, sizes: tuple[Expr, ...], source: TensorSource) -> None:
+    def shape(self, subject: str, sizes: tuple[ix.Expr, ...], source: TensorSource) -> None:
         """Rank, then each axis whose extent is known and not itself in dispute."""
         if len(sizes) != len(source.shape):
             expected = [self.extent(e) for e in sizes]
@@ -223,7 +225,7 @@ class _Binder:
                 )
                 self.resolved.errors.add(problem)
 
-    def extent(self, e: Expr) -> str:
+    def extent(self, e: ix.Expr) -> str:
         """``23``, ``T = 4`` or ``T``."""
         value = self.resolved.value(e)
-        return spelled(e) if value is None or isinstance(e, Const) else f"{spelled(e)} = {value}"
+        return spelled(e) if value is None or isinstance(e, ix.Const) else f"{spelled(e)} = {value}"

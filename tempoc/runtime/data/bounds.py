@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, RunError
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import ProgramBound, bound_order
-from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.messages import run as errors
-from tempoc.symbolic.expr import Const, Expr, IndexSum, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.text import spelled
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
@@ -36,14 +36,14 @@ class AffineBound:
     start: int
 
 
-def affine_bound(e: Expr, settled: Mapping[str, Expr]) -> AffineBound | None:
+def affine_bound(e: ix.Expr, settled: Mapping[str, ix.Expr]) -> AffineBound | None:
     """An extent as a linear function of one free bound; ``settled`` are the derived bounds."""
     while not settled.keys().isdisjoint(symbols(e)):
         e = substitute(e, settled)
     match e:
-        case Sym(name=name):
+        case ix.Sym(name=name):
             return AffineBound(name, 1, 0)
-        case IndexSum(terms=((slope, Sym(name=name)),), const=start) if slope > 0:
+        case ix.IndexSum(terms=((slope, ix.Sym(name=name)),), const=start) if slope > 0:
             return AffineBound(name, slope, start)
         case _:
             return None
@@ -61,12 +61,12 @@ class BoundValues:
         """What is wrong with the bounds."""
         return self.errors.diagnostics
 
-    def value(self, e: Expr) -> int | None:
+    def value(self, e: ix.Expr) -> int | None:
         """The value of an expression of bounds, if all of them are known."""
         return evaluate(e, self.values) if set(symbols(e)) <= set(self.values) else None
 
 
-def bound_values(program: Program, given: Mapping[str, object]) -> dict[str, int]:
+def bound_values(program: prog.Program, given: Mapping[str, object]) -> dict[str, int]:
     """The values of all bounds of a program, given the free ones. Raises ``RunError``."""
     resolved = resolve(program, given, (), {})
     if resolved.problems:
@@ -75,7 +75,7 @@ def bound_values(program: Program, given: Mapping[str, object]) -> dict[str, int
 
 
 def resolve(
-    program: Program,
+    program: prog.Program,
     given: Mapping[str, object],
     claims: Sequence[Claim],
     hints: Mapping[str, Sequence[str]],
@@ -116,7 +116,7 @@ def _user_claims(
         if bound is None:
             result.errors.add(errors.unknown_bound(name, free))
         elif bound.value is not None:
-            fixed = isinstance(bound.value, Const)
+            fixed = isinstance(bound.value, ix.Const)
             result.errors.add(errors.settled_bound(name, spelled(bound.value), fixed))
         else:
             number = _integer(value)

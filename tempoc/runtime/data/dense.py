@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tempoc.program.nodes.nodes import Program, ProgramParam
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import Bindings, template_dims
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.symbolic.walk import evaluate
@@ -15,14 +15,14 @@ def dense_inputs(bindings: Bindings) -> dict[str, HostArray]:
     return {name: source.read() for name, source in bindings.inputs.items()}
 
 
-def dense_params(program: Program, bindings: Bindings) -> dict[str, HostArray]:
+def dense_params(program: prog.Program, bindings: Bindings) -> dict[str, HostArray]:
     """The params by name, assembled from their tensors; computed ones are absent."""
     return {
         p.name: _dense(program, p, bindings) for p in program.params if p.name in bindings.params
     }
 
 
-def _dense(program: Program, param: ProgramParam, bindings: Bindings) -> HostArray:
+def _dense(program: prog.Program, param: prog.ProgramParam, bindings: Bindings) -> HostArray:
     bound_of = dict(program.dims)
     sizes = [bindings.bounds[bound_of[d]] for d in param.dims]
     shape = [evaluate(e, bindings.bounds) for e in param.shape]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.nodes import CapacityNeed, Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -28,17 +28,17 @@ MANY = 1 << 62
 """No limit: more steps than any loop has."""
 
 
-def groups(program: Program) -> tuple[CapacityGroup, ...]:
+def groups(program: prog.Program) -> tuple[CapacityGroup, ...]:
     """The groups of growing stores of a program, in order."""
     return tuple(_first_capacities(program))
 
 
-def _first_capacities(program: Program) -> dict[CapacityGroup, int]:
+def _first_capacities(program: prog.Program) -> dict[CapacityGroup, int]:
     axes = (store.growing for store in program.stores)
     return {(axis.dim, axis.size): axis.least for axis in axes if axis}
 
 
-def group_of(need: CapacityNeed) -> CapacityGroup:
+def group_of(need: prog.CapacityNeed) -> CapacityGroup:
     """The group of stores that a need concerns."""
     return need.dim, need.size
 
@@ -56,7 +56,7 @@ def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
     return (*range(step, full, step), full)
 
 
-def _largest(program: Program) -> set[str]:
+def _largest(program: prog.Program) -> set[str]:
     """The names of the largest lengths."""
     return {length.largest for length in program.lengths}
 
@@ -69,7 +69,7 @@ class Capacities:
     now: list[int]
 
     @classmethod
-    def of(cls, program: Program, bounds: Mapping[str, int]) -> Capacities:
+    def of(cls, program: prog.Program, bounds: Mapping[str, int]) -> Capacities:
         """The first sizes."""
         largest = _largest(program)
         sizes = tuple(

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bound_order
-from tempoc.program.nodes.nodes import Program, Region
 from tempoc.runtime.checkpoint.suspend import Suspender
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device import backend
@@ -38,7 +38,7 @@ PENDING = 500
 """The most faults that are not evaluated yet."""
 
 
-def derive_bounds(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
+def derive_bounds(program: prog.Program, bounds: dict[str, int]) -> tuple[str, ...]:
     """Recompute the bounds that are derived from lengths; returns their names."""
     derived = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*derived, *(n.largest for n in program.lengths)]
@@ -117,13 +117,13 @@ class Machine(RunFrame):
 
     # -------------------------------------------------------------- hooks
 
-    def region_steps(self, region: Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
         """As many as take about a quarter of a second."""
         pace = self.paces.setdefault(region.kernel, Pace())
         return pace.start(len(steps), len(steps) if room is None else room)
 
     def region_returned(
-        self, region: Region, steps: range, rest: range, result: Any, ended: bool
+        self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool
     ) -> None:
         """Adapt the pace of the region; the time of a call that ended early is ignored."""
         if rest and not ended:

@@ -12,15 +12,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from tempoc.program.analysis.traversal import regions
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
 from tempoc.program.nodes.gpu_commands import commands_of
-from tempoc.program.nodes.nodes import (
-    Kernel,
-    Program,
-    ProgramInput,
-    ProgramOutput,
-    ProgramParam,
-)
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
 from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, PointIndex, bind, tensor_name
@@ -47,7 +41,7 @@ class Prepared:
     compiled for a budget.
     """
 
-    program: Program
+    program: prog.Program
     bounds: Mapping[str, int]
     layouts: Mapping[str, Layout]
     kernels: Sequence[Callable[..., Any]]
@@ -71,7 +65,7 @@ class Prepared:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
 
-    def take(self, output: ProgramOutput) -> OutputSlice:
+    def take(self, output: prog.ProgramOutput) -> OutputSlice:
         """How to read an output if all bounds are known before the run."""
         if output.name not in self.slices:
             layout = self.layouts[output.store]
@@ -159,7 +153,7 @@ def prepare(
 
 def _compiled(
     function: Callable[..., Any],
-    kernel: Kernel,
+    kernel: prog.Kernel,
     bounds: Mapping[str, int],
     loop: bool,
     precision: str,
@@ -198,9 +192,9 @@ class Specialization:
     def remember_direct(self, prepared: Prepared, call: StraightCall, given: Bindings) -> None:
         """Let later runs with the same kind of arguments be one call."""
         program = prepared.program
-        items: list[tuple[str, bool, ProgramInput | ProgramParam, TensorSource | None]] = [
-            (i.name, False, i, given.inputs[i.name]) for i in program.inputs
-        ]
+        items: list[
+            tuple[str, bool, prog.ProgramInput | prog.ProgramParam, TensorSource | None]
+        ] = [(i.name, False, i, given.inputs[i.name]) for i in program.inputs]
         items += [
             (self.params[p.name].get((), ""), True, p, given.params[p.name].get(()))
             for p in program.params

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.checkpoint.state import variant_of
@@ -79,7 +79,7 @@ def variant_description(loaded: LoadedProgram, name: str) -> str:
 
 
 def condition(
-    program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
+    program: prog.Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
 ) -> TunedChoice:
     """The conditions of a run on this device, in the form of a choice.
 
@@ -132,7 +132,7 @@ def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> Planne
     if name and loaded.place is not None:
         key = "program", name
         variant_program = loaded.known.get(key)
-        if not isinstance(variant_program, Program):
+        if not isinstance(variant_program, prog.Program):
             variant_program = load_program(loaded.place / name)
             _check(program, variant_program, name)
             loaded.known[key] = variant_program
@@ -141,7 +141,7 @@ def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> Planne
     return PlannedRun(program, bound_values(program, free), given_stores(program, bindings))
 
 
-def _check(program: Program, other: Program, name: str) -> None:
+def _check(program: prog.Program, other: prog.Program, name: str) -> None:
     """Both programs must have the same interface. Raises ``RunError``."""
     for (what, own), others in zip(
         _interface(program).items(), _interface(other).values(), strict=True
@@ -150,7 +150,7 @@ def _check(program: Program, other: Program, name: str) -> None:
             raise RunError(other_interface(name, what))
 
 
-def _interface(program: Program) -> dict[str, object]:
+def _interface(program: prog.Program) -> dict[str, object]:
     """The interface of a program: free bounds, inputs, params, outputs."""
     return {
         "bounds": [b.name for b in program.bounds if b.value is None],

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tempoc.diagnostics.diagnostic import Diagnostic, RunError
 from tempoc.program.analysis.count_calls import count_calls
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import BUDGET
-from tempoc.program.nodes.nodes import Program
 from tempoc.runtime.data.bounds import LIMIT, resolve
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
@@ -17,7 +17,7 @@ PATIENCE = 20_000
 """With more kernel calls the largest bounds of a program with offloading are not searched for."""
 
 
-def default_filled_stores(program: Program) -> frozenset[str]:
+def default_filled_stores(program: prog.Program) -> frozenset[str]:
     """The stores that are filled before a run in which all params with a default are computed."""
     stores = [i.store for i in program.inputs]
     stores += [p.store for p in program.params if not p.has_default]
@@ -27,24 +27,24 @@ def default_filled_stores(program: Program) -> frozenset[str]:
 class PlannedRun(NamedTuple):
     """A program with the bounds of a run, and the stores that are filled before it."""
 
-    program: Program
+    program: prog.Program
     bounds: Mapping[str, int]
     given: frozenset[str]
 
 
-def effective_budget(program: Program, budget: int | None = None) -> int | None:
+def effective_budget(program: prog.Program, budget: int | None = None) -> int | None:
     """The budget of a run: the given one, or that of the compilation."""
     recorded = dict(program.provenance).get(BUDGET, "")
     return int(recorded) if budget is None and recorded.isdigit() else budget
 
 
-def peak_bytes(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+def peak_bytes(program: prog.Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
     """The predicted peak of the stores of a run, in bytes."""
     return forecast(program, bounds, given).peak
 
 
 def check_budget(
-    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
+    program: prog.Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
     """Raises ``RunError`` if the stores of a run exceed the budget, or that of the compilation."""
     limit = effective_budget(program, budget)
@@ -77,7 +77,7 @@ def _is_quick(run: PlannedRun) -> bool:
     return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
 
 
-def check_least(program: Program, budget: int) -> None:
+def check_least(program: prog.Program, budget: int) -> None:
     """Raises ``RunError`` if not even a run with the smallest bounds fits into a budget."""
     free = [b.name for b in program.bounds if b.value is None]
     resolved = resolve(program, dict.fromkeys(free, 1), (), {})
@@ -86,7 +86,7 @@ def check_least(program: Program, budget: int) -> None:
 
 
 def largest_bound(
-    program: Program,
+    program: prog.Program,
     bounds: Mapping[str, int],
     name: str,
     given: frozenset[str],
@@ -122,7 +122,7 @@ class _BoundSearch:
     """Predicted peaks by the value of one bound."""
 
     def __init__(
-        self, program: Program, bounds: Mapping[str, int], name: str, given: frozenset[str]
+        self, program: prog.Program, bounds: Mapping[str, int], name: str, given: frozenset[str]
     ) -> None:
         self.program = program
         self.name = name

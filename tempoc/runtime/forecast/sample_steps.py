@@ -14,39 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program.analysis.traversal import statements_in, variables
-from tempoc.program.nodes.nodes import (
-    Call,
-    CapacityNeed,
-    Cell,
-    Effect,
-    Evict,
-    Free,
-    Guard,
-    Host,
-    Load,
-    Loop,
-    ProgramStatement,
-    Region,
-)
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.values import Function, Values, Variables, function
-from tempoc.symbolic.expr import (
-    Conjunction,
-    Disjunction,
-    Expr,
-    IndexMax,
-    IndexMin,
-    IndexProduct,
-    IndexSum,
-    Mod,
-    Negation,
-    Relation,
-    Sym,
-    compare,
-    linear,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import children, symbols
 
 _CASES = 64
@@ -94,15 +66,15 @@ class _Unpredictable(Exception):
 
 
 def sample_of(
-    loop: Loop,
+    loop: prog.Loop,
     layouts: Mapping[str, Layout],
     groups: Sequence[CapacityGroup],
     values: Values,
 ) -> LoopSample | None:
     """The steps of a loop to sample; ``None`` if each step may differ."""
     var, first = loop.var, _AROUND
-    marks: dict[Expr, None] = {}
-    rows: dict[tuple[int, Expr], None] = {}
+    marks: dict[ix.Expr, None] = {}
+    rows: dict[tuple[int, ix.Expr], None] = {}
     inner = variables(loop.body)
     try:
         for part in statements_in(loop.body):
@@ -124,17 +96,17 @@ def sample_of(
     )
 
 
-def _cells(s: ProgramStatement) -> Iterator[Cell]:
+def _cells(s: prog.ProgramStatement) -> Iterator[prog.Cell]:
     match s:
-        case Call(args=args, results=results) | Host(args=args, results=results):
+        case prog.Call(args=args, results=results) | prog.Host(args=args, results=results):
             yield from (*args, *results)
-        case Free(cells=cells) | Load(cells=cells) | Evict(cells=cells):
+        case prog.Free(cells=cells) | prog.Load(cells=cells) | prog.Evict(cells=cells):
             yield from cells
         case _:
             pass
 
 
-def _rotation(cell: Cell, store: Layout, var: str) -> int:
+def _rotation(cell: prog.Cell, store: Layout, var: str) -> int:
     """The number of cells of a store through which a loop rotates."""
     count = 1
     for e, modulo in zip(cell.key, store.moduli, strict=True):
@@ -145,70 +117,74 @@ def _rotation(cell: Cell, store: Layout, var: str) -> int:
     return count
 
 
-def _conditions(s: ProgramStatement) -> Iterator[Expr]:
+def _conditions(s: prog.ProgramStatement) -> Iterator[ix.Expr]:
     match s:
-        case Guard(condition=condition):
+        case prog.Guard(condition=condition):
             yield condition
-        case Loop(lower=lower, upper=upper):
-            yield compare("<", lower, upper)
+        case prog.Loop(lower=lower, upper=upper):
+            yield ix.compare("<", lower, upper)
         case _:
             yield from (cell.when for cell in _cells(s) if cell.when is not None)
 
 
-def _needs(s: ProgramStatement) -> tuple[CapacityNeed, ...]:
+def _needs(s: prog.ProgramStatement) -> tuple[prog.CapacityNeed, ...]:
     match s:
-        case Call(needs=needs) | Region(needs=needs) | Effect(call=Call(needs=needs)):
+        case (
+            prog.Call(needs=needs)
+            | prog.Region(needs=needs)
+            | prog.Effect(call=prog.Call(needs=needs))
+        ):
             return needs
         case _:
             return ()
 
 
-def _period(e: Expr, var: str) -> int | None:
+def _period(e: ix.Expr, var: str) -> int | None:
     """The period of a condition (50 for ``t % 50 == 0``); ``None`` if it has none."""
     if var not in symbols(e):
         return 1
-    if isinstance(e, Sym):
+    if isinstance(e, ix.Sym):
         return None
-    if isinstance(e, Mod) and _degree(e.arg, var) < 2:
+    if isinstance(e, ix.Mod) and _degree(e.arg, var) < 2:
         return e.divisor
     parts = [_period(a, var) for a in children(e)]
     return None if None in parts else math.lcm(*(p for p in parts if p is not None))
 
 
-def _marks(e: Expr, var: str, inner: Sequence[str]) -> Iterator[Expr]:
+def _marks(e: ix.Expr, var: str, inner: Sequence[str]) -> Iterator[ix.Expr]:
     """Affine expressions that are 0 where a condition changes along a loop."""
     if var not in symbols(e):
         return
     match e:
-        case Relation(left=left, right=right):
-            for gap in _cases(sub(left, right)):
+        case ix.Relation(left=left, right=right):
+            for gap in _cases(ix.sub(left, right)):
                 if _is_affine(gap, var, inner):
                     yield gap
-        case Conjunction() | Disjunction() | Negation():
+        case ix.Conjunction() | ix.Disjunction() | ix.Negation():
             for part in children(e):
                 yield from _marks(part, var, inner)
         case _:
             raise _Unpredictable
 
 
-def _cases(e: Expr) -> tuple[Expr, ...]:
+def _cases(e: ix.Expr) -> tuple[ix.Expr, ...]:
     """The cases of an expression, without ``min`` and ``max``; its roots are among theirs."""
     match e:
-        case IndexMin(args=args) | IndexMax(args=args):
+        case ix.IndexMin(args=args) | ix.IndexMax(args=args):
             return tuple(case for a in args for case in _cases(a))
-        case IndexSum(terms=terms, const=k):
+        case ix.IndexSum(terms=terms, const=k):
             parts = [_cases(x) for _, x in terms]
             if math.prod(map(len, parts)) > _CASES:
                 raise _Unpredictable
             factors = [c for c, _ in terms]
             return tuple(
-                linear(zip(factors, case, strict=True), k) for case in itertools.product(*parts)
+                ix.linear(zip(factors, case, strict=True), k) for case in itertools.product(*parts)
             )
         case _:
             return (e,)
 
 
-def _is_affine(e: Expr, var: str, inner: Sequence[str]) -> bool:
+def _is_affine(e: ix.Expr, var: str, inner: Sequence[str]) -> bool:
     """Whether an expression depends on the variable, and is affine in it.
 
     Raises `_Unpredictable` if it is not affine, or depends on an inner loop as well.
@@ -220,14 +196,14 @@ def _is_affine(e: Expr, var: str, inner: Sequence[str]) -> bool:
     return True
 
 
-def _degree(e: Expr, var: str) -> int:
+def _degree(e: ix.Expr, var: str) -> int:
     """The degree of a polynomial in a variable; 2 for anything else that depends on it."""
     match e:
-        case Sym(name=name):
+        case ix.Sym(name=name):
             return int(name == var)
-        case IndexSum(terms=terms):
+        case ix.IndexSum(terms=terms):
             return max(_degree(x, var) for _, x in terms)
-        case IndexProduct(factors=factors):
+        case ix.IndexProduct(factors=factors):
             return sum(_degree(f, var) for f in factors)
         case _:
             return 2 * (var in symbols(e))

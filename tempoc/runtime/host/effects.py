@@ -13,15 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import (
-    Effect,
-    EffectTensor,
-    Guard,
-    Loop,
-    OutputSpan,
-    ProgramStatement,
-    Sequence,
-)
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.files import write_below
 from tempoc.runtime.messages import run as errors
@@ -46,7 +38,9 @@ class Shown:
 Show = Callable[[Shown, Many[HostArray]], None]
 
 
-def perform(effect: Effect, env: Mapping[str, int], values: Many[HostArray], show: Show) -> None:
+def perform(
+    effect: prog.Effect, env: Mapping[str, int], values: Many[HostArray], show: Show
+) -> None:
     """Show the tensors of an effect at a point; ``env`` holds bounds and coordinates."""
     pairs = [(place, v) for place, v in zip(effect.places, values, strict=True)]
     if not effect.path:
@@ -58,30 +52,30 @@ def perform(effect: Effect, env: Mapping[str, int], values: Many[HostArray], sho
     show(Shown(tuple(named), (), filled(effect.path, env)), tuple(named.values()))
 
 
-def saves(s: ProgramStatement) -> bool:
+def saves(s: prog.ProgramStatement) -> bool:
     """Whether a statement saves files."""
     match s:
-        case Sequence(items=items):
+        case prog.Sequence(items=items):
             return any(map(saves, items))
-        case Loop(body=body) | Guard(body=body):
+        case prog.Loop(body=body) | prog.Guard(body=body):
             return saves(body)
-        case Effect(path=path):
+        case prog.Effect(path=path):
             return path != ""
         case _:
             return False
 
 
-def _label(place: EffectTensor, values: Mapping[str, int]) -> str:
+def _label(place: prog.EffectTensor, values: Mapping[str, int]) -> str:
     indices = ", ".join(f"{dim}={_entry(e, values)}" for dim, e in place.entries)
     return place.name + (f"[{indices}]" if indices else "") + place.part
 
 
 def _tensors(
-    place: EffectTensor, values: Mapping[str, int], value: HostArray
+    place: prog.EffectTensor, values: Mapping[str, int], value: HostArray
 ) -> Iterator[tuple[str, HostArray]]:
     """A tensor under its name in the file, or one for each index that a slice fills in there."""
     holes = _HOLE.findall(place.name)
-    spans = [dim for dim, e in place.entries if isinstance(e, OutputSpan)]
+    spans = [dim for dim, e in place.entries if isinstance(e, prog.OutputSpan)]
     indices = {dim: _indices(e, values) for dim, e in place.entries if dim in holes}
     for combination in product(*(enumerate(indices[dim]) for dim in indices)):
         point = {dim: k for dim, (_, k) in zip(indices, combination, strict=True)}
@@ -90,8 +84,8 @@ def _tensors(
         yield filled(place.name, point), value[cut]
 
 
-def _indices(entry: Expr | OutputSpan, values: Mapping[str, int]) -> Many[int]:
-    if isinstance(entry, OutputSpan):
+def _indices(entry: Expr | prog.OutputSpan, values: Mapping[str, int]) -> Many[int]:
+    if isinstance(entry, prog.OutputSpan):
         return range(evaluate(entry.lower, values), evaluate(entry.upper, values), entry.step)
     return (evaluate(entry, values),)
 
@@ -101,8 +95,8 @@ def filled(path: str, values: Mapping[str, int]) -> str:
     return _HOLE.sub(lambda hole: str(values[hole[1]]), path)
 
 
-def _entry(entry: Expr | OutputSpan, values: Mapping[str, int]) -> str:
-    if not isinstance(entry, OutputSpan):
+def _entry(entry: Expr | prog.OutputSpan, values: Mapping[str, int]) -> str:
+    if not isinstance(entry, prog.OutputSpan):
         return str(evaluate(entry, values))
     step = f":{entry.step}" if entry.step != 1 else ""
     return f"{evaluate(entry.lower, values)}:{evaluate(entry.upper, values)}{step}"

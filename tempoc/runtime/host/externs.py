@@ -18,7 +18,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.messages import run as errors
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 FLOATS = ("bf16", "f16", "f32", "f64")
@@ -176,7 +176,7 @@ def expected(
     values = dict(names)
     for type_, shape in zip(extern.arguments, shapes, strict=True):
         for e, extent in zip(type_.shape, shape, strict=True):
-            if isinstance(e, Sym) and e.name in extern.free:
+            if isinstance(e, ix.Sym) and e.name in extern.free:
                 values[e.name] = extent
     return [(t.dtype, tuple(evaluate(e, values) for e in t.shape)) for t in extern.results]
 

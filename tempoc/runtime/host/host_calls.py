@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.functions import ArrayType, Extern
-from tempoc.program.nodes.nodes import Host
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.externs import (
@@ -84,7 +84,7 @@ class HostCaller:
     """
 
     hosted: HostCallable
-    host: Host
+    host: prog.Host
     bounds: Mapping[str, int]
     shapes: Sequence[tuple[int, ...]]
     trace: Trace | None = None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.codec import load as decode, load_choices as decode_choices
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.errors import ProgramError
-from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice, is_folder
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.variants import damaged_choices
@@ -24,7 +24,7 @@ def source_folders(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
 
 
-def load_program(directory: str | Path) -> Program:
+def load_program(directory: str | Path) -> prog.Program:
     """Read and check ``program.json`` and the digests in it. Raises ``RunError``."""
     directory = Path(directory)
     path = directory / PROGRAM

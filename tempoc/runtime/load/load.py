@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import RunError
-from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.host_calls import HostCallable
@@ -32,7 +32,7 @@ class LoadedProgram:
     among all of them that were measured (``execution/variants.py``).
     """
 
-    program: Program
+    program: prog.Program
     functions: tuple[Callable[..., Any], ...]
     traced: tuple[TracedExtern, ...] = ()
     hosts: Mapping[str, HostCallable] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     )
 
 
-def _scope(program: Program, path: Path) -> dict[str, Any]:
+def _scope(program: prog.Program, path: Path) -> dict[str, Any]:
     """The names of the kernels' file, all kernels among them."""
     text = path.read_text(encoding="utf-8")
     scope = namespace(text, str(path))

@@ -19,7 +19,7 @@ from tempoc.program.analysis.traversal import (
     overwritten_stores,
 )
 from tempoc.program.analysis.zero_filled import zero_filled_stores
-from tempoc.program.nodes import nodes
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device.capacity import CapacityGroup, groups
 from tempoc.runtime.device.device import Device
 from tempoc.runtime.device.stores import Layout
@@ -36,7 +36,7 @@ from tempoc.runtime.walk.growth import (
 from tempoc.runtime.walk.operands import Action, Operands, Writer
 from tempoc.runtime.walk.straight import direct_inputs
 from tempoc.runtime.walk.values import Values, Variables, function
-from tempoc.symbolic.expr import ZERO, Expr, LengthAt, Sym, minimum
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -54,7 +54,7 @@ class RunHooks:
 
 
 def assemble(
-    program: nodes.Program,
+    program: prog.Program,
     layouts: Mapping[str, Layout],
     bounds: Mapping[str, int],
     given: frozenset[str],
@@ -98,7 +98,7 @@ class _Label:
 
 @dataclass(slots=True, kw_only=True)
 class _Assembler:
-    program: nodes.Program
+    program: prog.Program
     layouts: Mapping[str, Layout]
     given: frozenset[str]
     kernels: Sequence[Callable[..., Any]]
@@ -114,11 +114,11 @@ class _Assembler:
     growth: GrowthChecks
     makers: list[Callable[[], Instruction]] = field(default_factory=list)
     acts: list[tuple[int, Action]] = field(default_factory=list)
-    calls: dict[int, KernelCall | nodes.Host] = field(default_factory=dict)
+    calls: dict[int, KernelCall | prog.Host] = field(default_factory=dict)
     resume: list[int] = field(default_factory=list)
-    loops: list[nodes.Loop] = field(default_factory=list)
-    hosts: list[nodes.Host] = field(default_factory=list)
-    effects: list[nodes.Effect] = field(default_factory=list)
+    loops: list[prog.Loop] = field(default_factory=list)
+    hosts: list[prog.Host] = field(default_factory=list)
+    effects: list[prog.Effect] = field(default_factory=list)
     zeros: dict[int, None] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class _Assembler:
     def assemble(self) -> HostCode:
         tree = self.program.tree
         self.allocated |= {name: None for name, store in self.layouts.items() if store.away}
-        for item in tree.items if isinstance(tree, nodes.Sequence) else (tree,):
+        for item in tree.items if isinstance(tree, prog.Sequence) else (tree,):
             self.boundary()
             self.allocate_for(item)
             self.statement(item)
@@ -158,7 +158,7 @@ class _Assembler:
         return len(self.makers) + 1
 
     def emit(
-        self, make: Callable[[], Instruction], call: KernelCall | nodes.Host | None = None
+        self, make: Callable[[], Instruction], call: KernelCall | prog.Host | None = None
     ) -> None:
         """Add an instruction, made when all labels are known."""
         if call is not None:
@@ -166,7 +166,7 @@ class _Assembler:
         self.makers.append(make)
         self.acts = []
 
-    def act(self, act: Action, call: KernelCall | nodes.Host | None = None) -> None:
+    def act(self, act: Action, call: KernelCall | prog.Host | None = None) -> None:
         """Add an action: to the instruction before, if that is one of actions.
 
         Each takes a number, the position if it fails.
@@ -215,12 +215,12 @@ class _Assembler:
 
     # -------------------------------------------------------------- allocation
 
-    def allocate_for(self, item: nodes.ProgramStatement) -> None:
+    def allocate_for(self, item: prog.ProgramStatement) -> None:
         """Allocate cells that start as zeros before the outermost statement that uses them."""
-        if isinstance(item, nodes.Block) and item.kernel in self.single_calls:
+        if isinstance(item, prog.Block) and item.kernel in self.single_calls:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
         names = dict.fromkeys(blocks.used_stores(item, self.single_calls))
-        body = item.body if isinstance(item, nodes.Block) else item
+        body = item.body if isinstance(item, prog.Block) else item
         anew = overwritten_stores(body, names)
         self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
         for name in names:
@@ -240,52 +240,52 @@ class _Assembler:
             self.act(code.ensured(self.new_zeros(name), self.numbers[name]))
 
     def new_zeros(self, name: str) -> Action:
-        write = self.operands.writer(nodes.Cell(store=name))
+        write = self.operands.writer(prog.Cell(store=name))
         store = self.layouts[name]
         return lambda frame: write(frame, frame.allocate(store))
 
     # -------------------------------------------------------------- statements
 
-    def statement(self, s: nodes.ProgramStatement) -> None:
+    def statement(self, s: prog.ProgramStatement) -> None:
         """The instructions of a statement."""
         match s:
-            case nodes.Sequence(items=items):
+            case prog.Sequence(items=items):
                 for item in items:
                     self.statement(item)
-            case nodes.Loop():
+            case prog.Loop():
                 self.loop(s)
-            case nodes.Guard(condition=condition, body=body):
+            case prog.Guard(condition=condition, body=body):
                 self.guard(condition, body)
-            case nodes.Call():
+            case prog.Call():
                 self.call(s)
-            case nodes.Host():
+            case prog.Host():
                 self.host(s)
-            case nodes.Effect(call=call):
+            case prog.Effect(call=call):
                 self.call(call, s)
-            case nodes.Free(cells=freed) | nodes.Evict(cells=freed, dead=True):
+            case prog.Free(cells=freed) | prog.Evict(cells=freed, dead=True):
                 for cell in freed:
                     self.act(self.operands.free(cell))
-            case nodes.Load(cells=cells):
+            case prog.Load(cells=cells):
                 for cell in cells:
                     self.act(self.operands.load(cell))
-            case nodes.Evict(cells=cells):
+            case prog.Evict(cells=cells):
                 for cell in cells:
                     self.act(self.operands.evict(cell))
-            case nodes.Region():
+            case prog.Region():
                 self.region(s)
-            case nodes.Block():
+            case prog.Block():
                 self.block(s)
             case _:
                 assert_never(s)
 
-    def guard(self, condition: Expr, body: nodes.ProgramStatement) -> None:
+    def guard(self, condition: ix.Expr, body: prog.ProgramStatement) -> None:
         holds, following, end = function(self.values.of(condition)), self.following, _Label()
         self.emit(lambda: code.branch(holds, self.to(following), self.to(end.number)))
         with self.growth.scoped():
             self.statement(body)
         self.mark(end)
 
-    def loop(self, loop: nodes.Loop) -> None:
+    def loop(self, loop: prog.Loop) -> None:
         self.grow(self.growth.of(invariant_needs(loop)))
         steps, number, head = self.steps(loop), len(self.loops), self.following
         self.loops.append(loop)
@@ -305,13 +305,13 @@ class _Assembler:
         self.jump(head)
         self.mark(end)
 
-    def steps(self, loop: nodes.Loop) -> Callable[[Variables], range]:
+    def steps(self, loop: prog.Loop) -> Callable[[Variables], range]:
         """The range of a loop, limited by what is known of lengths when it begins."""
         lower, upper, step = loop.lower, loop.upper, loop.step
         if loop.limit is not None and step == -1:
-            lower = minimum(lower, loop.limit - 1)
+            lower = ix.minimum(lower, loop.limit - 1)
         elif loop.limit is not None and step == 1:
-            upper = minimum(upper, loop.limit)
+            upper = ix.minimum(upper, loop.limit)
         first, end = self.values.of(lower), self.values.of(upper)
         if not callable(first) and not callable(end):
             fixed = range(first, end, step)
@@ -321,7 +321,7 @@ class _Assembler:
 
     # -------------------------------------------------------------- calls
 
-    def call(self, call: nodes.Call, effect: nodes.Effect | None = None) -> None:
+    def call(self, call: prog.Call, effect: prog.Effect | None = None) -> None:
         """A kernel call; none if all that it computes is given."""
         number = self.kernel_numbers[call.kernel]
         kernel = self.program.kernels[number]
@@ -367,11 +367,11 @@ class _Assembler:
 
     def sink(
         self,
-        call: nodes.Call,
+        call: prog.Call,
         number: int,
         writers: list[Writer | None],
-        released: list[nodes.Cell],
-        effect: nodes.Effect | None,
+        released: list[prog.Cell],
+        effect: prog.Effect | None,
     ) -> code.ResultSink:
         """What takes the results of a call that ends lengths, checks, prints or gives up arrays."""
         return code.ResultSink(
@@ -386,7 +386,7 @@ class _Assembler:
             effect=len(self.effects) if effect is not None else None,
         )
 
-    def host(self, host: nodes.Host) -> None:
+    def host(self, host: prog.Host) -> None:
         """A call of a host function; its arguments and results are cells."""
         number, point = len(self.hosts), self.tuple(host.point)
         readers = tuple(map(self.operands.reader, host.args))
@@ -394,13 +394,13 @@ class _Assembler:
         self.hosts.append(host)
         self.act(code.call_host(number, point, readers, store), host)
 
-    def region(self, region: nodes.Region) -> None:
+    def region(self, region: prog.Region) -> None:
         """Calls of the kernel of a device loop until all its steps are done."""
         loop = region.loop
         for cells in (*region.carried, *region.read):
             self.ensure_zeros(cells.store)
         for name in region.local:
-            self.act(self.operands.free(nodes.Cell(store=name)))
+            self.act(self.operands.free(prog.Cell(store=name)))
         limited = bool(region.endings) and loop.limit is not None
         with self.growth.scoped():
             needs = [(g, function(self.values.of(e))) for g, e in self.growth.of(region.needs)]
@@ -408,9 +408,9 @@ class _Assembler:
             region=region,
             steps=self.steps(loop),
             device_call=self.device_call(region, region.carried),
-            outer=self.tuple([*map(Sym, region.point)]),
+            outer=self.tuple([*map(ix.Sym, region.point)]),
             lengths=self.tuple(region.lengths),
-            limit=function(self.values.of(loop.limit or ZERO)) if limited else None,
+            limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
             room=self.room(region),
             needs=tuple(needs),
             counted=self.hooks.count,
@@ -432,7 +432,7 @@ class _Assembler:
                 self.statement(part)
             self.mark(after)
 
-    def room(self, region: nodes.Region) -> Callable[[RunFrame], int] | None:
+    def room(self, region: prog.Region) -> Callable[[RunFrame], int] | None:
         """How many steps of a region may follow a step before stores must grow."""
         needs = [(g, function(self.values.of(e))) for g, e in self.growth.per_step(region)]
         if not needs:
@@ -444,7 +444,7 @@ class _Assembler:
 
         return room
 
-    def block(self, block: nodes.Block) -> None:
+    def block(self, block: prog.Block) -> None:
         """A block as one call, or its statements one by one."""
         if block.kernel not in self.single_calls:
             # Runs that count bytes and others must have the same suspend points.
@@ -456,7 +456,7 @@ class _Assembler:
         for cells in (*block.carried, *block.read):
             self.ensure_zeros(cells.store)
         self.grow(self.growth.of(block_needs(block, self.growing_groups())))
-        point = self.point((*map(Sym, block.point), *block.lengths))
+        point = self.point((*map(ix.Sym, block.point), *block.lengths))
         device_call = self.device_call(block, (*block.carried, *block.made))
         self.act(code.call_block(device_call, point), block)
         if self.hooks.count:
@@ -466,7 +466,7 @@ class _Assembler:
             self.statement(part)
 
     def device_call(
-        self, part: nodes.Region | nodes.Block, results: tuple[nodes.Cells, ...]
+        self, part: prog.Region | prog.Block, results: tuple[prog.Cells, ...]
     ) -> code.DeviceCall:
         """The call of the kernel of a region or block."""
         number = self.kernel_numbers[part.kernel]
@@ -481,9 +481,9 @@ class _Assembler:
             local=tuple(self.numbers[name] for name in part.local if self.hooks.account),
         )
 
-    def ended(self, length: Expr) -> code.Ended:
+    def ended(self, length: ix.Expr) -> code.Ended:
         """A length that a region or block may end."""
-        outer = length.point if isinstance(length, LengthAt) else ()
+        outer = length.point if isinstance(length, ix.LengthAt) else ()
         return code.Ended(symbols(length)[0], self.tuple(outer))
 
     def count(self, calls: int) -> None:
@@ -497,29 +497,29 @@ class _Assembler:
 
     # -------------------------------------------------------------- operands
 
-    def location(self, cell: nodes.Cell) -> tuple[str, tuple[object, ...]]:
+    def location(self, cell: prog.Cell) -> tuple[str, tuple[object, ...]]:
         """What tells cells apart: the store, and parts of the key that are not always 0."""
         slots = zip(cell.key, self.layouts[cell.store].moduli, strict=True)
         values = ((e, self.values.slot(e, modulo)) for e, modulo in slots)
         return cell.store, tuple(e if callable(value) else value for e, value in values)
 
-    def is_plain(self, cell: nodes.Cell) -> bool:
+    def is_plain(self, cell: prog.Cell) -> bool:
         """Whether a result goes to the only cell of its store, and nothing follows."""
         store = self.layouts[cell.store]
         return store.is_single and cell.when is None and not store.away and not self.hooks.account
 
-    def singles(self, cells: Sequence[nodes.Cell]) -> tuple[int, ...] | None:
+    def singles(self, cells: Sequence[prog.Cell]) -> tuple[int, ...] | None:
         """The numbers of the stores of operands, if all are their only cells."""
         if all(self.layouts[cell.store].is_single and cell.when is None for cell in cells):
             return (*(self.numbers[cell.store] for cell in cells),)
         return None
 
-    def tuple(self, some: Sequence[Expr]) -> Callable[[Variables], tuple[int, ...]]:
+    def tuple(self, some: Sequence[ix.Expr]) -> Callable[[Variables], tuple[int, ...]]:
         """Expressions as a function that gives a tuple."""
         point = self.values.point(some)
         return point if callable(point) else lambda variables: point
 
-    def point(self, some: Sequence[Expr]) -> code.PointReader:
+    def point(self, some: Sequence[ix.Expr]) -> code.PointReader:
         """The coordinates of a call: an empty tuple for none, which takes less time to pass."""
         if not some:
             return lambda variables: ()

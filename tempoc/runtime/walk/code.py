@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tempoc.program.nodes.nodes import Block, Call, Effect, Host, Loop, Region
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.walk.frame import RunFrame
 
 Instruction = Callable[[RunFrame], int]
 """Changes the state of a run, and returns the number of the next instruction."""
 END = -1
 """The number of no instruction: the run is over."""
-KernelCall = Call | Region | Block
+KernelCall = prog.Call | prog.Region | prog.Block
 """What calls a kernel."""
 
 
@@ -28,11 +28,11 @@ class HostCode:
 
     instructions: tuple[Instruction, ...]
     entry: int
-    calls: Mapping[int, KernelCall | Host]
+    calls: Mapping[int, KernelCall | prog.Host]
     resume: tuple[int, ...]
-    loops: tuple[Loop, ...]
-    hosts: tuple[Host, ...]
-    effects: tuple[Effect, ...]
+    loops: tuple[prog.Loop, ...]
+    hosts: tuple[prog.Host, ...]
+    effects: tuple[prog.Effect, ...]
     zeros: tuple[int, ...]
     straight: frozenset[str]
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from tempoc.program.analysis.zero_filled import stores_read_as_zeros
-from tempoc.program.nodes.nodes import Program, Region
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.data.bindings import PointIndex
 from tempoc.runtime.device.accounting import Ledger
 from tempoc.runtime.device.capacity import Capacities
@@ -70,14 +70,14 @@ class Storage:
     ``capacities`` are the sizes of each group of growing stores.
     """
 
-    program: Program
+    program: prog.Program
     layouts: tuple[Layout, ...]
     filled: frozenset[str]
     capacities: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(
-        cls, program: Program, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
+        cls, program: prog.Program, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
     ) -> Storage:
         """The stores with these layouts."""
         filled, sizes = stores_read_as_zeros(program), Capacities.of(program, bounds).sizes
@@ -176,7 +176,7 @@ class RunFrame(ABC):
         return steps
 
     @abstractmethod
-    def region_steps(self, region: Region, steps: range, room: int | None) -> int:
+    def region_steps(self, region: prog.Region, steps: range, room: int | None) -> int:
         """The number of steps for the next call of a region, of the remaining ``steps``.
 
         With the ``room`` that there is, so many of them may follow without growth.
@@ -184,7 +184,7 @@ class RunFrame(ABC):
 
     @abstractmethod
     def region_returned(
-        self, region: Region, steps: range, rest: range, result: Any, ended: bool
+        self, region: prog.Region, steps: range, rest: range, result: Any, ended: bool
     ) -> None:
         """A call of a region has returned: it ran ``steps``, unless a length ended before."""
 

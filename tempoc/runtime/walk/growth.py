@@ -10,18 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tempoc.program.analysis.traversal import calls, variables
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    CapacityNeed,
-    Effect,
-    Loop,
-    OutputSpan,
-    ProgramOutput,
-    ProgramStatement,
-    Region,
-    Sequence as Several,
-)
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device.capacity import CapacityGroup, group_of
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
@@ -37,7 +26,7 @@ class GrowthChecks:
     groups: Sequence[CapacityGroup]
     emitted: set[GroupRows] = field(default_factory=set)
 
-    def of(self, needs: Sequence[CapacityNeed]) -> Iterator[GroupRows]:
+    def of(self, needs: Sequence[prog.CapacityNeed]) -> Iterator[GroupRows]:
         """The checks of some needs, without those emitted already."""
         for need in needs:
             number = self.groups.index(group_of(need))
@@ -53,7 +42,7 @@ class GrowthChecks:
         yield
         self.emitted = outer
 
-    def per_step(self, region: Region) -> list[GroupRows]:
+    def per_step(self, region: prog.Region) -> list[GroupRows]:
         """The needs that change with the steps of a region, which end a call of it."""
         return [
             (self.groups.index(group_of(need)), rows)
@@ -63,28 +52,32 @@ class GrowthChecks:
         ]
 
 
-def invariant_needs(loop: Loop) -> tuple[CapacityNeed, ...]:
+def invariant_needs(loop: prog.Loop) -> tuple[prog.CapacityNeed, ...]:
     """The needs of a loop that do not depend on its variable: they can be hoisted."""
     return tuple(_invariant_needs(loop.body, (loop.var,)))
 
 
-def _invariant_needs(s: ProgramStatement, inner: tuple[str, ...]) -> Iterator[CapacityNeed]:
+def _invariant_needs(
+    s: prog.ProgramStatement, inner: tuple[str, ...]
+) -> Iterator[prog.CapacityNeed]:
     match s:
-        case Several(items=items):
+        case prog.Sequence(items=items):
             for item in items:
                 yield from _invariant_needs(item, inner)
-        case Loop(var=var, body=body):
+        case prog.Loop(var=var, body=body):
             yield from _invariant_needs(body, (*inner, var))
-        case Effect(call=Call(needs=needs)) | Call(needs=needs):
+        case prog.Effect(call=prog.Call(needs=needs)) | prog.Call(needs=needs):
             for n in needs:
                 rows = tuple(e for e in n.rows if not any(v in symbols(e) for v in inner))
                 if rows:
-                    yield CapacityNeed(dim=n.dim, size=n.size, rows=rows)
+                    yield prog.CapacityNeed(dim=n.dim, size=n.size, rows=rows)
         case _:
             pass
 
 
-def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[CapacityNeed, ...]:
+def block_needs(
+    block: prog.Block, grows: Mapping[str, CapacityGroup]
+) -> tuple[prog.CapacityNeed, ...]:
     """The needs of the kernel of a block, which runs only once: the most of all its calls.
 
     Stores that the block makes have their final size, so the others of their groups need it, too.
@@ -100,19 +93,20 @@ def block_needs(block: Block, grows: Mapping[str, CapacityGroup]) -> tuple[Capac
         if name in grows:
             rows_of.setdefault(grows[name], {})[grows[name][1]] = None
     return tuple(
-        CapacityNeed(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in rows_of.items()
+        prog.CapacityNeed(dim=dim, size=size, rows=(*rows,))
+        for (dim, size), rows in rows_of.items()
     )
 
 
 def output_needs(
-    outputs: Sequence[ProgramOutput], grows: Mapping[str, CapacityGroup]
-) -> tuple[CapacityNeed, ...]:
+    outputs: Sequence[prog.ProgramOutput], grows: Mapping[str, CapacityGroup]
+) -> tuple[prog.CapacityNeed, ...]:
     """The needs of reading the outputs at the end of the run."""
     needs = []
     for o in outputs:
         if o.store in grows:
             dim, size = grows[o.store]
             entry = dict(zip(o.dims, o.entries, strict=True))[dim]
-            rows = entry.upper if isinstance(entry, OutputSpan) else entry + 1
-            needs.append(CapacityNeed(dim=dim, size=size, rows=(rows,)))
+            rows = entry.upper if isinstance(entry, prog.OutputSpan) else entry + 1
+            needs.append(prog.CapacityNeed(dim=dim, size=size, rows=(rows,)))
     return tuple(needs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tempoc.program.analysis.count_calls import count_calls
-from tempoc.program.nodes.nodes import Region
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.walk.code import END, Instruction
 from tempoc.runtime.walk.frame import ActiveLoop, RunFrame
 from tempoc.runtime.walk.operands import Action, Reader, Writer
@@ -406,7 +406,7 @@ class RegionRun:
     those that it stands for.
     """
 
-    region: Region
+    region: prog.Region
     steps: Callable[[Variables], range]
     device_call: DeviceCall
     outer: Callable[[Variables], tuple[int, ...]]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tempoc.program.nodes.nodes import Cell, Cells
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.device.transfers import Transfers
 from tempoc.runtime.walk.frame import RunFrame
@@ -46,7 +46,7 @@ class Operands:
     values: Values
     account: bool
 
-    def access(self, cell: Cell) -> CellAccess:
+    def access(self, cell: prog.Cell) -> CellAccess:
         """The cell as instructions refer to it."""
         number = self.numbers[cell.store]
         when = None if cell.when is None else function(self.values.of(cell.when))
@@ -56,7 +56,7 @@ class Operands:
         slots = map(self.values.slot, cell.key, store.moduli)
         return CellAccess(number, key_value([*slots]), when)
 
-    def reader(self, cell: Cell) -> Reader:
+    def reader(self, cell: prog.Cell) -> Reader:
         """Reads a cell regardless of its condition."""
         access = self.access(cell)
         number, key = access.number, access.key
@@ -69,14 +69,14 @@ class Operands:
             return lambda frame: frame.cells[number][key(frame.variables)]
         return lambda frame: frame.cells[number][key]
 
-    def ring(self, cell: Cell) -> tuple[str, int, int] | None:
+    def ring(self, cell: prog.Cell) -> tuple[str, int, int] | None:
         """The variable, the offset and the number of slots, if the key is ``(t + offset) % n``."""
         moduli = self.layouts[self.numbers[cell.store]].moduli
         if len(moduli) != 1 or moduli[0] < 2 or (affine := self.values.affine(cell.key[0])) is None:
             return None
         return *affine, moduli[0]
 
-    def argument(self, cell: Cell, *, donated: bool, overwritten: bool) -> Reader:
+    def argument(self, cell: prog.Cell, *, donated: bool, overwritten: bool) -> Reader:
         """Reads an argument of a call; zeros where its condition fails, shared unless donated.
 
         A donated cell is removed from its store at once, unless it is ``overwritten``.
@@ -92,7 +92,7 @@ class Operands:
             return lambda frame: frame.cells[number].pop(access.key_in(frame))
         return self.reader(cell)
 
-    def writer(self, cell: Cell) -> Writer:
+    def writer(self, cell: prog.Cell) -> Writer:
         """Stores an array in a cell, where its condition holds."""
         access = self.access(cell)
         number, key, when = access.number, access.key, access.when
@@ -138,7 +138,7 @@ class Operands:
 
         return note
 
-    def free(self, cell: Cell, *, popped: bool = False) -> Action:
+    def free(self, cell: prog.Cell, *, popped: bool = False) -> Action:
         """Frees a cell where its condition holds; one that was ``popped`` is gone already."""
         access = self.access(cell)
         number, when = access.number, access.when
@@ -160,15 +160,15 @@ class Operands:
 
         return free
 
-    def load(self, cell: Cell) -> Action:
+    def load(self, cell: prog.Cell) -> Action:
         """Loads a cell to the device if it exists, or starts as zeros."""
         return self.move(cell, Transfers.loaded)
 
-    def evict(self, cell: Cell) -> Action:
+    def evict(self, cell: prog.Cell) -> Action:
         """Moves a cell to the host if it is on the device."""
         return self.move(cell, Transfers.evicted)
 
-    def move(self, cell: Cell, moved: CellMove) -> Action:
+    def move(self, cell: prog.Cell, moved: CellMove) -> Action:
         """Moves a cell to the place that ``moved`` gives it, where its condition holds."""
         access = self.access(cell)
         number, when = access.number, access.when
@@ -184,14 +184,14 @@ class Operands:
 
         return move
 
-    def several(self, cells: Cells) -> Reader:
+    def several(self, cells: prog.Cells) -> Reader:
         """Reads an operand of a region: an array, or a dict of arrays by slots."""
         readers = {place: self.reader(cell) for place, cell in self.arrays(cells)}
         if not cells.places:
             return next(iter(readers.values()))
         return lambda frame: {place: read(frame) for place, read in readers.items()}
 
-    def several_writer(self, cells: Cells) -> Writer:
+    def several_writer(self, cells: prog.Cells) -> Writer:
         """Stores a result of a region in its cells."""
         writers = {place: self.writer(cell) for place, cell in self.arrays(cells)}
         if not cells.places:
@@ -203,11 +203,11 @@ class Operands:
 
         return write
 
-    def arrays(self, cells: Cells) -> list[tuple[Any, Cell]]:
+    def arrays(self, cells: prog.Cells) -> list[tuple[Any, prog.Cell]]:
         """The cells of an operand of a region, each with the slots that are its key there."""
         moduli = self.layouts[self.numbers[cells.store]].moduli
-        arrays: list[tuple[Any, Cell]] = []
+        arrays: list[tuple[Any, prog.Cell]] = []
         for key in cells.keys:
             slots = [self.values.slot(key[k], moduli[k]) for k in cells.places]
-            arrays.append((key_value(slots), Cell(store=cells.store, key=key)))
+            arrays.append((key_value(slots), prog.Cell(store=cells.store, key=key)))
         return arrays

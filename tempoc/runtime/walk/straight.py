@@ -9,23 +9,11 @@ from functools import partial
 from typing import Any
 
 from tempoc.program.analysis.traversal import kernel_numbers, statements_in
-from tempoc.program.nodes.nodes import (
-    Block,
-    Call,
-    Cell,
-    Cells,
-    Effect,
-    Free,
-    Guard,
-    Host,
-    Program,
-    ProgramStatement,
-    Sequence as Several,
-)
+from tempoc.program.nodes import nodes as prog
 from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import Layout
 from tempoc.runtime.walk.blocks import used_stores
-from tempoc.symbolic.expr import Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import evaluate
 
 
@@ -46,7 +34,7 @@ class StraightCall:
 
 
 def straight_call(
-    program: Program,
+    program: prog.Program,
     layouts: Mapping[str, Layout],
     bounds: Mapping[str, int],
     given: frozenset[str],
@@ -58,12 +46,12 @@ def straight_call(
     It neither checks anything nor ends a length, and all stores are single cells of fixed size.
     ``single_calls`` are the blocks that run as one call each, by their kernels.
     """
-    nodes: list[Call | Block] = []
+    nodes: list[prog.Call | prog.Block] = []
     for item in flattened(program.tree, single_calls):
         match _taken(item, bounds):
-            case Call() | Block() as node:
+            case prog.Call() | prog.Block() as node:
                 nodes += [node] if _computes(node, given) else []
-            case None | Free():
+            case None | prog.Free():
                 pass
             case _:
                 return None
@@ -81,7 +69,9 @@ def straight_call(
         return None
     if not {*read} <= {*results, *given} or not given.isdisjoint(results):
         return None
-    expressions = node.point if isinstance(node, Call) else (*map(Sym, node.point), *node.lengths)
+    expressions = (
+        node.point if isinstance(node, prog.Call) else (*map(ix.Sym, node.point), *node.lengths)
+    )
     point = tuple(evaluate(e, bounds) for e in expressions)
     return StraightCall(
         kernel=kernels[number],
@@ -97,49 +87,49 @@ def straight_call(
     )
 
 
-def _taken(s: ProgramStatement, bounds: Mapping[str, int]) -> ProgramStatement | None:
+def _taken(s: prog.ProgramStatement, bounds: Mapping[str, int]) -> prog.ProgramStatement | None:
     """A guarded statement itself; ``None`` where its condition fails."""
-    while isinstance(s, Guard):
+    while isinstance(s, prog.Guard):
         if not evaluate(s.condition, bounds):
             return None
         s = s.body
     return s
 
 
-def _computes(node: Call | Block, given: frozenset[str]) -> bool:
+def _computes(node: prog.Call | prog.Block, given: frozenset[str]) -> bool:
     """Whether a call computes anything that is not given."""
-    return isinstance(node, Block) or any(cell.store not in given for cell in node.results)
+    return isinstance(node, prog.Block) or any(cell.store not in given for cell in node.results)
 
 
-def _operands(node: Call | Block) -> tuple[str, ...] | None:
-    return _stores(node.args if isinstance(node, Call) else (*node.carried, *node.read))
+def _operands(node: prog.Call | prog.Block) -> tuple[str, ...] | None:
+    return _stores(node.args if isinstance(node, prog.Call) else (*node.carried, *node.read))
 
 
-def _results(node: Call | Block) -> tuple[str, ...] | None:
-    return _stores(node.results if isinstance(node, Call) else (*node.carried, *node.made))
+def _results(node: prog.Call | prog.Block) -> tuple[str, ...] | None:
+    return _stores(node.results if isinstance(node, prog.Call) else (*node.carried, *node.made))
 
 
-def _stores(cells: Sequence[Cell | Cells]) -> tuple[str, ...] | None:
+def _stores(cells: Sequence[prog.Cell | prog.Cells]) -> tuple[str, ...] | None:
     """The stores of operands; ``None`` if one has a condition, or is a dict of cells."""
-    if any(c.places if isinstance(c, Cells) else c.when is not None for c in cells):
+    if any(c.places if isinstance(c, prog.Cells) else c.when is not None for c in cells):
         return None
     return tuple(cell.store for cell in cells)
 
 
-def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[str]:
+def direct_inputs(program: prog.Program, single_calls: Collection[str]) -> frozenset[str]:
     """Unkeyed stores of inputs, params and the seed whose only use is one call outside of loops.
 
     Their host arrays can be passed directly to that call. None if the program calls user functions
     or has effects, which might change the arrays.
     """
-    if any(isinstance(s, Host | Effect) for s in statements_in(program.tree)):
+    if any(isinstance(s, prog.Host | prog.Effect) for s in statements_in(program.tree)):
         return frozenset()
     items = [*flattened(program.tree, single_calls)]
     uses = Counter(
         store for item in items for store in dict.fromkeys(used_stores(item, single_calls))
     )
     uses += Counter(output.store for output in program.outputs)
-    calls = [item for item in items if isinstance(item, Block | Call)]
+    calls = [item for item in items if isinstance(item, prog.Block | prog.Call)]
     operands = frozenset(store for item in calls for store in used_stores(item, single_calls))
     excluded = frozenset(store.name for store in program.stores if store.away or store.keys)
     inputs = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
@@ -147,13 +137,15 @@ def direct_inputs(program: Program, single_calls: Collection[str]) -> frozenset[
     return frozenset(candidates) - excluded
 
 
-def flattened(s: ProgramStatement, single_calls: Collection[str]) -> Iterator[ProgramStatement]:
+def flattened(
+    s: prog.ProgramStatement, single_calls: Collection[str]
+) -> Iterator[prog.ProgramStatement]:
     """The top-level statements in order, with blocks that are not single calls flattened."""
     match s:
-        case Several(items=items):
+        case prog.Sequence(items=items):
             for item in items:
                 yield from flattened(item, single_calls)
-        case Block(kernel=kernel, body=body) if kernel not in single_calls:
+        case prog.Block(kernel=kernel, body=body) if kernel not in single_calls:
             yield from flattened(body, single_calls)
         case _:
             yield s

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tempoc.symbolic.expr import Const, Expr, IndexSum, LengthAt, Sym, Truth
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import compiled, replace_parts
 
 Variables = dict[str, Any]
@@ -27,34 +27,36 @@ class Values:
     lengths: frozenset[str] = frozenset()
 
     @cached_property
-    def _known(self) -> dict[Expr, Expr]:
+    def _known(self) -> dict[ix.Expr, ix.Expr]:
         """What names stand for that are no loop variables."""
-        known: dict[Expr, Expr] = {Sym(name): Const(value) for name, value in self.bounds.items()}
-        return known | {Sym(name): LengthAt(name, ()) for name in self.lengths}
+        known: dict[ix.Expr, ix.Expr] = {
+            ix.Sym(name): ix.Const(value) for name, value in self.bounds.items()
+        }
+        return known | {ix.Sym(name): ix.LengthAt(name, ()) for name in self.lengths}
 
-    def settled(self, e: Expr) -> Expr:
+    def settled(self, e: ix.Expr) -> ix.Expr:
         """The expression over loop variables and lengths alone."""
         return replace_parts(e, self._known)
 
-    def of(self, e: Expr) -> RunValue:
+    def of(self, e: ix.Expr) -> RunValue:
         """The value of an expression."""
         match self.settled(e):
-            case Const(value=value) | Truth(value=value):
+            case ix.Const(value=value) | ix.Truth(value=value):
                 return int(value)
             case settled:
                 return compiled(settled)
 
-    def affine(self, e: Expr) -> tuple[str, int] | None:
+    def affine(self, e: ix.Expr) -> tuple[str, int] | None:
         """The variable and the offset of ``t``, ``t + 1``, ``t - 1``: the usual coordinates."""
         match self.settled(e):
-            case Sym(name=name):
+            case ix.Sym(name=name):
                 return name, 0
-            case IndexSum(terms=((1, Sym(name=name)),), const=offset):
+            case ix.IndexSum(terms=((1, ix.Sym(name=name)),), const=offset):
                 return name, offset
             case _:
                 return None
 
-    def slot(self, e: Expr, modulo: int) -> RunValue:
+    def slot(self, e: ix.Expr, modulo: int) -> RunValue:
         """A part of a key as the slot of its cell; a ``modulo`` of 0 leaves it as it is."""
         if modulo == 1:
             return 0
@@ -66,11 +68,11 @@ class Values:
             return lambda variables: (variables[name] + offset) % modulo
         return (lambda variables: value(variables) % modulo) if modulo else value
 
-    def all(self, some: Sequence[Expr]) -> list[RunValue]:
+    def all(self, some: Sequence[ix.Expr]) -> list[RunValue]:
         """The values of several expressions."""
         return [self.of(e) for e in some]
 
-    def point(self, some: Sequence[Expr]) -> tuple[int, ...] | Callable[[Variables], Any]:
+    def point(self, some: Sequence[ix.Expr]) -> tuple[int, ...] | Callable[[Variables], Any]:
         """Several values as a tuple."""
         return tuple_value(self.all(some))
 

@@ -38,8 +38,8 @@ from tempoc.sdg.evaluation.widen_floats import widen
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
 from tempoc.sdg.graph.query import node_expressions
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Point
-from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
 _LENGTH = "length "
 Result = TypeVar("Result")
@@ -162,10 +162,10 @@ class _Evaluation:
             if not at.open:
                 inside = i < at.values[bound]
             else:
-                inside = bool(self.lengths.value(compare("<", Const(i), Sym(bound)), at))
+                inside = bool(self.lengths.value(ix.compare("<", ix.Const(i), ix.Sym(bound)), at))
             if not inside:
                 return False
-        return domain.where == TRUE or bool(self.lengths.value(domain.where, at))
+        return domain.where == ix.TRUE or bool(self.lengths.value(domain.where, at))
 
     def effects(self, perform: Perform) -> None:
         """Perform effects at all their points, those over fewer dimensions after the others."""
@@ -293,7 +293,7 @@ class _Evaluation:
             raise errors.not_given(kind, name, node.span)
         if isinstance(node.op, Merge):
             value = self.lengths.value
-            taken = tuple(e for e in node.inputs if e.guard == TRUE or value(e.guard, at))
+            taken = tuple(e for e in node.inputs if e.guard == ix.TRUE or value(e.guard, at))
             if len(taken) != 1:
                 raise errors.read_outside("the program", self.label(instance), node.span)
             return taken
@@ -351,7 +351,9 @@ class _Evaluation:
         """The points that an edge reads; raises if one is outside of its source's domain."""
         domain = self.graph.nodes[edge.source].domain
         ranges = [self.range(entry, at) for entry in edge.entries]
-        lead = [len(r) for r, e in zip(ranges, edge.entries, strict=True) if isinstance(e, Slice)]
+        lead = [
+            len(r) for r, e in zip(ranges, edge.entries, strict=True) if isinstance(e, ix.Slice)
+        ]
         points = list(product(*ranges))
         for point in points:
             if any(i < 0 for i in point) or not self.exists((edge.source, point)):
@@ -359,9 +361,9 @@ class _Evaluation:
         fixed = {d: r[0] for d, r in zip(domain.dims, ranges, strict=True) if len(r) == 1}
         return _PointAccess(edge=edge, lead=lead, points=points, fixed=fixed)
 
-    def range(self, entry: Entry, at: PointValues) -> range:
+    def range(self, entry: ix.Entry, at: PointValues) -> range:
         """The points that an entry selects."""
-        if isinstance(entry, Slice):
+        if isinstance(entry, ix.Slice):
             low, high = self.lengths.value(entry.lo, at), self.lengths.value(entry.hi, at)
             return range(low, high, entry.step)
         index = self.lengths.value(entry, at)

@@ -15,8 +15,8 @@ from itertools import product
 from tempoc.base.effort import EFFORT
 from tempoc.ops.control.until import Until
 from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Point
-from tempoc.symbolic.expr import Const, Expr, FloorDiv, IndexMax, IndexMin, IndexSum, Relation, Sym
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 LengthKey = tuple[str, Point]
@@ -52,7 +52,7 @@ class KnownLengths:
     known: dict[LengthKey, int] = field(default_factory=dict)
     seen: dict[LengthKey, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
-    derived: dict[str, Expr] = field(default_factory=dict)
+    derived: dict[str, ix.Expr] = field(default_factory=dict)
     ended: tuple[Bound, ...] = ()
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class KnownLengths:
             if isinstance(node.op, Until):
                 self.nodes[node.op.bound] = node
         self.ended = self.graph.universe.ended
-        lengths: dict[str, Expr] = {b.name: Sym(b.name) for b in self.ended}
+        lengths: dict[str, ix.Expr] = {b.name: ix.Sym(b.name) for b in self.ended}
         self.derived = self.graph.universe.at_lengths(lengths) if lengths else {}
 
     def place(self, dims: Mapping[str, int]) -> PointValues:
@@ -81,7 +81,7 @@ class KnownLengths:
             values[name] = evaluate(e, values)
         return PointValues(values, unknown)
 
-    def value(self, e: Expr, place: PointValues) -> int:
+    def value(self, e: ix.Expr, place: PointValues) -> int:
         """The value of an expression or condition. Raises ``UnknownLength``."""
         if place.open and any(n in self.derived for n in symbols(e)):
             e = substitute(e, self.derived)
@@ -90,7 +90,7 @@ class KnownLengths:
                 return self._common(e, place, named)
         return evaluate(e, place.values)
 
-    def _common(self, e: Expr, place: PointValues, named: list[str]) -> int:
+    def _common(self, e: ix.Expr, place: PointValues, named: list[str]) -> int:
         """The value for all lengths that are still possible."""
         low, high = _interval(e, place)
         if low == high:
@@ -123,25 +123,25 @@ class KnownLengths:
             self.known[key] = self.seen[key]
 
 
-def _interval(e: Expr, place: PointValues) -> tuple[int, int]:
+def _interval(e: ix.Expr, place: PointValues) -> tuple[int, int]:
     """A lower and an upper bound of the value (interval arithmetic; not always tight)."""
     match e:
-        case Sym(name=n) if n in place.open:
+        case ix.Sym(name=n) if n in place.open:
             return place.open[n][1][0], place.open[n][1][-1]
-        case IndexSum(terms=terms, const=k):
+        case ix.IndexSum(terms=terms, const=k):
             scaled = [sorted(c * v for v in _interval(x, place)) for c, x in terms]
             return k + sum(s[0] for s in scaled), k + sum(s[1] for s in scaled)
-        case FloorDiv(arg=a, divisor=k):
+        case ix.FloorDiv(arg=a, divisor=k):
             low, high = _interval(a, place)
             return low // k, high // k
-        case IndexMin(args=args) | IndexMax(args=args):
-            pick = min if isinstance(e, IndexMin) else max
+        case ix.IndexMin(args=args) | ix.IndexMax(args=args):
+            pick = min if isinstance(e, ix.IndexMin) else max
             both = list(_intervals(args, place))
             return pick(a for a, _ in both), pick(b for _, b in both)
-        case Relation(op=op, left=left, right=right):
+        case ix.Relation(op=op, left=left, right=right):
             first, second = _interval(left, place), _interval(right, place)
-            pairs = [(Const(x), Const(y)) for x in first for y in second]
-            outcomes = [evaluate(Relation(op, x, y), {}) for x, y in pairs]
+            pairs = [(ix.Const(x), ix.Const(y)) for x in first for y in second]
+            outcomes = [evaluate(ix.Relation(op, x, y), {}) for x, y in pairs]
             disjoint = first[1] < second[0] or second[1] < first[0]
             return (min(outcomes), max(outcomes)) if disjoint or op not in ("==", "!=") else (0, 1)
         case _:
@@ -150,6 +150,6 @@ def _interval(e: Expr, place: PointValues) -> tuple[int, int]:
             return (value, value + 1) if named else (value, value)
 
 
-def _intervals(args: tuple[Expr, ...], place: PointValues) -> Iterator[tuple[int, int]]:
+def _intervals(args: tuple[ix.Expr, ...], place: PointValues) -> Iterator[tuple[int, int]]:
     for a in args:
         yield _interval(a, place)

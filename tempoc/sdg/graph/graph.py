@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import TRUE, Entry, Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class Edge:
 
     source: str
     out: int = 0
-    entries: tuple[Entry, ...] = ()
-    guard: Expr = TRUE
+    entries: tuple[ix.Entry, ...] = ()
+    guard: ix.Expr = ix.TRUE
     span: Span | None = field(default=None, compare=False)
 
 
@@ -70,7 +70,7 @@ class Output:
     name: str
     source: str
     out: int = 0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ix.Entry, ...] = ()
     span: Span | None = field(default=None, compare=False)
 
     @property

@@ -14,7 +14,7 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType
 from tempoc.ops.tensor.source import Param
 from tempoc.sdg.graph.graph import Edge, Graph, Node
-from tempoc.symbolic.expr import Expr, Slice, Sym
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import extent, substitute, substitute_entry
 
 T = TypeVar("T")
@@ -63,8 +63,8 @@ def type_of_read(source: Node, edge: Edge) -> TensorType:
     if _is_identity(source, edge):
         return type_
     pairs = list(zip(source.domain.dims, edge.entries, strict=True))
-    points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
-    lead = tuple(extent(entry) for _, entry in pairs if isinstance(entry, Slice))
+    points = {dim: entry for dim, entry in pairs if not isinstance(entry, ix.Slice)}
+    lead = tuple(extent(entry) for _, entry in pairs if isinstance(entry, ix.Slice))
     shape = tuple(substitute(e, points) for e in type_.shape)
     return TensorType(type_.dtype, lead + shape, type_.weak)
 
@@ -72,7 +72,7 @@ def type_of_read(source: Node, edge: Edge) -> TensorType:
 def _is_identity(source: Node, edge: Edge) -> bool:
     """Whether a read is at the reader's own point."""
     pairs = zip(source.domain.dims, edge.entries, strict=True)
-    return all(isinstance(e, Sym) and e.name == d for d, e in pairs)
+    return all(isinstance(e, ix.Sym) and e.name == d for d, e in pairs)
 
 
 def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
@@ -80,17 +80,17 @@ def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     return tuple(operand_type(graph, edge) for edge in node.inputs)
 
 
-def node_expressions(node: Node) -> tuple[Expr, ...]:
+def node_expressions(node: Node) -> tuple[ix.Expr, ...]:
     """The index expressions in a node's types and in its operator's attributes."""
     extents = [e for type_ in node.types for e in type_.shape]
     return (*extents, *expressions(node.op))
 
 
-def expressions(value: object) -> Iterator[Expr]:
+def expressions(value: object) -> Iterator[ix.Expr]:
     """The index expressions in an attribute, or in all attributes of an operator."""
-    if isinstance(value, Expr):
+    if isinstance(value, ix.Expr):
         yield value
-    elif isinstance(value, Slice):
+    elif isinstance(value, ix.Slice):
         yield from (value.lo, value.hi)
     elif isinstance(value, tuple):
         for item in value:
@@ -100,7 +100,7 @@ def expressions(value: object) -> Iterator[Expr]:
             yield from expressions(getattr(value, name))
 
 
-def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
+def substitute_in_op(op: T, at: Mapping[str, ix.Expr]) -> T:
     """An operator with expressions substituted for dimensions in its attributes."""
     changes = {}
     for name in field_names(op):
@@ -111,9 +111,9 @@ def substitute_in_op(op: T, at: Mapping[str, Expr]) -> T:
     return replace(op, **changes) if changes else op  # type: ignore[type-var]
 
 
-def _substituted(value: object, at: Mapping[str, Expr]) -> object:
+def _substituted(value: object, at: Mapping[str, ix.Expr]) -> object:
     match value:
-        case Expr() | Slice():
+        case ix.Expr() | ix.Slice():
             return substitute_entry(value, at)
         case tuple():
             return tuple(_substituted(v, at) for v in value)

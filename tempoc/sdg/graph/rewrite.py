@@ -10,17 +10,17 @@ from tempoc.ops.definition.operator import Op
 from tempoc.ops.tensor.source import Input, Param
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
 from tempoc.sdg.graph.query import ancestors, expressions, substitute_in_op
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Expr, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
 def compose(
-    outer: tuple[Entry, ...],
+    outer: tuple[ix.Entry, ...],
     dims: tuple[str, ...],
-    inner: tuple[Entry, ...],
+    inner: tuple[ix.Entry, ...],
     universe: Universe,
-) -> tuple[Entry, ...] | None:
+) -> tuple[ix.Entry, ...] | None:
     """The entries of a read through a node: ``outer`` reads the node, ``inner`` is its own read.
 
     ``dims`` are the node's dimensions. ``None`` where no single access means the same: a sliced
@@ -30,26 +30,26 @@ def compose(
     at = dict(zip(dims, outer, strict=True))
     if any(universe.moves(entry, at) for entry in inner):
         return None  # it names a length, which differs at the other point
-    points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, Slice)}
-    slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, Slice)}
+    points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, ix.Slice)}
+    slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, ix.Slice)}
     sliced_dims: list[str] = []
-    composed: list[Entry] = []
+    composed: list[ix.Entry] = []
     seen_inner_slice = False
     for entry in inner:
         sliced = [d for d in symbols(entry) if d in slices]
         if not sliced:
-            seen_inner_slice = seen_inner_slice or isinstance(entry, Slice)
+            seen_inner_slice = seen_inner_slice or isinstance(entry, ix.Slice)
             composed.append(substitute_entry(entry, points))
             continue
         (name, *more) = sliced
-        if isinstance(entry, Slice) or more or seen_inner_slice:
+        if isinstance(entry, ix.Slice) or more or seen_inner_slice:
             return None
-        shift = sub(entry, Sym(name))
+        shift = ix.sub(entry, ix.Sym(name))
         if name in symbols(shift):
             return None
         s = slices[name]
         by = substitute(shift, points)
-        composed.append(Slice(add(s.lo, by), add(s.hi, by), s.step))
+        composed.append(ix.Slice(ix.add(s.lo, by), ix.add(s.hi, by), s.step))
         sliced_dims.append(name)
     return tuple(composed) if sliced_dims == list(slices) else None
 
@@ -69,12 +69,12 @@ def compose_node(node: Node, edge: Edge, universe: Universe) -> tuple[Op, tuple[
         if entries is None:
             return None
         edges.append(replace(read, entries=entries, span=edge.span))
-    points = {d: e for d, e in at.items() if isinstance(e, Expr)}
+    points = {d: e for d, e in at.items() if isinstance(e, ix.Expr)}
     return substitute_in_op(node.op, points), tuple(edges)
 
 
 def read_through(
-    node: Node, at: Mapping[str, Entry], read: Edge, source: Node, universe: Universe
+    node: Node, at: Mapping[str, ix.Entry], read: Edge, source: Node, universe: Universe
 ) -> Edge | None:
     """An operand's read of ``source`` with entries in place of the node's dimensions.
 
@@ -82,13 +82,13 @@ def read_through(
     or where the operand's extents vary with a sliced dimension.
     """
     named = [n for e in read.entries for n in symbols(e)]
-    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(at[d], Slice))
+    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(at[d], ix.Slice))
     entries = compose(tuple(at[d] for d in dims), dims, read.entries, universe)
     if entries is None:
         return None
     extents = [n for e in source.types[read.out].shape for n in symbols(e)]
     for dim, entry in zip(source.domain.dims, entries, strict=True):
-        if isinstance(entry, Slice) and dim in extents:
+        if isinstance(entry, ix.Slice) and dim in extents:
             return None
     return Edge(source=read.source, out=read.out, entries=entries)
 

@@ -29,22 +29,8 @@ from tempoc.sdg.statements.statements import (
     Write,
 )
 from tempoc.sdg.statements.vectorized import vectorize_statement
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    FALSE,
-    TRUE,
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    IndexSum,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    mod,
-    sub,
-)  # fmt: skip
 from tempoc.symbolic.interned import MEMORY
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -76,9 +62,9 @@ def is_identity(edge: Edge, graph: Graph) -> bool:
 
 
 @lru_cache(MEMORY)
-def identity(domain: Domain) -> tuple[Expr, ...]:
+def identity(domain: Domain) -> tuple[ix.Expr, ...]:
     """The entries of an access at the reader's own point."""
-    return tuple(Sym(d) for d in domain.dims)
+    return tuple(ix.Sym(d) for d in domain.dims)
 
 
 def tensor_name(node: str, out: int) -> str:
@@ -86,34 +72,34 @@ def tensor_name(node: str, out: int) -> str:
     return node if out == 0 else f"{node}.out{out}"
 
 
-def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
+def written_where(merge: Node, branch: int, graph: Graph) -> ix.Expr:
     """The condition, in the coordinates of a branch's source, under which the source writes.
 
     The target is inside of the box and the domain of the merge, and satisfies the branch's guard.
     """
     assert isinstance(merge.op, Merge)
     target = dict(zip(merge.domain.dims, merge.op.targets[branch], strict=True))
-    box: list[Expr] = []
+    box: list[ix.Expr] = []
     for dim, at in target.items():
-        if at != Sym(dim):  # the source's own domain keeps unshifted dimensions in range
-            const = at.const if isinstance(at, IndexSum) else 0
-            box.append(compare(">=", at - const, Const(-const)))
-            box.append(compare("<", at, Sym(graph.universe.dim(dim).bound)))
-    guard = conjunction(merge.domain.where, merge.inputs[branch].guard)
-    return conjunction(*box, substitute(guard, target))
+        if at != ix.Sym(dim):  # the source's own domain keeps unshifted dimensions in range
+            const = at.const if isinstance(at, ix.IndexSum) else 0
+            box.append(ix.compare(">=", at - const, ix.Const(-const)))
+            box.append(ix.compare("<", at, ix.Sym(graph.universe.dim(dim).bound)))
+    guard = ix.conjunction(merge.domain.where, merge.inputs[branch].guard)
+    return ix.conjunction(*box, substitute(guard, target))
 
 
-def may_overlap(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
+def may_overlap(domain: Domain, read: tuple[ix.Entry, ...], write: Write, space: Space) -> bool:
     """Whether a read includes the element written at the same point, for some point."""
-    parts: list[Expr] = [domain.where, write.where]
+    parts: list[ix.Expr] = [domain.where, write.where]
     for entry, at in zip(read, write.point, strict=True):
-        if isinstance(entry, Slice):
-            parts.append(compare("<=", entry.lo, at))
-            parts.append(compare("<", at, entry.hi))
-            parts.append(compare("==", mod(sub(at, entry.lo), entry.step), ZERO))
+        if isinstance(entry, ix.Slice):
+            parts.append(ix.compare("<=", entry.lo, at))
+            parts.append(ix.compare("<", at, entry.hi))
+            parts.append(ix.compare("==", ix.mod(ix.sub(at, entry.lo), entry.step), ix.ZERO))
         else:
-            parts.append(compare("==", entry, at))
-    meeting = conjunction(*parts)
+            parts.append(ix.compare("==", entry, at))
+    meeting = ix.conjunction(*parts)
     return not space.is_empty(Domain(domain.dims, meeting))
 
 
@@ -179,11 +165,11 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
         for k, edge in enumerate(node.inputs):
             source = graph.nodes[edge.source]
             entries = identity(node.domain)
-            where: Expr = TRUE
+            where: ix.Expr = ix.TRUE
             if isinstance(node.op, Merge):
                 entries = node.op.targets[k]
                 where = space.simplify(written_where(node, k, graph), source.domain)
-            if where == FALSE:  # a branch that is never taken
+            if where == ix.FALSE:  # a branch that is never taken
                 continue
             write = Write(
                 tensor=tensor_name(node.name, 0),
@@ -263,7 +249,7 @@ def _vectorized(graph: Graph, space: Space, single: Statement) -> Statement:
     return vectorize_statement(single, vector, space) if vector else single
 
 
-def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
+def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[ix.Expr, ...]:
     """The expressions of a statement, other than its reads, that name a length."""
     lengths = graph.universe.lengths
     if not lengths:

@@ -16,22 +16,9 @@ from dataclasses import dataclass
 from tempoc.base.graphs import edges_in_cycles
 from tempoc.sdg.graph.effect_order import preceding_points
 from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import (
-    ZERO,
-    Const,
-    Entry,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    Slice,
-    Sym,
-    floordiv,
-    interval,
-    sub,
-)
 
 _DistanceRange = tuple[int | None, int | None]
 """The least and the largest value; `None`: unknown."""
@@ -43,8 +30,8 @@ class _EntryDependence:
 
     reader: Statement
     writer: Statement
-    read: tuple[Entry, ...]
-    written: tuple[Entry, ...]
+    read: tuple[ix.Entry, ...]
+    written: tuple[ix.Entry, ...]
 
 
 def unproved_components(statements: Statements, universe: Universe) -> tuple[tuple[str, ...], ...]:
@@ -62,7 +49,7 @@ def unproved_components(statements: Statements, universe: Universe) -> tuple[tup
 def _unproved_components(
     names: Sequence[str],
     needs: Sequence[_EntryDependence],
-    places: Mapping[str, Mapping[str, Expr]],
+    places: Mapping[str, Mapping[str, ix.Expr]],
     done: tuple[str, ...],
 ) -> Iterator[tuple[str, ...]]:
     for members, dependences in edges_in_cycles(
@@ -81,7 +68,7 @@ def _unproved_components(
 
 
 def _unsatisfied(
-    needs: Sequence[_EntryDependence], place: Mapping[str, Expr]
+    needs: Sequence[_EntryDependence], place: Mapping[str, ix.Expr]
 ) -> list[_EntryDependence] | None:
     """The dependences that a loop, up or down, does not satisfy in which statements run at these
     coordinates; `None` if neither direction is legal."""
@@ -93,55 +80,55 @@ def _unsatisfied(
     return None
 
 
-def _distance(need: _EntryDependence, here: Expr, there: Expr) -> _DistanceRange:
+def _distance(need: _EntryDependence, here: ix.Expr, there: ix.Expr) -> _DistanceRange:
     """The dependence distance: bounds on the writer's coordinate `there` minus the reader's."""
-    step = there.divisor if isinstance(there, FloorDiv) else 1
-    fine = there.arg if isinstance(there, FloorDiv) else there
+    step = there.divisor if isinstance(there, ix.FloorDiv) else 1
+    fine = there.arg if isinstance(there, ix.FloorDiv) else there
     for read, written in zip(need.read, need.written, strict=True):
-        if isinstance(written, Slice):
+        if isinstance(written, ix.Slice):
             continue
-        by, limit = interval(sub(written, fine))
+        by, limit = ix.interval(ix.sub(written, fine))
         if by is None or by != limit:
             continue
         if step == 1:
             least, most = _entry_bounds(read, here)
             return least if least is None else least - by, most if most is None else most - by
-        if isinstance(here, FloorDiv) and here.divisor == step:
+        if isinstance(here, ix.FloorDiv) and here.divisor == step:
             # floor(d / c) <= floor((y + d) / c) - floor(y / c) <= ceil(d / c)
             least, most = _entry_bounds(read, here.arg)
             low = None if least is None else (least - by) // step
             return low, None if most is None else -((by - most) // step)
-        if not isinstance(read, Slice):
-            return interval(sub(floordiv(sub(read, Const(by)), step), here))
+        if not isinstance(read, ix.Slice):
+            return ix.interval(ix.sub(ix.floordiv(ix.sub(read, ix.Const(by)), step), here))
     return None, None
 
 
-def _entry_bounds(entry: Entry, here: Expr) -> _DistanceRange:
+def _entry_bounds(entry: ix.Entry, here: ix.Expr) -> _DistanceRange:
     """Bounds on an entry relative to the reader's coordinate ``here``."""
-    if isinstance(entry, Slice):
+    if isinstance(entry, ix.Slice):
         most = _entry_bounds(entry.hi, here)[1]
         return _entry_bounds(entry.lo, here)[0], None if most is None else most - 1
     return _lower_bound(entry, here), _upper_bound(entry, here)
 
 
-def _upper_bound(e: Expr, here: Expr) -> int | None:
-    if isinstance(e, IndexMin | IndexMax):
+def _upper_bound(e: ix.Expr, here: ix.Expr) -> int | None:
+    if isinstance(e, ix.IndexMin | ix.IndexMax):
         ends = [_upper_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
-        if isinstance(e, IndexMax):
+        if isinstance(e, ix.IndexMax):
             return max(known) if len(known) == len(ends) else None
         return min(known, default=None)
-    return interval(sub(e, here))[1]
+    return ix.interval(ix.sub(e, here))[1]
 
 
-def _lower_bound(e: Expr, here: Expr) -> int | None:
-    if isinstance(e, IndexMin | IndexMax):
+def _lower_bound(e: ix.Expr, here: ix.Expr) -> int | None:
+    if isinstance(e, ix.IndexMin | ix.IndexMax):
         ends = [_lower_bound(a, here) for a in e.args]
         known = [end for end in ends if end is not None]
-        if isinstance(e, IndexMin):
+        if isinstance(e, ix.IndexMin):
             return min(known) if len(known) == len(ends) else None
         return max(known, default=None)
-    return interval(sub(e, here))[0]
+    return ix.interval(ix.sub(e, here))[0]
 
 
 def _flow_dependences(statements: Statements) -> Iterator[_EntryDependence]:
@@ -160,10 +147,10 @@ def _effect_dependences(statements: Statements, universe: Universe) -> Iterator[
                 continue
             first = earlier_position.number < position.number
             for before in preceding_points(later.domain.dims, earlier.domain.dims, first, universe):
-                prefix = tuple(Sym(d) for d in before.shared)
-                read: tuple[Entry, ...] = prefix
+                prefix = tuple(ix.Sym(d) for d in before.shared)
+                read: tuple[ix.Entry, ...] = prefix
                 if before.less:
-                    read = (*prefix[:-1], Slice(ZERO, prefix[-1]))
+                    read = (*prefix[:-1], ix.Slice(ix.ZERO, prefix[-1]))
                 yield _EntryDependence(later, earlier, read, prefix)
 
 

@@ -8,8 +8,8 @@ from tempoc.ops.control.control import Merge
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.graph.graph import Graph, Node
 from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Const, conjunction
 
 
 def needed(graph: Graph, space: Space) -> Graph:
@@ -18,7 +18,7 @@ def needed(graph: Graph, space: Space) -> Graph:
     A guard that holds nowhere for any value of the bounds is a mistake that the front end reports;
     one that holds nowhere because a bound has a constant value is not.
     """
-    if any(isinstance(bound.value, Const) for bound in graph.universe.bounds):
+    if any(isinstance(bound.value, ix.Const) for bound in graph.universe.bounds):
         nodes = {name: _without_idle_branches(node, space) for name, node in graph.nodes.items()}
         if nodes != graph.nodes:
             graph = replace(graph, nodes=nodes)
@@ -31,7 +31,9 @@ def _without_idle_branches(node: Node, space: Space) -> Node:
     taken = [
         k
         for k, edge in enumerate(node.inputs)
-        if not space.is_empty(Domain(node.domain.dims, conjunction(node.domain.where, edge.guard)))
+        if not space.is_empty(
+            Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
+        )
     ]
     if len(taken) in (0, len(node.inputs)):
         return node

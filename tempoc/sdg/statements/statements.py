@@ -16,8 +16,8 @@ from typing import Literal
 
 from tempoc.ops.definition.types import TensorType
 from tempoc.sdg.graph.effect_order import EffectPosition
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
 TensorOrigin = Literal["computed", "input", "param"]
 
@@ -50,7 +50,7 @@ class Read:
     tensor: str
     member: str
     slot: int
-    entries: tuple[Entry, ...]
+    entries: tuple[ix.Entry, ...]
     forwarded: bool = False
 
 
@@ -65,13 +65,13 @@ class Write:
     tensor: str
     member: str
     out: int
-    entries: tuple[Entry, ...]
-    where: Expr = TRUE
+    entries: tuple[ix.Entry, ...]
+    where: ix.Expr = ix.TRUE
 
     @property
-    def point(self) -> tuple[Expr, ...]:
+    def point(self) -> tuple[ix.Expr, ...]:
         """The entries of a statement that runs one point at a time."""
-        return tuple(e for e in self.entries if not isinstance(e, Slice))
+        return tuple(e for e in self.entries if not isinstance(e, ix.Slice))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +79,8 @@ class Vector:
     """A vectorized dimension, ``lower <= dim < upper``; the ends are expressions over bounds."""
 
     dim: str
-    lower: Expr
-    upper: Expr
+    lower: ix.Expr
+    upper: ix.Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Statement:
     vector: tuple[Vector, ...] = ()
     single: Statement | None = None
     ends: tuple[str, ...] = ()
-    mentions: tuple[Expr, ...] = ()
+    mentions: tuple[ix.Expr, ...] = ()
 
     @property
     def is_free(self) -> bool:

@@ -12,29 +12,8 @@ from dataclasses import replace
 
 from tempoc.poly.relations.space import Space
 from tempoc.sdg.statements.statements import Read, Statement, Vector, Write
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Conjunction,
-    Const,
-    Entry,
-    Expr,
-    FloorDiv,
-    IndexMax,
-    IndexMin,
-    IndexSum,
-    Mod,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    floordiv,
-    maximum,
-    minimum,
-    mul,
-)  # fmt: skip
 from tempoc.symbolic.walk import symbols
 
 Ranges = Mapping[str, Vector]
@@ -70,7 +49,7 @@ def vector_ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str
 
 
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
-    parts = domain.where.args if isinstance(domain.where, Conjunction) else (domain.where,)
+    parts = domain.where.args if isinstance(domain.where, ix.Conjunction) else (domain.where,)
     vectors: dict[str, Vector] = {}
     if space.is_empty(domain):
         return None
@@ -78,14 +57,14 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
         own = [p for p in parts if dim in symbols(p)]
         if any({*symbols(p)} & ({*domain.dims} - {dim}) for p in own):
             return None
-        low: Expr = ZERO
-        high: Expr = Sym(space.universe.dim(dim).bound)
+        low: ix.Expr = ix.ZERO
+        high: ix.Expr = ix.Sym(space.universe.dim(dim).bound)
         if own:
-            projection = Domain((dim,), conjunction(*own))
-            low = maximum(low, space.lower_bound(Sym(dim), projection))
-            high = minimum(high, add(space.upper_bound(Sym(dim), projection), ONE))
-            within = compare(">=", Sym(dim), low), compare("<", Sym(dim), high)
-            if not space.equal(projection.where, conjunction(*within), Domain((dim,))):
+            projection = Domain((dim,), ix.conjunction(*own))
+            low = ix.maximum(low, space.lower_bound(ix.Sym(dim), projection))
+            high = ix.minimum(high, ix.add(space.upper_bound(ix.Sym(dim), projection), ix.ONE))
+            within = ix.compare(">=", ix.Sym(dim), low), ix.compare("<", ix.Sym(dim), high)
+            if not space.equal(projection.where, ix.conjunction(*within), Domain((dim,))):
                 return None
         if any(n in space.universe.lengths for e in (low, high) for n in symbols(e)):
             return None
@@ -93,7 +72,7 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
     return vectors
 
 
-def accessed_entries(entries: tuple[Entry, ...], vector: Ranges) -> tuple[Entry, ...]:
+def accessed_entries(entries: tuple[ix.Entry, ...], vector: Ranges) -> tuple[ix.Entry, ...]:
     """The entries that all points of the ranges access; exact for ``t+c``, otherwise a superset."""
     return tuple(_around(e, vector) for e in entries)
 
@@ -108,45 +87,48 @@ def _write(write: Write, vector: Ranges) -> Write:
     return replace(write, entries=accessed_entries(write.entries, vector))
 
 
-def _around(entry: Entry, vector: Ranges) -> Entry:
+def _around(entry: ix.Entry, vector: Ranges) -> ix.Entry:
     """The smallest slice that contains an entry at all points of the ranges."""
     moving = [d for d in symbols(entry) if d in vector]
     if not moving:
         return entry
-    if isinstance(entry, Slice):
+    if isinstance(entry, ix.Slice):
         lo = _extreme(entry.lo, vector, greatest=False)
         step = entry.step if lo == entry.lo else 1
-        return Slice(lo, _extreme(entry.hi, vector, greatest=True), step)
+        return ix.Slice(lo, _extreme(entry.hi, vector, greatest=True), step)
     low, high = (_extreme(entry, vector, greatest=g) for g in (False, True))
-    return Slice(low, add(high, ONE), stride(entry, moving))
+    return ix.Slice(low, ix.add(high, ix.ONE), stride(entry, moving))
 
 
-def stride(entry: Expr, moving: Sequence[str]) -> int:
+def stride(entry: ix.Expr, moving: Sequence[str]) -> int:
     """The stride of an entry along the vectorized dimension: ``3`` for ``3*t + i``; else 1."""
-    if not isinstance(entry, IndexSum):
+    if not isinstance(entry, ix.IndexSum):
         return 1
     scales = [abs(c) for c, x in entry.terms if any(d in symbols(x) for d in moving)]
-    plain = all(isinstance(x, Sym) for _, x in entry.terms if any(d in symbols(x) for d in moving))
+    plain = all(
+        isinstance(x, ix.Sym) for _, x in entry.terms if any(d in symbols(x) for d in moving)
+    )
     return scales[0] if len(scales) == 1 and plain else 1
 
 
-def _extreme(e: Expr, vector: Ranges, *, greatest: bool) -> Expr:
+def _extreme(e: ix.Expr, vector: Ranges, *, greatest: bool) -> ix.Expr:
     """The least or greatest value, by the rules of interval arithmetic."""
     match e:
-        case Sym(name=n) if n in vector:
-            return add(vector[n].upper, Const(-1)) if greatest else vector[n].lower
-        case IndexSum(terms=terms, const=k):
+        case ix.Sym(name=n) if n in vector:
+            return ix.add(vector[n].upper, ix.Const(-1)) if greatest else vector[n].lower
+        case ix.IndexSum(terms=terms, const=k):
             parts = (
-                mul(Const(c), _extreme(x, vector, greatest=greatest == (c > 0))) for c, x in terms
+                ix.mul(ix.Const(c), _extreme(x, vector, greatest=greatest == (c > 0)))
+                for c, x in terms
             )
-            return add(Const(k), *parts)
-        case IndexMin(args=args):
-            return minimum(*(_extreme(a, vector, greatest=greatest) for a in args))
-        case IndexMax(args=args):
-            return maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
-        case FloorDiv(arg=a, divisor=k):
-            return floordiv(_extreme(a, vector, greatest=greatest), k)
-        case Mod(divisor=k) if any(d in symbols(e) for d in vector):
-            return Const(k - 1) if greatest else ZERO
+            return ix.add(ix.Const(k), *parts)
+        case ix.IndexMin(args=args):
+            return ix.minimum(*(_extreme(a, vector, greatest=greatest) for a in args))
+        case ix.IndexMax(args=args):
+            return ix.maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
+        case ix.FloorDiv(arg=a, divisor=k):
+            return ix.floordiv(_extreme(a, vector, greatest=greatest), k)
+        case ix.Mod(divisor=k) if any(d in symbols(e) for d in vector):
+            return ix.Const(k - 1) if greatest else ix.ZERO
         case _:
             return e

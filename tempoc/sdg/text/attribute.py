@@ -11,10 +11,10 @@ from typing import Literal, Union, get_args, get_origin
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType
-from tempoc.symbolic.expr import Entry, Expr, Slice
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.parse import parse as parse_entry
 
-Attribute = None | bool | int | float | str | DType | Entry | Op | tuple["Attribute", ...]
+Attribute = None | bool | int | float | str | DType | ix.Entry | Op | tuple["Attribute", ...]
 
 _INT = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf|nan)")
@@ -64,7 +64,7 @@ def _read(part: AttributePart, option: object) -> Attribute:
         if part.op is None:
             raise ValueError(part.text)
         return part.op
-    if isinstance(option, type) and issubclass(option, Expr | Slice):
+    if isinstance(option, type) and issubclass(option, ix.Expr | ix.Slice):
         entry = parse_entry(part.text)
         if isinstance(entry, option):
             return entry

@@ -20,8 +20,8 @@ from tempoc.ops.definition.types import DType, TensorType
 from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
 from tempoc.sdg.text.attribute import Attribute, AttributePart, read_attribute
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, Sym
 from tempoc.symbolic.parse import parse as parse_entry
 
 GrammarTree = Tree[Token]
@@ -119,7 +119,7 @@ class _GraphReader:
             if not universe.is_dim(name):
                 raise errors.meaningless(self.span(branch), f"there is no dimension `{name}`")
         where = _branches(tree, "expr")
-        return Domain(dims, self.expr(where[0]) if where else TRUE)
+        return Domain(dims, self.expr(where[0]) if where else ix.TRUE)
 
     def vector(self, tree: GrammarTree) -> tuple[str, ...]:
         """The dimensions of a node's domain that are marked by a star."""
@@ -211,14 +211,14 @@ class _GraphReader:
         entries = self.entries(tree)
         if entries is None:
             domain = self.known(source, tree, domains)
-            entries = tuple(Sym(d) for d in domain.dims)
+            entries = tuple(ix.Sym(d) for d in domain.dims)
         self.known(source, tree, domains)
         guards = [self.expr(_branches(g, "expr")[0]) for g in _branches(tree, "guard")]
         return Edge(
             source=source,
             out=out,
             entries=entries,
-            guard=guards[0] if guards else TRUE,
+            guard=guards[0] if guards else ix.TRUE,
             span=self.span(tree),
         )
 
@@ -249,7 +249,7 @@ class _GraphReader:
             raise errors.meaningless(self.span(tree), f"there is no node `%{name}`")
         return domains[name]
 
-    def entries(self, tree: GrammarTree) -> tuple[Entry, ...] | None:
+    def entries(self, tree: GrammarTree) -> tuple[ix.Entry, ...] | None:
         """What stands in brackets; None without brackets."""
         for entries in _branches(tree, "entries"):
             return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
@@ -267,14 +267,14 @@ class _GraphReader:
         text = self.words(tree)
         return str(json.loads(text)) if text.startswith('"') else text
 
-    def expr(self, tree: GrammarTree) -> Expr:
+    def expr(self, tree: GrammarTree) -> ix.Expr:
         """An index expression or condition."""
         entry = self.entry(tree)
-        if isinstance(entry, Slice):
+        if isinstance(entry, ix.Slice):
             raise errors.meaningless(self.span(tree), "a slice cannot stand here")
         return entry
 
-    def entry(self, tree: GrammarTree) -> Entry:
+    def entry(self, tree: GrammarTree) -> ix.Entry:
         """An index expression or slice."""
         try:
             return parse_entry(self.words(tree))

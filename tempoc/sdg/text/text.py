@@ -30,8 +30,8 @@ from tempoc.diagnostics.source import Span
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import DType, TensorType
 from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, Sym
 from tempoc.symbolic.text import show as show_expr
 
 WIDEST = 60
@@ -58,7 +58,7 @@ def show(graph: Graph, *, sources: bool = True) -> str:
 
 def show_domain(domain: Domain, vector: tuple[str, ...] = ()) -> str:
     """``[b*, t | t >= 1]``; a star marks dimensions that are computed all at once."""
-    where = [] if domain.where == TRUE else [f"| {show_expr(domain.where)}"]
+    where = [] if domain.where == ix.TRUE else [f"| {show_expr(domain.where)}"]
     dims = [f"{d}*" if d in vector else d for d in domain.dims]
     return f"[{' '.join([', '.join(dims), *where]).strip()}]"
 
@@ -92,7 +92,7 @@ def show_value(value: object) -> str:
             return _quoted(value)
         case DType():
             return value.value
-        case Expr() | Slice():
+        case ix.Expr() | ix.Slice():
             return show_expr(value)
         case Op():
             shown = show_op(value)
@@ -149,13 +149,13 @@ def _columns(rows: list[tuple[str, str, str, str, str]]) -> list[str]:
 
 
 def _operand(graph: Graph, edge: Edge) -> str:
-    guard = "" if edge.guard == TRUE else f" when {show_expr(edge.guard)}"
+    guard = "" if edge.guard == ix.TRUE else f" when {show_expr(edge.guard)}"
     source = graph.nodes.get(edge.source)
-    here = source is not None and edge.entries == tuple(Sym(d) for d in source.domain.dims)
+    here = source is not None and edge.entries == tuple(ix.Sym(d) for d in source.domain.dims)
     return f"%{_port(edge.source, edge.out)}{'' if here else _entries(edge.entries)}{guard}"
 
 
-def _entries(entries: tuple[Entry, ...]) -> str:
+def _entries(entries: tuple[ix.Entry, ...]) -> str:
     return f"[{', '.join(show_expr(e) for e in entries)}]"
 
 

@@ -31,8 +31,8 @@ from tempoc.sdg.graph.graph import Edge, Graph, Node
 from tempoc.sdg.graph.query import expressions, node_expressions, operand_types
 from tempoc.sdg.statements.build import identity, is_computed
 from tempoc.sdg.text.text import show_domain, show_type
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, disjunction
 from tempoc.symbolic.text import show as show_expr
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
@@ -56,11 +56,11 @@ class DomainFacts:
     space: Space
     domain: Domain
 
-    def equal(self, a: Expr, b: Expr) -> bool:
+    def equal(self, a: ix.Expr, b: ix.Expr) -> bool:
         """Whether two extents agree there."""
         return a == b or self.space.equal(a, b, self.domain)
 
-    def holds(self, condition: Expr) -> bool:
+    def holds(self, condition: ix.Expr) -> bool:
         """Whether a condition holds there."""
         return self.space.implies(self.domain, condition)
 
@@ -118,7 +118,7 @@ class _GraphChecker:
                 self.only(symbols(e), dims, name, f"attribute `{show_expr(e)}`")
         for slot, edge in enumerate(node.inputs):
             self.edge(edge, dims, f"{name}, operand {slot}")
-            guarded = isinstance(node.op, Merge) or edge.guard == TRUE
+            guarded = isinstance(node.op, Merge) or edge.guard == ix.TRUE
             self.require(guarded, name, "has a guard on an operand, but is no merge")
 
     def edge(self, edge: Edge, dims: tuple[str, ...], where: str) -> None:
@@ -135,12 +135,12 @@ class _GraphChecker:
         for entry in edge.entries:
             self.only(symbols(entry), dims, where, f"entry `{show_expr(entry)}`")
             self.require(is_affine(entry), where, f"entry `{show_expr(entry)}` is not affine")
-            for part in (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry,):
+            for part in (entry.lo, entry.hi) if isinstance(entry, ix.Slice) else (entry,):
                 self.require(not is_condition(part), where, "has a condition for an entry")
         self.only(symbols(edge.guard), dims, where, "guard")
         self.condition(edge.guard, where)
 
-    def condition(self, e: Expr, where: str) -> None:
+    def condition(self, e: ix.Expr, where: str) -> None:
         """Conditions are boolean and affine."""
         good = is_condition(e) and is_affine(e)
         self.require(good, where, f"`{show_expr(e)}` is no affine condition")
@@ -157,8 +157,8 @@ class _GraphChecker:
         """Reads stay inside."""
         for edge in node.inputs:
             sink = node.domain
-            if edge.guard != TRUE:
-                sink = Domain(sink.dims, conjunction(sink.where, edge.guard))
+            if edge.guard != ix.TRUE:
+                sink = Domain(sink.dims, ix.conjunction(sink.where, edge.guard))
             source = self.graph.nodes[edge.source].domain
             violation = self.space.outside(sink, edge.entries, source)
             if violation is not None:
@@ -193,7 +193,7 @@ class _GraphChecker:
     def branch_types(self, node: Node) -> None:
         """Each branch of a merge has the merge's type where it is used."""
         for edge, type_ in zip(node.inputs, operand_types(self.graph, node), strict=True):
-            where = conjunction(node.domain.where, edge.guard)
+            where = ix.conjunction(node.domain.where, edge.guard)
             facts = DomainFacts(self.space, Domain(node.domain.dims, where))
             why = f"branch {edge.source} is {show_type(type_)}, not {show_type(node.types[0])}"
             self.require(_fits(type_, node.types[0], facts), node.name, why)
@@ -210,18 +210,18 @@ class _GraphChecker:
             self.require(len(target) == len(node.domain.dims), where, "has a target of other rank")
             for entry in target:
                 self.only(symbols(entry), source.domain.dims, where, "target")
-            points = all(isinstance(e, Expr) for e in edge.entries)
+            points = all(isinstance(e, ix.Expr) for e in edge.entries)
             self.require(points, where, "has a slice for a branch")
         self.covers(node)
         for edge, target in zip(node.inputs, op.targets, strict=True):
             self.round_trip(node, edge, target)
 
-    def round_trip(self, node: Node, edge: Edge, target: tuple[Expr, ...]) -> None:
+    def round_trip(self, node: Node, edge: Edge, target: tuple[ix.Expr, ...]) -> None:
         """The target of a branch is the inverse of its entries."""
         source = self.graph.nodes[edge.source].domain
         pairs = zip(source.dims, edge.entries, strict=True)
-        at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
-        branch_domain = Domain(node.domain.dims, conjunction(node.domain.where, edge.guard))
+        at = {dim: entry for dim, entry in pairs if isinstance(entry, ix.Expr)}
+        branch_domain = Domain(node.domain.dims, ix.conjunction(node.domain.where, edge.guard))
         for dim, written in zip(identity(node.domain), target, strict=True):
             inverts = self.space.equal(substitute(written, at), dim, branch_domain)
             message = f"target {show_expr(written)} of {edge.source} is not what the branch reads"
@@ -230,12 +230,12 @@ class _GraphChecker:
     def covers(self, node: Node) -> None:
         """Guards are disjoint and cover the domain."""
         guards = [e.guard for e in node.inputs]
-        covered = self.space.implies(node.domain, disjunction(*guards))
+        covered = self.space.implies(node.domain, ix.disjunction(*guards))
         self.require(
             covered, node.name, f"has no branch at some points of {show_domain(node.domain)}"
         )
         for k, guard in enumerate(guards):
-            others = disjunction(*guards[:k])
+            others = ix.disjunction(*guards[:k])
             apart = k == 0 or self.space.disjoint(guard, others, node.domain)
             self.require(apart, node.name, f"guard {show_expr(guard)} overlaps earlier ones")
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tempoc.ops.definition.types import LOSSLESS, DType
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import elementwise as unary
 from tempoc.passes.simplify.rules import equation
 from tempoc.passes.simplify.rules.equation import Condition, Letter, Pattern
 from tempoc.passes.simplify.rules.pattern import Match, Rewrite, rule
@@ -65,14 +65,14 @@ CONDITIONS: Mapping[str, Condition] = {
 """What an equation may require; ``full``: operands have the result's shape."""
 
 
-@rule("a cast to its own dtype", Cast)
-def _same_cast(v: Match, _: Cast) -> Rewrite | None:
+@rule("a cast to its own dtype", unary.Cast)
+def _same_cast(v: Match, _: unary.Cast) -> Rewrite | None:
     return v.same(0)
 
 
-@rule("a cast of a lossless cast", Cast)
-def _cast_twice(v: Match, op: Cast) -> Rewrite | None:
-    inner = v.producer(0, Cast, sliced=True)
+@rule("a cast of a lossless cast", unary.Cast)
+def _cast_twice(v: Match, op: unary.Cast) -> Rewrite | None:
+    inner = v.producer(0, unary.Cast, sliced=True)
     if inner is None:
         return None
     have, middle = v.type_of(inner.edges[0]), inner.node.types[0].dtype

@@ -11,22 +11,21 @@ from dataclasses import replace
 
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.contraction import Einsum, MatMul
-from tempoc.ops.tensor.elementwise import Negative
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Transpose
 from tempoc.ops.tensor.reduction import Sum
 from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
 from tempoc.sdg.graph.rewrite import read_through
-from tempoc.symbolic.expr import ONE, Slice
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 _CONTRACTIONS = (MatMul, Einsum)
-_LINEAR = (Multiply, Divide, *_CONTRACTIONS)
+_LINEAR = (binary.Multiply, binary.Divide, *_CONTRACTIONS)
 
-SCALINGS = (Multiply, Divide, Negative)
+SCALINGS = (binary.Multiply, binary.Divide, unary.Negative)
 """What can scale a tensor by a factor."""
 
 
@@ -78,7 +77,7 @@ def _term_before(v: Match, letters: Spelling, slot: int, inner: Producer[Op]) ->
     small = v.type_of(inner.edges[0]).shape
     extra = len(term) - len(small)
     for axis, letter in enumerate(term):
-        grown = axis < extra or small[axis - extra] == ONE != v.operand(slot).shape[axis]
+        grown = axis < extra or small[axis - extra] == ix.ONE != v.operand(slot).shape[axis]
         if grown and (term.count(letter) > 1 or not _has_extent_elsewhere(v, letters, slot, axis)):
             return None
     return term[extra:]
@@ -90,7 +89,7 @@ def _has_extent_elsewhere(v: Match, letters: Spelling, slot: int, axis: int) -> 
     for k, term in enumerate(letters.terms):
         if k != slot and letter in term:
             other = v.operand(k).shape[term.index(letter)]
-            if other == extent or (other != ONE and v.facts.equal(other, extent)):
+            if other == extent or (other != ix.ONE and v.facts.equal(other, extent)):
                 return True
     return False
 
@@ -125,9 +124,9 @@ def scale_result(
 
     ``is_scale``: whether a factor can be ``s`` while the other one is ``x``.
     """
-    if isinstance(inner.op, Negative):
+    if isinstance(inner.op, unary.Negative):
         return Rewrite((v.make(v.op, *v.with_operand(slot, inner.edges[0])),), inner.op)
-    for k in (1,) if isinstance(inner.op, Divide) else (1, 0):
+    for k in (1,) if isinstance(inner.op, binary.Divide) else (1, 0):
         if is_scale(inner.edges[k], inner.edges[1 - k]):
             unscaled = v.make(v.op, *v.with_operand(slot, inner.edges[1 - k]))
             return Rewrite((unscaled, inner.edges[k]), inner.op)
@@ -152,16 +151,16 @@ def _summed_products(v: Match, op: Sum) -> Rewrite | None:
     (edge,) = v.node.inputs
     node = v.nodes[edge.source]
     ranging = [
-        d for d, e in zip(node.domain.dims, edge.entries, strict=True) if isinstance(e, Slice)
+        d for d, e in zip(node.domain.dims, edge.entries, strict=True) if isinstance(e, ix.Slice)
     ]
-    if v.uses[node.name] != 1 or not isinstance(node.op, (Multiply, *_CONTRACTIONS)):
+    if v.uses[node.name] != 1 or not isinstance(node.op, (binary.Multiply, *_CONTRACTIONS)):
         return None
-    if not ranging and not isinstance(node.op, Multiply):
+    if not ranging and not isinstance(node.op, binary.Multiply):
         return None
     shapes = [v.type_of(e).shape for e in node.inputs]
     if not all(is_smaller(s, node.types[0].shape) for s in shapes):
         return None
-    if isinstance(node.op, Multiply):
+    if isinstance(node.op, binary.Multiply):
         axes = "ijklmnopqrst"[: node.types[0].ndim]
         letters = Spelling(tuple(axes[len(axes) - len(s) :] for s in shapes), axes)
     else:
@@ -188,21 +187,21 @@ def read_at(v: Match, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | 
     composed = read_through(node, at, read, v.nodes[read.source], v.graph.universe)
     if composed is None:
         return None
-    met = tuple(d for e in read.entries for d in symbols(e) if isinstance(at.get(d), Slice))
+    met = tuple(d for e in read.entries for d in symbols(e) if isinstance(at.get(d), ix.Slice))
     return replace(composed, span=edge.span), met
 
 
-@rule("a * x + b * x = (a + b) * x", Add, Subtract, exact=False, wide=True)
+@rule("a * x + b * x = (a + b) * x", binary.Add, binary.Subtract, exact=False, wide=True)
 def _common_factor(v: Match, op: Op) -> Rewrite | None:
     """Two terms of a sum with a common factor, also with another term between them."""
     x, y = v.node.inputs
     factored = _factored(v, x, y)
     if factored is not None:
         return Rewrite(v.nodes[factored.source].inputs, v.nodes[factored.source].op)
-    if not isinstance(op, Add):
+    if not isinstance(op, binary.Add):
         return None
     for part, term in ((x, y), (y, x)):
-        inner = v.producer(part, Add, own=True)
+        inner = v.producer(part, binary.Add, own=True)
         for k in (1, 0) if inner is not None else ():
             assert inner is not None
             factored = _factored(v, inner.edges[k], term)
@@ -219,8 +218,8 @@ def _factored(v: Match, x: Edge, y: Edge) -> Edge | None:
     a, b = first.edges, second.edges
     if v.type_of(x) != v.type_of(y) or len(a) != 2 or len(b) != 2:
         return None
-    places = [(1, 1)] if isinstance(first.op, Divide) else [(1, 1), (0, 0)]
-    if isinstance(first.op, Multiply):
+    places = [(1, 1)] if isinstance(first.op, binary.Divide) else [(1, 1), (0, 0)]
+    if isinstance(first.op, binary.Multiply):
         places += [(0, 1), (1, 0)]
     for k, j in places:
         same = a[k] == b[j] and v.type_of(a[1 - k]) == v.type_of(b[1 - j])

@@ -8,15 +8,14 @@ from __future__ import annotations
 from tempoc.ops.control.control import Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same_shape
-from tempoc.ops.tensor.arithmetic import Nary
-from tempoc.ops.tensor.elementwise import Unary
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Min, Reduction
 from tempoc.ops.tensor.reshape import Reshape
 from tempoc.ops.tensor.source import Full, Literal
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
-from tempoc.symbolic.expr import ONE, compare
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -33,7 +32,7 @@ def _transpose_twice(v: Match, op: Transpose, inner: Producer[Transpose]) -> Rew
     return Rewrite(inner.edges, Transpose(axes=axes))
 
 
-@rule("a transpose before an operation", Unary, Nary, Select)
+@rule("a transpose before an operation", unary.Unary, binary.Nary, Select)
 def _transpose_after_elementwise(v: Match, op: Op) -> Rewrite | None:
     """An elementwise operation whose operands are all transposed in the same way."""
     ndim = v.result.ndim
@@ -129,7 +128,7 @@ def _broadcast_number(v: Match, _: BroadcastTo) -> Rewrite | None:
     return None if number is None else v.constant(number)
 
 
-@rule("a broadcast before an operation", Nary, Select)
+@rule("a broadcast before an operation", binary.Nary, Select)
 def _implicit_broadcast(v: Match, _: Op) -> Rewrite | None:
     """An implicit broadcast of a broadcast operand; or an operation with a smaller result."""
     edges = v.node.inputs
@@ -163,7 +162,7 @@ def _broadcast_result(v: Match, edges: tuple[Edge, ...]) -> Rewrite | None:
     return None
 
 
-@rule("a broadcast before a function", Unary, of=(BroadcastTo,))
+@rule("a broadcast before a function", unary.Unary, of=(BroadcastTo,))
 def _broadcast_after_function(v: Match, op: Op, inner: Producer[BroadcastTo]) -> Rewrite | None:
     if not is_smaller(v.type_of(inner.edges[0]).shape, v.result.shape):
         return None
@@ -195,11 +194,11 @@ def without_broadcast(v: Match, op: Reduction) -> Edge | None:
         return None
     shape = v.operand(0).shape
     small = v.type_of(inner.edges[0]).shape
-    small = (ONE,) * (len(shape) - len(small)) + small
-    axes = [a for a in axes_of(op.axes, len(shape)) if small[a] == ONE != shape[a]]
-    if not axes or not all(v.facts.holds(compare(">=", shape[a], ONE)) for a in axes):
+    small = (ix.ONE,) * (len(shape) - len(small)) + small
+    axes = [a for a in axes_of(op.axes, len(shape)) if small[a] == ix.ONE != shape[a]]
+    if not axes or not all(v.facts.holds(ix.compare(">=", shape[a], ix.ONE)) for a in axes):
         return None
-    target = tuple(ONE if k in axes else e for k, e in enumerate(shape))
+    target = tuple(ix.ONE if k in axes else e for k, e in enumerate(shape))
     return v.make(BroadcastTo(shape=target), *inner.edges)
 
 
@@ -211,7 +210,7 @@ def _reduced_singletons(v: Match, op: Reduction) -> Rewrite | None:
 def reduced_singletons(v: Match, op: Reduction) -> Rewrite | None:
     """A reduction over axes of extent 1."""
     axes = axes_of(op.axes, v.operand(0).ndim)
-    if any(v.operand(0).shape[a] != ONE for a in axes):
+    if any(v.operand(0).shape[a] != ix.ONE for a in axes):
         return None
     return v.same(0) if op.keepdims or not axes else Rewrite(v.node.inputs, Squeeze(axes=axes))
 

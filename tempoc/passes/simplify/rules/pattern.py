@@ -24,8 +24,8 @@ from tempoc.sdg.graph.query import expressions
 from tempoc.sdg.graph.rewrite import compose_node
 from tempoc.sdg.statements.build import identity
 from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice
 from tempoc.symbolic.walk import symbols
 
 _COPY = Copy()
@@ -138,7 +138,7 @@ class Match(NodeBuilder):
         inner = self.nodes[edge.source]
         if not isinstance(inner.op, kinds) or inner.name == self.node.name:
             return None
-        if not sliced and any(isinstance(e, Slice) for e in edge.entries):
+        if not sliced and any(isinstance(e, ix.Slice) for e in edge.entries):
             return None
         own_point = edge.entries == identity(inner.domain)
         if self.uses[inner.name] != 1 and (alone or own or not own_point):

@@ -7,8 +7,7 @@ from dataclasses import replace
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller
 from tempoc.ops.indexing.scatter import ScatterAdd
-from tempoc.ops.tensor.arithmetic import Multiply
-from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
 from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
 from tempoc.ops.tensor.source import IndexValue
@@ -19,7 +18,7 @@ from tempoc.sdg.graph.graph import Edge, Node
 from tempoc.sdg.graph.query import substitute_in_op
 from tempoc.sdg.graph.rewrite import compose
 from tempoc.sdg.statements.build import identity
-from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, product, sub
+from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
@@ -62,9 +61,9 @@ def _sum_of_broadcast(v: Match, op: Reduction) -> Rewrite | None:
     if small is None or isinstance(op, Mean):
         return None if small is None else Rewrite((small,), op)
     pairs = zip(v.operand(0).shape, v.type_of(small).shape, strict=True)
-    count = product(e for e, now in pairs if now == ONE != e)
-    number = v.make(Cast(dtype=v.result.dtype), v.make(IndexValue(expr=count)))
-    return Rewrite((number, v.make(op, small)), Multiply())
+    count = ix.product(e for e, now in pairs if now == ix.ONE != e)
+    number = v.make(unary.Cast(dtype=v.result.dtype), v.make(IndexValue(expr=count)))
+    return Rewrite((number, v.make(op, small)), binary.Multiply())
 
 
 @rule("a sum of one number", Sum, Mean, exact=False)
@@ -84,7 +83,7 @@ def _sum_of_scaled(v: Match, op: Reduction, inner: Producer[Op]) -> Rewrite | No
         if not axes or v.type_of(other).shape != shape or own.dtype is not v.result.dtype:
             return False
         if op.keepdims:
-            return all(a < before or own.shape[a - before] == ONE for a in axes)
+            return all(a < before or own.shape[a - before] == ix.ONE for a in axes)
         return own.ndim == 0 or max(axes) < before
 
     return scale_result(v, 0, inner, is_scale)
@@ -98,12 +97,12 @@ def _sum_of_padded_rows(v: Match, op: Sum) -> Rewrite | None:
     if op.keepdims or not isinstance(node.op, Pad) or node.op.value:
         return None
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
-    ranging = [(d, e) for d, e in at.items() if isinstance(e, Slice)]
+    ranging = [(d, e) for d, e in at.items() if isinstance(e, ix.Slice)]
     if len(ranging) != 1 or axes_of(op.axes, v.operand(0).ndim) != (0,):
         return None
     ((dim, steps),) = ranging
     axis = _step_axis(node, dim)
-    if axis is None or any(e != Sym(d) for d, e in at.items() if d != dim):
+    if axis is None or any(e != ix.Sym(d) for d, e in at.items() if d != dim):
         return None
     rows = _unpadded_rows(v, node, axis, edge)
     if rows is None:
@@ -111,7 +110,7 @@ def _sum_of_padded_rows(v: Match, op: Sum) -> Rewrite | None:
     order = tuple(k + 1 if k < axis else 0 if k == axis else k for k in range(v.result.ndim))
     transposed = rows if axis == 0 else v.make(Transpose(axes=order), rows)
     widths = list(node.op.widths)
-    widths[axis] = (steps.lo, sub(v.result.shape[axis], steps.hi))
+    widths[axis] = (steps.lo, ix.sub(v.result.shape[axis], steps.hi))
     return Rewrite((transposed,), Pad(widths=tuple(widths)))
 
 
@@ -119,7 +118,7 @@ def _step_axis(node: Node, dim: str) -> int | None:
     """The axis of a padded array along which the padding before it is the step itself."""
     assert isinstance(node.op, Pad)
     moving = [k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))]
-    if len(moving) == 1 and node.op.widths[moving[0]][0] == Sym(dim):
+    if len(moving) == 1 and node.op.widths[moving[0]][0] == ix.Sym(dim):
         return moving[0]
     return None
 
@@ -148,7 +147,7 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
     if op.keepdims or not isinstance(node.op, ScatterAdd):
         return None
     at = dict(zip(node.domain.dims, edge.entries, strict=True))
-    ranging = tuple(d for d, e in at.items() if isinstance(e, Slice))
+    ranging = tuple(d for d, e in at.items() if isinstance(e, ix.Slice))
     leading = tuple(range(len(ranging)))
     if v.uses[node.name] != 1 or not ranging or axes_of(op.axes, v.operand(0).ndim) != leading:
         return None
@@ -161,7 +160,7 @@ def _sum_of_scattered(v: Match, op: Sum) -> Rewrite | None:
     if axis:
         before, rank = [len(leading) + k for k in range(axis)], v.type_of(rows).ndim
         rows = v.make(Transpose(axes=(*before, *leading, *range(len(leading) + axis, rank))), rows)
-    scatter = substitute_in_op(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
+    scatter = substitute_in_op(node.op, {d: e for d, e in at.items() if isinstance(e, ix.Expr)})
     return Rewrite((rows, positions[0]), replace(scatter, axis=axis))
 
 

@@ -7,29 +7,17 @@ from itertools import pairwise
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.shapes import axes_of, axis_of, is_smaller, same, same_shape
 from tempoc.ops.indexing.indexing import IndexPart, SpatialIndex, Take, TakeAlong
-from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
-from tempoc.ops.tensor.elementwise import Unary
+from tempoc.ops.tensor import arithmetic as binary, elementwise as unary
 from tempoc.ops.tensor.joining import Concat, Split, Stack
 from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
 from tempoc.passes.simplify.rules.pattern import Match, Producer, Rewrite, RewriteRule, rule
 from tempoc.sdg.graph.graph import Edge
-from tempoc.symbolic.expr import (
-    ONE,
-    ZERO,
-    Const,
-    Expr,
-    add,
-    compare,
-    conjunction,
-    mul,
-    product,
-    sub,
-)
+from tempoc.symbolic import expr as ix
 
-Range = tuple[Expr, Expr, int]
+Range = tuple[ix.Expr, ix.Expr, int]
 """Start, length and step."""
 
-_ARITHMETIC = (Add, Subtract, Multiply, Divide)
+_ARITHMETIC = (binary.Add, binary.Subtract, binary.Multiply, binary.Divide)
 
 
 def _with_axis(entries: tuple[IndexPart, ...], axis: int, *parts: IndexPart) -> SpatialIndex:
@@ -37,10 +25,10 @@ def _with_axis(entries: tuple[IndexPart, ...], axis: int, *parts: IndexPart) -> 
     return SpatialIndex(entries=(*entries[:axis], *parts, *entries[axis + 1 :]))
 
 
-def _is_full_range(v: Match, part: IndexPart, extent: Expr) -> bool:
+def _is_full_range(v: Match, part: IndexPart, extent: ix.Expr) -> bool:
     if not isinstance(part, tuple):
         return False
-    return (part[0], part[2]) == (ZERO, 1) and same(part[1], extent, v.facts)
+    return (part[0], part[2]) == (ix.ZERO, 1) and same(part[1], extent, v.facts)
 
 
 @rule("a slice of everything", SpatialIndex)
@@ -64,9 +52,9 @@ def _of_range(part: Range, taken: IndexPart) -> IndexPart:
     start, _, step = part
     if isinstance(taken, tuple):
         first, count, by = taken
-        return add(start, mul(Const(step), first)), count, step * by
-    assert isinstance(taken, Expr)
-    return add(start, mul(Const(step), taken))
+        return ix.add(start, ix.mul(ix.Const(step), first)), count, step * by
+    assert isinstance(taken, ix.Expr)
+    return ix.add(start, ix.mul(ix.Const(step), taken))
 
 
 @rule("a part after a change of axes", SpatialIndex, of=(Transpose, ExpandDims, BroadcastTo))
@@ -94,11 +82,11 @@ def _index_axis(v: Match, op: SpatialIndex, inner: Producer[Op]) -> Rewrite | No
     return Rewrite((small,), BroadcastTo(shape=v.result.shape))
 
 
-def _of_broadcast(op: SpatialIndex, shape: tuple[Expr, ...]) -> SpatialIndex:
+def _of_broadcast(op: SpatialIndex, shape: tuple[ix.Expr, ...]) -> SpatialIndex:
     """The part of an operand of this shape which, broadcast, is the part of its broadcast."""
     entries = op.entries[len(op.entries) - len(shape) :]
     own = (
-        e if n != ONE else (ZERO, ONE, 1) if isinstance(e, tuple) else ZERO
+        e if n != ix.ONE else (ix.ZERO, ix.ONE, 1) if isinstance(e, tuple) else ix.ZERO
         for n, e in zip(shape, entries, strict=True)
     )  # fmt: skip
     return SpatialIndex(entries=tuple(own))
@@ -112,32 +100,34 @@ def _index_joined(v: Match, op: SpatialIndex, inner: Producer[Concat | Stack]) -
     axis = axis_of(inner.op.axis, len(op.entries))
     part = op.entries[axis]
     if isinstance(inner.op, Stack):
-        if not isinstance(part, Const):
+        if not isinstance(part, ix.Const):
             return None
         return Rewrite((inner.edges[part.value],), _with_axis(op.entries, axis))
-    assert isinstance(part, Expr | tuple)
-    first, step = (part, 1) if isinstance(part, Expr) else (part[0], part[2])
+    assert isinstance(part, ix.Expr | tuple)
+    first, step = (part, 1) if isinstance(part, ix.Expr) else (part[0], part[2])
     if step < 1:
         return None
-    end = add(first, ONE if isinstance(part, Expr) else mul(Const(step), part[1]))
-    start: Expr = ZERO
+    end = ix.add(first, ix.ONE if isinstance(part, ix.Expr) else ix.mul(ix.Const(step), part[1]))
+    start: ix.Expr = ix.ZERO
     for edge in inner.edges:
-        stop = add(start, v.type_of(edge).shape[axis])
-        if v.facts.holds(conjunction(compare(">=", first, start), compare("<=", end, stop))):
-            moved = sub(first, start)
-            own = moved if isinstance(part, Expr) else (moved, *part[1:])
+        stop = ix.add(start, v.type_of(edge).shape[axis])
+        if v.facts.holds(
+            ix.conjunction(ix.compare(">=", first, start), ix.compare("<=", end, stop))
+        ):
+            moved = ix.sub(first, start)
+            own = moved if isinstance(part, ix.Expr) else (moved, *part[1:])
             return Rewrite((edge,), _with_axis(op.entries, axis, own))
         start = stop
     return None
 
 
-@rule("a part of a function", SpatialIndex, Take, TakeAlong, of=(Unary,), own=True)
-def _index_earlier(v: Match, op: Op, inner: Producer[Unary]) -> Rewrite | None:
+@rule("a part of a function", SpatialIndex, Take, TakeAlong, of=(unary.Unary,), own=True)
+def _index_earlier(v: Match, op: Op, inner: Producer[unary.Unary]) -> Rewrite | None:
     """A slice of an elementwise function: apply it to the slice only."""
     have, want = v.operand(0).shape, v.result.shape
-    if all(isinstance(e, Const) for e in (*have, *want)):
-        before, after = product(have), product(want)
-        assert isinstance(before, Const) and isinstance(after, Const)
+    if all(isinstance(e, ix.Const) for e in (*have, *want)):
+        before, after = ix.product(have), ix.product(want)
+        assert isinstance(before, ix.Const) and isinstance(after, ix.Const)
         is_less = after.value < before.value
     else:
         is_less = is_smaller(want, have)
@@ -168,10 +158,10 @@ def _pick_of_product(v: Match, op: TakeAlong, inner: Producer[Op]) -> Rewrite | 
     edges = []
     for edge in inner.edges:
         shape = v.type_of(edge).shape
-        shape = (ONE,) * (ndim - len(shape)) + shape
+        shape = (ix.ONE,) * (ndim - len(shape)) + shape
         if shape == v.operand(0).shape:
             edges.append(v.make(op, edge, v.node.inputs[1]))
-        elif shape[axis_of(op.axis, ndim)] == ONE:
+        elif shape[axis_of(op.axis, ndim)] == ix.ONE:
             edges.append(edge)
         else:
             return None
@@ -212,9 +202,9 @@ def _adjacent_parts(v: Match, op: Concat) -> Rewrite | None:
             continue
         (tensor, others, (start, count, step)), (next_tensor, next_others, next_part) = a, b
         (second, more, by) = next_part
-        adjacent = step == by == 1 and add(start, count) == second
+        adjacent = step == by == 1 and ix.add(start, count) == second
         if adjacent and tensor == next_tensor and others == next_others:
-            joined = v.make(_with_axis(others, axis, (start, add(count, more), 1)), tensor)
+            joined = v.make(_with_axis(others, axis, (start, ix.add(count, more), 1)), tensor)
             edges = (*v.node.inputs[:k], joined, *v.node.inputs[k + 2 :])
             return Rewrite(edges, op)
     return None
@@ -232,14 +222,14 @@ def _slice_of(v: Match, slot: int, axis: int) -> tuple[Edge, tuple[IndexPart, ..
         assert isinstance(inner.op, Split)
         own = axis_of(inner.op.axis, len(shape))
         length = v.operand(slot).shape[own]
-        part = (mul(Const(v.node.inputs[slot].out), length), length, 1)
-        entries = tuple(part if k == own else (ZERO, n, 1) for k, n in enumerate(shape))
+        part = (ix.mul(ix.Const(v.node.inputs[slot].out), length), length, 1)
+        entries = tuple(part if k == own else (ix.ZERO, n, 1) for k, n in enumerate(shape))
         if own != axis:
             return None
     part_of_axis = entries[axis] if len(entries) > axis else None
     if not isinstance(part_of_axis, tuple) or not all(isinstance(e, tuple) for e in entries):
         return None
-    return inner.edges[0], _with_axis(entries, axis, (ZERO, ZERO, 1)).entries, part_of_axis
+    return inner.edges[0], _with_axis(entries, axis, (ix.ZERO, ix.ZERO, 1)).entries, part_of_axis
 
 
 @rule("all parts stacked", Stack)
@@ -256,14 +246,14 @@ def _stacked_points(v: Match, op: Stack) -> Rewrite | None:
         if inner is None or inner.op.gathers or inner.edges[0] != first:
             return None
         for n, (entry, extent) in enumerate(zip(inner.op.entries, shape, strict=True)):
-            if not (entry == Const(k) if n == axis else _is_full_range(v, entry, extent)):
+            if not (entry == ix.Const(k) if n == axis else _is_full_range(v, entry, extent)):
                 return None
     return v.same(first)
 
 
 @rule("no padding", Pad)
 def _no_padding(v: Match, op: Pad) -> Rewrite | None:
-    return v.same(0) if all(pair == (ZERO, ZERO) for pair in op.widths) else None
+    return v.same(0) if all(pair == (ix.ZERO, ix.ZERO) for pair in op.widths) else None
 
 
 @rule("padding of padding", Pad, of=(Pad,))
@@ -271,7 +261,7 @@ def _nested_padding(v: Match, op: Pad, inner: Producer[Pad]) -> Rewrite | None:
     if repr(float(inner.op.value)) != repr(float(op.value)):  # -0.0 is not 0.0
         return None
     pairs = zip(op.widths, inner.op.widths, strict=True)
-    widths = tuple((add(a, c), add(b, d)) for (a, b), (c, d) in pairs)
+    widths = tuple((ix.add(a, c), ix.add(b, d)) for (a, b), (c, d) in pairs)
     return Rewrite(inner.edges, Pad(widths=widths, value=op.value))
 
 
