@@ -179,7 +179,7 @@ def _run_specialized(
     prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     hooks = RunHooks(
-        count=settings.watch is not None, account=settings.account, suspend=keep is not None
+        progress=settings.watch is not None, account=settings.account, suspend=keep is not None
     )
     prepared.check_budget(stores, settings.budget)
     suspender = None
@@ -288,8 +288,7 @@ def _run(
         record=recorded,
         suspender=suspender,
     )
-    slots = machine.capacities.now
-    given_bytes = sum(len(cells) * layouts[s].nbytes(slots) for s, cells in placed.items())
+    given_bytes = prepared.given_bytes(stores, placed)
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     if settings.curve is not None:

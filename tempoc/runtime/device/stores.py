@@ -189,7 +189,9 @@ def place_given(
     Offloaded stores stay on the host, too; they are copied only if user functions might change the
     arrays.
     """
-    is_constant = not any(isinstance(s, Host | Effect) for s in statements_in(program.tree))
+    is_constant = not any(store.away for store in program.stores) or not any(
+        isinstance(s, Host | Effect) for s in statements_in(program.tree)
+    )
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, CellArrays] = {}
     for i in program.inputs:

@@ -95,11 +95,11 @@ class Machine(RunFrame):
         try:
             execute(self.code, self)
             self.check()
-            stores = dict.fromkeys(output.store for output in self.program.outputs)
-            for number, store in enumerate(self.layouts):
-                if store.name in stores and store.is_single:
+            for output in self.program.outputs:
+                number = self.storage.numbers[output.store]
+                if number not in self.storage.keyed:
                     if self.cells[number] is None:
-                        raise RunError(errors.never_written(store.name, ""))
+                        raise RunError(errors.never_written(output.store, ""))
                     backend.wait(self.cells[number])
         except Exception as error:
             if (explanation := self.explained(error)) is None:

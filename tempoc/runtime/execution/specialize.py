@@ -21,7 +21,7 @@ from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, PointIndex, bin
 from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.runtime.data.source import TensorSource
 from tempoc.runtime.device import backend
-from tempoc.runtime.device.stores import Layout, given_stores, layouts_of
+from tempoc.runtime.device.stores import CellArrays, Layout, given_stores, layouts_of
 from tempoc.runtime.execution.outputs import OutputSlice, output_slice
 from tempoc.runtime.forecast.budget import check_budget
 from tempoc.runtime.load.load import LoadedProgram
@@ -50,6 +50,7 @@ class Prepared:
     codes: dict[tuple[frozenset[str], RunHooks], HostCode] = field(default_factory=dict)
     blocks: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     straight: dict[frozenset[str], StraightCall | None] = field(default_factory=dict)
+    sizes: dict[frozenset[str], int] = field(default_factory=dict)
     slices: dict[str, OutputSlice] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
     fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
@@ -64,6 +65,14 @@ class Prepared:
         if (given, budget) not in self.fits:
             check_budget(self.program, self.bounds, given, budget)
             self.fits.add((given, budget))
+
+    def given_bytes(self, given: frozenset[str], placed: Mapping[str, CellArrays]) -> int:
+        """The bytes of the stores filled before a run, the same in every run, cached."""
+        if given not in self.sizes:
+            slots = [sizes[0] for sizes in self.storage.capacities]
+            sizes = (len(cells) * self.layouts[s].nbytes(slots) for s, cells in placed.items())
+            self.sizes[given] = sum(sizes)
+        return self.sizes[given]
 
     def take(self, output: prog.ProgramOutput) -> OutputSlice:
         """How to read an output if all bounds are known before the run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.analysis.traversal import (
@@ -40,15 +40,14 @@ from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import symbols
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunHooks:
-    """What code does besides its calls: ``count`` them, ``account`` for bytes in the ledger.
+class RunHooks(NamedTuple):
+    """What code does besides its calls: ``progress`` counts them, ``account`` notes their bytes.
 
     ``suspend``: with suspend points, at which the run can be suspended and resumed: before each
     statement of the outermost sequence, at each step of a loop, after each call of a region.
     """
 
-    count: bool = False
+    progress: bool = False
     account: bool = False
     suspend: bool = False
 
@@ -413,7 +412,7 @@ class _Assembler:
             limit=function(self.values.of(loop.limit or ix.ZERO)) if limited else None,
             room=self.room(region),
             needs=tuple(needs),
-            counted=self.hooks.count,
+            counted=self.hooks.progress,
         )
         enter = self.following
         self.emit(lambda: run.enter(self.to(enter)))
@@ -459,7 +458,7 @@ class _Assembler:
         point = self.point((*map(ix.Sym, block.point), *block.lengths))
         device_call = self.device_call(block, (*block.carried, *block.made))
         self.act(code.call_block(device_call, point), block)
-        if self.hooks.count:
+        if self.hooks.progress:
             first = dict.fromkeys(block.point, 0)
             self.count(count_calls(block.body, {**first, **self.values.bounds}))
         for part in final_frees(block.body, frozenset(block.local)):
@@ -488,7 +487,7 @@ class _Assembler:
 
     def count(self, calls: int) -> None:
         """Count kernel calls as done."""
-        if self.hooks.count:
+        if self.hooks.progress:
 
             def done(frame: RunFrame) -> None:
                 frame.done[0] += calls

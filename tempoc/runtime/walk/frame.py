@@ -67,11 +67,13 @@ class ActiveLoop:
 class Storage:
     """The stores of a program for given bounds, by number; those that start as zeros.
 
-    ``capacities`` are the sizes of each group of growing stores.
+    ``keyed`` are those with several cells, ``capacities`` the sizes of each group of growing ones.
     """
 
     program: prog.Program
     layouts: tuple[Layout, ...]
+    numbers: Mapping[str, int]
+    keyed: frozenset[int]
     filled: frozenset[str]
     capacities: tuple[tuple[int, ...], ...]
 
@@ -81,7 +83,14 @@ class Storage:
     ) -> Storage:
         """The stores with these layouts."""
         filled, sizes = stores_read_as_zeros(program), Capacities.of(program, bounds).sizes
-        return cls(program, tuple(layouts.values()), filled, sizes)
+        return cls(
+            program=program,
+            layouts=tuple(layouts.values()),
+            numbers={name: number for number, name in enumerate(layouts)},
+            keyed=frozenset(n for n, store in enumerate(layouts.values()) if not store.is_single),
+            filled=filled,
+            capacities=sizes,
+        )
 
 
 class RunFrame(ABC):
@@ -95,6 +104,7 @@ class RunFrame(ABC):
 
     def __init__(self, storage: Storage, bounds: Mapping[str, int], on: Device) -> None:
         program, layouts = storage.program, storage.layouts
+        self.storage = storage
         self.program = program
         self.layouts = layouts
         self.bounds = dict(bounds)
@@ -108,9 +118,9 @@ class RunFrame(ABC):
         self.ends: dict[str, dict[PointIndex, int]] = {name: {} for name in self.lengths}
         self.tables: dict[str, Any] = {table(name): known for name, known in self.lengths.items()}
         self.variables: Variables = {**self.tables}
-        self.cells: list[Any] = [
-            None if store.is_single else self._keyed(number) for number, store in enumerate(layouts)
-        ]
+        self.cells: list[Any] = [None] * len(layouts)
+        for number in storage.keyed:
+            self.cells[number] = self._keyed(number)
         self.zeros: dict[int, Any] = {}
         self.loops: list[ActiveLoop] = []
         self.position = 0
@@ -123,14 +133,16 @@ class RunFrame(ABC):
 
     def place(self, given: Mapping[str, Mapping[PointIndex, Any]], *, account: bool) -> None:
         """Fill stores with ``given`` cells; ``account``: enter them into the ledger."""
-        for number, store in enumerate(self.layouts):
-            for key, cell in given.get(store.name, {}).items():
-                if store.is_single:
-                    self.cells[number] = cell
-                else:
+        for name, cells in given.items():
+            number = self.storage.numbers[name]
+            is_keyed = number in self.storage.keyed
+            note = self.ledger.put_away if self.layouts[number].away else self.ledger.wrote
+            for key, cell in cells.items():
+                if is_keyed:
                     self.cells[number][bare_key(key)] = cell
+                else:
+                    self.cells[number] = cell
                 if account:
-                    note = self.ledger.put_away if store.away else self.ledger.wrote
                     note(number, bare_key(key))
 
     def place_zeros(self, numbers: Iterable[int]) -> None:
