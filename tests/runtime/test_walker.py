@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tempoc.program.nodes.bounds import ProgramBound
 from tempoc.program.nodes.buffers import Buffer, BufferAxis, Key
@@ -22,7 +23,9 @@ from tempoc.program.nodes.nodes import (
 )
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.execution.machine import Machine
 from tempoc.runtime.execution.specialize import prepare
+from tempoc.runtime.host.effects import EffectSink
 from tempoc.runtime.load.load import load
 from tempoc.runtime.report.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
@@ -142,6 +145,59 @@ CONDITIONS = lifted(Program(
         ),
     ),
 ))  # fmt: skip
+
+
+class Wrong(Exception):
+    """What a kernel raises here."""
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_loop_that_fails_is_at_the_call_and_the_step(tmp_path, calls):
+    loop = FIBONACCI.tree.items[1]
+    body = Sequence(items=(loop.body, replace(loop.body, kernel="again"))[:calls])
+    program = replace(
+        FIBONACCI,
+        kernels=(*FIBONACCI.kernels, Kernel(name="again")),
+        tree=Sequence(items=(FIBONACCI.tree.items[0], replace(loop, body=body))),
+    )
+    loaded = load(write(tmp_path, program, FIBONACCI_KERNELS + "\nagain = add\n"))
+    prepared = prepare(loaded, {"T": 9})
+
+    def add(at, a, b):
+        return (a + b,)
+
+    def fails_at_five(at, a, b):
+        if at[0] == 5:
+            raise Wrong
+        return (a + b,)
+
+    kernels = [lambda at: (1,), add if calls == 2 else fails_at_five, fails_at_five]
+    code = prepared.assemble(frozenset(), RunHooks(), kernels)
+    machine = Machine(prepared, code, {}, EffectSink())
+    with pytest.raises(Wrong):
+        machine.run()
+    assert code.calls[machine.position].kernel == ("add", "again")[calls - 1]
+    assert machine.variables["t"] == 5
+
+
+@pytest.mark.parametrize("suspend", [False, True])
+def test_a_loop_of_calls_is_one_instruction(tmp_path, suspend):
+    loaded = load(write(tmp_path, FIBONACCI, FIBONACCI_KERNELS))
+    prepared, executed = prepare(loaded, {"T": 50}), []
+
+    def counted(instruction):
+        def count(frame):
+            executed.append(instruction)
+            return instruction(frame)
+
+        return count
+
+    code = prepared.code(frozenset(), RunHooks(suspend=suspend))
+    code = replace(code, instructions=tuple(map(counted, code.instructions)))
+    machine = Machine(prepared, code, {}, EffectSink())
+    machine.run()
+    # Where a run may be suspended at each step, the steps are instructions of their own.
+    assert len(executed) == (2 if not suspend else 156)
 
 
 def test_cells_under_conditions(tmp_path):
