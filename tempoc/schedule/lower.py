@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.poly.scheduling.loop_nest import (
-    Let,
-    LoopNest,
-    NestLeaf,
-    NestLoop,
-    NestSequence,
-    When,
-    binding,
-    variable,
-)
+from tempoc.poly.scheduling import loop_nest
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, ScheduleTree
 from tempoc.symbolic import expr as ix
@@ -37,42 +28,44 @@ class _DimScan:
     offset: ix.Expr
 
 
-def lower(nest: LoopNest, tasks: Mapping[str, Domain], universe: Universe) -> ScheduleTree:
+def lower(
+    nest: loop_nest.LoopNest, tasks: Mapping[str, Domain], universe: Universe
+) -> ScheduleTree:
     """The tree of a nest over the dimensions of its tasks."""
     return _Lowering(tasks, universe).tree(_without_lets(nest, {}), {}, ())
 
 
-def _without_lets(nest: LoopNest, env: Mapping[str, ix.Expr]) -> LoopNest:
+def _without_lets(nest: loop_nest.LoopNest, env: Mapping[str, ix.Expr]) -> loop_nest.LoopNest:
     match nest:
-        case NestSequence(items=items):
-            return NestSequence(items=tuple(_without_lets(item, env) for item in items))
-        case Let(var=var, value=value, body=body):
-            return _without_lets(body, {**env, **binding(var, substitute(value, env))})
-        case NestLoop():
+        case loop_nest.NestSequence(items=items):
+            return loop_nest.NestSequence(items=tuple(_without_lets(item, env) for item in items))
+        case loop_nest.Let(var=var, value=value, body=body):
+            return _without_lets(body, {**env, **loop_nest.binding(var, substitute(value, env))})
+        case loop_nest.NestLoop():
             low, high = substitute(nest.lower, env), substitute(nest.upper, env)
             return replace(nest, lower=low, upper=high, body=_without_lets(nest.body, env))
-        case When(condition=c, body=body, otherwise=other):
-            return When(
+        case loop_nest.When(condition=c, body=body, otherwise=other):
+            return loop_nest.When(
                 condition=substitute(c, env),
                 body=_without_lets(body, env),
                 otherwise=None if other is None else _without_lets(other, env),
             )
-        case NestLeaf(task=task, point=point):
-            return NestLeaf(task=task, point=tuple(substitute(p, env) for p in point))
+        case loop_nest.NestLeaf(task=task, point=point):
+            return loop_nest.NestLeaf(task=task, point=tuple(substitute(p, env) for p in point))
 
 
-def _leaves(nest: LoopNest) -> Iterator[NestLeaf]:
+def _leaves(nest: loop_nest.LoopNest) -> Iterator[loop_nest.NestLeaf]:
     match nest:
-        case NestSequence(items=items):
+        case loop_nest.NestSequence(items=items):
             for item in items:
                 yield from _leaves(item)
-        case NestLoop(body=body) | Let(body=body):
+        case loop_nest.NestLoop(body=body) | loop_nest.Let(body=body):
             yield from _leaves(body)
-        case When(body=body, otherwise=other):
+        case loop_nest.When(body=body, otherwise=other):
             yield from _leaves(body)
             if other is not None:
                 yield from _leaves(other)
-        case NestLeaf():
+        case loop_nest.NestLeaf():
             yield nest
 
 
@@ -85,13 +78,13 @@ class _Lowering:
         self.least = {b.name: ix.Sym(b.name) + 1 for b in universe.bounds}
 
     def tree(
-        self, nest: LoopNest, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
+        self, nest: loop_nest.LoopNest, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
     ) -> ScheduleTree:
         """The tree of a subtree of the nest."""
         match nest:
-            case NestSequence(items=items):
+            case loop_nest.NestSequence(items=items):
                 return sequence(self.tree(item, env, taken) for item in items)
-            case When(condition=c, body=body, otherwise=other):
+            case loop_nest.When(condition=c, body=body, otherwise=other):
                 guard_condition = solve_comparisons(substitute(c, env), taken)
                 parts = [guard(guard_condition, self.tree(body, env, taken))]
                 if other is not None:
@@ -102,28 +95,28 @@ class _Lowering:
                         )
                     )
                 return sequence(parts)
-            case NestLoop():
+            case loop_nest.NestLoop():
                 return self.loop(nest, env, taken)
-            case NestLeaf(task=task, point=point):
+            case loop_nest.NestLeaf(task=task, point=point):
                 return Execute(statement=task, point=tuple(substitute(p, env) for p in point))
-            case Let():
+            case loop_nest.Let():
                 return EMPTY
 
     def loop(
-        self, nest: NestLoop, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
+        self, nest: loop_nest.NestLoop, env: Mapping[str, ix.Expr], taken: tuple[str, ...]
     ) -> ScheduleTree:
         """The loop over the dimension that it scans."""
         low, high = substitute(nest.lower, env), substitute(nest.upper, env)
         scan = self.scan(nest, env, low, high)
         var = _fresh(scan.dim, taken)
         inverse = ix.mul(ix.Sym(var) - scan.offset, ix.Sym("") * 0 + scan.sign)
-        inner = {**env, **binding(nest.var, inverse)}
+        inner = {**env, **loop_nest.binding(nest.var, inverse)}
         body = self.tree(nest.body, inner, (*taken, var))
         first, end = (ix.mul(e, ix.Sym("") * 0 + scan.sign) + scan.offset for e in (low, high))
         return loop(var, first, end, nest.step * scan.sign, body)
 
     def scan(
-        self, nest: NestLoop, env: Mapping[str, ix.Expr], low: ix.Expr, high: ix.Expr
+        self, nest: loop_nest.NestLoop, env: Mapping[str, ix.Expr], low: ix.Expr, high: ix.Expr
     ) -> _DimScan:
         """The change of the loop variable; the new one must never be negative."""
         candidates = list(self.scans(nest, env))
@@ -137,9 +130,9 @@ class _Lowering:
                     return scan
         return _DimScan(dim=candidates[0].dim if candidates else "i", sign=1, offset=low * -1)
 
-    def scans(self, nest: NestLoop, env: Mapping[str, ix.Expr]) -> Iterator[_DimScan]:
+    def scans(self, nest: loop_nest.NestLoop, env: Mapping[str, ix.Expr]) -> Iterator[_DimScan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
-        c, backward = variable(nest.var), list[_DimScan]()
+        c, backward = loop_nest.variable(nest.var), list[_DimScan]()
         dim_points: dict[tuple[str, ix.Expr], None] = {}
         for leaf in _leaves(nest.body):
             dim_points.update(

@@ -16,20 +16,11 @@ from tempoc.base.cost_model import MODEL
 from tempoc.base.names import Names
 from tempoc.codegen.kernels.kernel import KernelFunction, function
 from tempoc.codegen.kernels.vmap_batches import point_bytes
-from tempoc.codegen.program import interface
+from tempoc.codegen.program import interface, lengths
 from tempoc.codegen.program.donation import donated
 from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
-from tempoc.codegen.program.lengths import (
-    at_point,
-    loop_limit,
-    loops_with_largest,
-    presence_condition,
-    runs_to_end,
-    with_largest,
-    with_points,
-)
 from tempoc.codegen.program.module import module
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
@@ -221,7 +212,7 @@ def _stages(
     largest: dict[str, ix.Expr] = (
         {} if run is None else {n: ix.Sym(m) for n, m in run.largest.items()}
     )
-    plan = with_largest(plan, largest)
+    plan = lengths.with_largest(plan, largest)
     return Stages(
         graph=graph,
         statements=statements,
@@ -229,7 +220,7 @@ def _stages(
         buffers={name: kernel_buffer(store) for name, store in plan.stores.items()},
         space=space if run is None else run,
         size_space=space if run is None else OpenRun(space),
-        tree=loops_with_largest(tree, largest),
+        tree=lengths.loops_with_largest(tree, largest),
         x64=x64,
         largest=largest,
     )
@@ -294,9 +285,9 @@ class _Tree:
     def _loop(self, tree: TreeLoop) -> prog.Loop:
         universe, end = self.stages.graph.universe, None
         if universe.ended:
-            end = loop_limit(tree, self.stages.statements, universe)
+            end = lengths.loop_limit(tree, self.stages.statements, universe)
         inner = self
-        if end is not None and runs_to_end(tree, self.stages.statements, universe):
+        if end is not None and lengths.runs_to_end(tree, self.stages.statements, universe):
             inner = replace(self, guarded=(*self.guarded, ix.compare("<", ix.Sym(tree.var), end)))
         return prog.Loop(
             var=tree.var,
@@ -333,12 +324,14 @@ class _Tree:
             calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
             calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(prog.Free(cells=tuple(prog.Cell(store=t.name) for t in h.stores)))
-        present = self._at_point(presence_condition(statement, self.stages.graph.universe), env)
+        present = self._at_point(
+            lengths.presence_condition(statement, self.stages.graph.universe), env
+        )
         return self._guard(present, _sequence([*calls, *self._frees(statement, env)]))
 
     def _at_point(self, e: ix.Expr, env: Mapping[str, ix.Expr]) -> ix.Expr:
         """An expression of a statement at a point; its lengths are those there."""
-        return at_point(substitute(e, env), self.stages.graph.universe, env)
+        return lengths.at_point(substitute(e, env), self.stages.graph.universe, env)
 
     def _call(
         self, f: KernelFunction, statement: Statement, env: Mapping[str, ix.Expr]
@@ -380,7 +373,7 @@ class _Tree:
         node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, EffectOp))
         assert isinstance(node.op, EffectOp)
         effect = to_effect(node.op, operand_types(graph, node), call)
-        return with_points(effect, graph.universe, statement.domain.dims)
+        return lengths.with_points(effect, graph.universe, statement.domain.dims)
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)
