@@ -15,10 +15,10 @@ JOBS   ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fast fuzz test-gpu golden lint types bench bench-gpu clean
+.PHONY: help run test fast fuzz fuzz-files test-gpu golden lint types bench bench-gpu clean
 
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model and let it answer (PROMPT="..." TOKENS=48)
 	$(BIN)/python -m tempoc compile examples/llama/model.rt -o build/llama/out
@@ -32,6 +32,9 @@ fast: $(STAMPS)/test ## unit tests only
 
 fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-files: $(STAMPS)/test ## commands killed at any operation on files, two writers (N=1000 SEED=0)
+	$(BIN)/python -m tests.files.campaign --count $(N) --seed $(SEED)
 
 test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one
 	TEMPOC_CUDA=build/cuda $(BIN)/python -m pytest -q tests/whole/device/test_gpu.py

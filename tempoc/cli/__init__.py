@@ -3,5 +3,6 @@
 In: the command line. Out: text on standard output and error, an exit status. Commands import late,
 so that `check` and `--help` never wait for JAX or sympy.
 
-May import: base, diagnostics, driver, footprint, frontend, program, runtime, symbolic
+May import: base, codegen, diagnostics, driver, files, footprint, frontend, program,
+runtime, symbolic
 """

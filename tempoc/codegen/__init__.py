@@ -4,5 +4,5 @@ In: the optimized graph, its statements, the schedule tree, the memory plan. Out
 `kernels.py` (one function for each statement), a `Program`, and the directory `out/` that runs
 without this compiler. Nothing here decides what is computed, when, or where it is kept.
 
-May import: base, diagnostics, symbolic, program, poly, ops, sdg, schedule, memory
+May import: base, diagnostics, files, symbolic, program, poly, ops, sdg, schedule, memory
 """

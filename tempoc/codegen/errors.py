@@ -15,3 +15,18 @@ not_ours = ErrorRow(
     "{directory} is not replaced, because {entry} in it is not from a compilation",
     "choose another directory with -o, or move the file away",
 )
+edited = ErrorRow(
+    "RT473",
+    "{directory} is not replaced, because {entry} in it was changed since it was compiled",
+    "choose another directory with -o; or undo the change, or remove {directory}",
+)
+being_written = ErrorRow(
+    "RT474",
+    "{directory} is not written, because another process is writing it",
+    "wait until it is done, then try again",
+)
+recompiled = ErrorRow(
+    "RT475",
+    "{directory} was compiled again while its program was measured: the choice is not recorded",
+    "measure the new program",
+)

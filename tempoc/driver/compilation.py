@@ -10,13 +10,18 @@ from typing import NamedTuple, TypeVar
 
 from tempoc.codegen.program.assemble import EmittedProgram, assemble
 from tempoc.codegen.program.bundle import BundledVariant, write_bundle
-from tempoc.diagnostics.diagnostic import DiagnosticError, RunError
+from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Span
 from tempoc.driver import pipelines
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
-from tempoc.frontend.syntax.load_modules import LoadedSources, load_file, load_source, read_source
+from tempoc.frontend.syntax.load_modules import (
+    LoadedSources,
+    decode_source,
+    load_file,
+    load_source,
+)
 from tempoc.memory.plan import plan
 from tempoc.memory.plan_types import MemoryPlan
 from tempoc.memory.proof import Proof, prove
@@ -28,8 +33,7 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.load.directory import check_digest, load_program, source_folders
-from tempoc.runtime.messages.run import damaged_program
+from tempoc.runtime.load.directory import read_sources, source_folders
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree
@@ -83,15 +87,10 @@ class Compilation:
 
         Raises `RunError` if they are missing or have changed.
         """
-        provenance = dict(load_program(path).provenance)
-        files = {
-            k.removeprefix("source."): v for k, v in provenance.items() if k.startswith("source.")
-        }
-        if not files or any(f"digest.{name}" not in provenance for name in files.values()):
-            raise RunError(damaged_program(path, "it does not say from which sources it was made"))
-        for name in files.values():
-            check_digest(Path(path), name, provenance[f"digest.{name}"])
-        texts = {key: read_source(str(Path(path, name))) for key, name in files.items()}
+        program, contents = read_sources(path)
+        provenance = dict(program.provenance)
+        names = ((key, str(Path(path, provenance[f"source.{key}"]))) for key in contents)
+        texts = {key: decode_source(name, contents[key]) for key, name in names}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
         loaded = replace(loaded, beside=source_folders(tuple(provenance.items())))
@@ -297,8 +296,14 @@ class Compilation:
         """The remarks of all stages."""
         return (*self.passes.remarks, *self.later_remarks)
 
-    def write(self, directory: str, family: Mapping[Variant, "Compilation"] | None = None) -> None:
-        """Compile and write the directory atomically.
+    def write(
+        self,
+        directory: str,
+        family: Mapping[Variant, "Compilation"] | None = None,
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Compile and write the directory atomically; synced to the disk if it is `durable`.
 
         ``family`` holds all variants of the program to be written there, this one included.
         """
@@ -316,7 +321,7 @@ class Compilation:
         options = self.options.to_provenance()
         folders = self.loaded.beside
         parts = emitted, sources, options, folders, bundled
-        self._timed("write", lambda: write_bundle(directory, *parts))
+        self._timed("write", lambda: write_bundle(directory, *parts, durable=durable))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()

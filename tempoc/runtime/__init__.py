@@ -4,5 +4,5 @@ In: the directory of a compiled program, bounds, inputs and parameters (arrays o
 output arrays, files, a table; or all errors at once. A compiled program carries a copy of this
 package, which needs only numpy and jax.
 
-May import: diagnostics, program, symbolic
+May import: diagnostics, files, program, symbolic
 """

@@ -49,3 +49,18 @@ def test_what_has_no_order_is_refused(tempoc: Session, what: str) -> None:
 def test_what_has_an_order_is_accepted(tempoc: Session, what: str) -> None:
     checked, said, compiled, told = answers(tempoc, ACCEPTED[what])
     assert (checked, compiled) == (0, 0), said + told
+
+
+def test_check_of_a_directory_looks_at_every_file(tempoc: Session) -> None:
+    Path("m.rt").write_text("dim t < T\ninput x[t]: f32\ny[t] = 2 * x[t]\noutput y\n")
+    assert tempoc("compile m.rt -o out") == 0
+    assert tempoc("check out") == 0 and "are as they were written\n" in tempoc.err
+    Path("out/notes.txt").write_text("mine")
+    assert tempoc("check out") == 0 and "not from the compilation: notes.txt" in tempoc.err
+    with Path("out/model.rt").open("a") as file:
+        file.write("# mine\n")
+    Path("out/runtime/run.py").unlink()
+    assert tempoc("check out") == 1
+    assert tempoc.err.count("error[RT503]") == tempoc.err.count("error[RT508]") == 1
+    Path("out/program.json").write_text("{}")
+    assert tempoc("check out") == 1 and "error[RT502]" in tempoc.err

@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path, PurePath
+from functools import partial
+from pathlib import PurePath
 
 import numpy as np
 import pytest
 
 from tempoc.base.graphs import reachable
 from tempoc.codegen.program.bundle import RUNNERS, SHIPPED, contents, write_bundle
+from tempoc.codegen.program.tuned_choice import write_choice
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
+from tempoc.files import exchange, locks
+from tempoc.files.snapshot import OpenFolder, digest
 from tempoc.program.codec import load
+from tempoc.program.nodes.variants import TunedChoice
+from tempoc.runtime.load.directory import load_program, read_stored
+from tempoc.runtime.load.load import load as load_compiled
 from tests.codegen.programs import RNN_REGISTER
 from tests.house.source import files
 
@@ -120,15 +127,145 @@ def test_keeps_the_old_program_if_the_new_one_cannot_be_put_in_place(
 ):
     out = tmp_path / "out"
     write_bundle(out, emitted, MAIN)
-    rename = Path.rename
 
-    def interrupted(self, target):
-        if self.name.endswith(".new"):
-            raise KeyboardInterrupt
-        return rename(self, target)
+    def interrupted(first, second):
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(exchange, "exchange_at_once", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_bundle(out, emitted)
     assert (out / "model.rt").exists()
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_lists_the_digest_of_every_file(emitted, tmp_path):
+    out = tmp_path / "out"
+    write_bundle(out, emitted, MAIN)
+    files = [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()]
+    listed = dict(load((out / "program.json").read_text()).files)
+    assert sorted(files) == sorted([*listed, "program.json"])
+    assert all(digest((out / name).read_bytes()) == listed[name] for name in listed)
+
+
+@pytest.mark.parametrize(
+    "name", ["runtime/notes.txt", "runtime/walk/mine.py", "imports/x", "y.npy"]
+)
+def test_keeps_files_of_the_user_wherever_they_are(emitted, tmp_path, name):
+    out = tmp_path / "out"
+    write_bundle(out, emitted)
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text("mine")
+    with pytest.raises(DiagnosticError) as error:
+        write_bundle(out, emitted)
+    assert code(error) == "RT472"
+    assert (out / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["kernels.py", "model.rt", "program.json", "runtime/main.py"])
+def test_keeps_files_that_were_changed(emitted, tmp_path, name):
+    out = tmp_path / "out"
+    write_bundle(out, emitted, MAIN)
+    with (out / name).open("a") as file:
+        file.write("# mine\n")
+    with pytest.raises(DiagnosticError) as error:
+        write_bundle(out, emitted, MAIN)
+    assert code(error) == "RT473"
+    assert (out / name).read_text().endswith("# mine\n")
+
+
+def test_keeps_a_file_that_comes_while_it_writes(emitted, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    write_bundle(out, emitted, MAIN)
+    write = exchange.write_files
+
+    def slow(folder, files, **named):
+        write(folder, files, **named)
+        (out / "y.npy").write_text("a result")
+
+    monkeypatch.setattr(exchange, "write_files", slow)
+    with pytest.raises(DiagnosticError) as error:
+        write_bundle(out, emitted)
+    assert code(error) == "RT472"
+    assert (out / "y.npy").read_text() == "a result" and (out / "model.rt").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_replaces_what_python_and_another_version_wrote(emitted, tmp_path):
+    out = tmp_path / "out"
+    write_bundle(out, emitted)
+    (out / "runtime" / "__pycache__").mkdir()
+    (out / "runtime" / "__pycache__" / "main.cpython-311.pyc").write_bytes(b"")
+    write_bundle(out, emitted)
+    assert not (out / "runtime" / "__pycache__").exists()
+    (out / "program.json").write_text('{"version": 1, "kernels": []}')
+    (out / "runtime" / "gone.py").write_text("")
+    write_bundle(out, emitted)
+    assert not (out / "runtime" / "gone.py").exists()
+
+
+def test_says_that_another_process_is_writing(emitted, tmp_path, monkeypatch):
+    monkeypatch.setattr(exchange, "exclusive", partial(locks.exclusive, wait=0.05))
+    with locks.exclusive(tmp_path / "out"), pytest.raises(DiagnosticError) as error:
+        write_bundle(tmp_path / "out", emitted)
+    assert code(error) == "RT474"
+
+
+def started(out):
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, str(out), "--help"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def test_the_runner_checks_itself(emitted, tmp_path):
+    out = tmp_path / "out"
+    write_bundle(out, emitted)
+    assert started(out).returncode == 0
+    # Bytecode of another text is not executed, a damaged one neither.
+    cached = [*(out / "runtime" / "__pycache__").glob("main.*.pyc")]
+    for path in cached:
+        path.write_bytes(path.read_bytes()[:40])
+    assert started(out).returncode == 0
+    with (out / "runtime" / "main.py").open("a") as file:
+        file.write("print('changed')\n")
+    done = started(out)
+    assert done.returncode == 1 and "error[RT503]" in done.stderr
+    assert "changed" not in done.stdout and "Traceback" not in done.stderr
+    (out / "runtime" / "main.py").unlink()
+    done = started(out)
+    assert done.returncode == 1 and "error[RT503]" in done.stderr
+
+
+def test_reads_every_file_once(emitted, tmp_path, monkeypatch):
+    """What is executed is what was compared: a change after the first look is not seen."""
+    out = tmp_path / "out"
+    write_bundle(out, emitted)
+    read, names = OpenFolder._read, []
+
+    def once(folder, name):
+        names.append(name)
+        content = read(folder, name)
+        if name == "kernels.py":
+            (out / name).write_text("raise SystemExit('another file')")
+        return content
+
+    monkeypatch.setattr(OpenFolder, "_read", once)
+    loaded = load_compiled(out)
+    assert loaded.functions and len(set(names)) == len(names)
+
+
+def test_a_choice_about_another_program_is_not_recorded(emitted, tmp_path):
+    out = tmp_path / "out"
+    write_bundle(out, emitted)
+    before = load_program(out)
+    write_bundle(out, emitted, MAIN)
+    choice = TunedChoice(
+        name="a", about="", digest="", instead="", device="cpu", jax="", precision="",
+        bounds=(), nanoseconds=1, before=2,
+    )  # fmt: skip
+    with pytest.raises(DiagnosticError) as error:
+        write_choice(str(out), choice, emitted, {}, before)
+    assert code(error) == "RT475" and not (out / "tuned").exists()
+    write_choice(str(out), choice, emitted, {}, load_program(out))
+    assert len(read_stored(out).choices) == 1
+    write_bundle(out, emitted)
+    assert not (out / "tuned").exists()

@@ -69,8 +69,8 @@ FIXED = {
         "passes/domain/index_set_split.py": {"_ALL"},
     },
 }
-# These two are shipped with every program and know nothing of the compiler.
-SHIPPED = ("program", "runtime")
+# These are shipped with every program and know nothing of the compiler.
+SHIPPED = ("files", "program", "runtime")
 
 
 def test_no_tuned_number_stands_elsewhere() -> None:

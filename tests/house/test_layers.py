@@ -22,6 +22,7 @@ from tests.house.source import (
 RANKS = {
     "base": 0,
     "diagnostics": 0,
+    "files": 0,
     "symbolic": 0,
     "program": 1,
     "pipeline": 1,
@@ -65,8 +66,9 @@ FLOORS = {
 # A compiled program carries copies of these, so they know nothing of the compiler.
 SHIPPED = {
     "diagnostics": set(),
+    "files": set(),
     "program": {"symbolic"},
-    "runtime": {"diagnostics", "program", "symbolic"},
+    "runtime": {"diagnostics", "files", "program", "symbolic"},
 }
 
 

@@ -1,4 +1,9 @@
-"""`tempoc check`: the front end, and whether there is an order of execution."""
+"""`tempoc check`: the front end, and whether there is an order of execution.
+
+Of the directory of a compiled program it compares every file with what was written.
+"""
+
+from pathlib import Path
 
 import click
 
@@ -14,11 +19,19 @@ from tempoc.driver.options import Options
 @define_option
 @error_format_option
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
-    """Check programs without compiling them; `-` reads standard input."""
+    """Check programs without compiling them; `-` reads standard input.
+
+    Of a directory that `tempoc compile` made, every file is compared with what was written.
+    """
     errors = Collector()
     options = Options(defines=parse_defines(defines))
     for file in files:
         with errors.catching():
+            if Path(file).is_dir():
+                from tempoc.cli.reports.directory import check_directory
+
+                click.echo(f"{file}: {check_directory(file)}", err=True)
+                continue
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)

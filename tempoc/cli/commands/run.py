@@ -62,7 +62,7 @@ def command(
         compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
-        compilation.write(directory)
+        compilation.write(directory, durable=False)
         wanted = replace(wanted, directory=directory)
         if tune:
             tune_run(wanted, kept=False)

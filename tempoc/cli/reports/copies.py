@@ -19,5 +19,5 @@ def echo_copies(compilation: Compilation, given: tuple[str, ...], apart: bool) -
     show("\n" * apart)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
-        compilation.write(directory)
+        compilation.write(directory, durable=False)
         show(copies_text(audit(directory, bounds)))

@@ -12,6 +12,7 @@ from tempoc.driver.report.counts import counts, show_counts
 from tempoc.driver.report.equations import story
 from tempoc.driver.report.equations_text import show_story, story_json
 from tempoc.driver.report.stages import STAGES, SUFFIX, stage_text
+from tempoc.files.durable import make_folder, replace_text
 
 
 def write_dumps(compilation: Compilation, about: About) -> None:
@@ -24,10 +25,10 @@ def write_dumps(compilation: Compilation, about: About) -> None:
         for text in texts:
             show(text)
     if about.dump_dir is not None:
-        about.dump_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(about.dump_dir)
         for number, stage in enumerate(STAGES, 1):
             path = about.dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
-            path.write_text(stage_text(compilation, stage), encoding="utf-8")
+            replace_text(path, stage_text(compilation, stage))
 
 
 def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:

@@ -1,64 +1,46 @@
 """Writes the directory of a compiled program, all of it or nothing.
 
-``kernels.py`` and ``program.json`` are the program; ``diagnostics/``, ``program/``, ``runtime/``
-and ``symbolic/`` are verbatim copies of what runs it, so that ``python DIR`` needs numpy and jax
-but not the compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that compute
-the same, each with its own ``kernels.py`` and ``program.json``, are in ``variants/``.
+``kernels.py`` and ``program.json`` are the program; ``diagnostics/``, ``files/``, ``program/``,
+``runtime/`` and ``symbolic/`` are verbatim copies of what runs it, so that ``python DIR`` needs
+numpy and jax but not the compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs
+that compute the same, each with its own ``kernels.py`` and ``program.json``, are in ``variants/``.
+``program.json`` lists the digests of all other files.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from hashlib import sha256
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from tempoc.base.graphs import reachable
-from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
+from tempoc.codegen.errors import (
+    being_written,
+    cannot_write,
+    edited,
+    not_a_directory,
+    not_ours,
+)
 from tempoc.codegen.program.assemble import EmittedProgram
+from tempoc.codegen.program.contents import KERNELS, MAIN, PROGRAM, SHIPPED, contents_of
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.diagnostics.source import Source
+from tempoc.files.exchange import replace_folder
+from tempoc.files.snapshot import digest
 from tempoc.program.codec import dump
-from tempoc.program.nodes.variants import FOLDER
 
 SOURCE, DIGEST = "source.", "digest."
 """Entries of the provenance that name sources, and their hashes by name."""
-SHIPPED = ("diagnostics", "program", "runtime", "symbolic")
 RUNNERS = ("tempoc.runtime.main", "tempoc.runtime.run", "tempoc.runtime.ready")
 """The modules that a compiled directory offers."""
 _IMPORT = re.compile(r"^\s*from (tempoc[\w.]*) import (\([^)]*\)|.+)$", re.MULTILINE)
 _NAME = re.compile(r"(?<!\bas )\b\w+")
 """What is imported, not the name that it gets: that may be another module's."""
 _PACKAGE = Path(__file__).resolve().parents[2]
-_OURS = frozenset(
-    {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}
-    | {"variants", FOLDER}
-)
-_MAIN = '''"""Runs this compiled program: ``python DIR --bounds T=64 --input x=x.npy``."""
-
-import sys
-from pathlib import Path
-from types import ModuleType
-
-HERE = Path(__file__).resolve().parent
-# The runner was written as a part of the package `tempoc`; here this folder takes its place.
-package = ModuleType("tempoc")
-package.__path__ = [str(HERE)]
-sys.modules["tempoc"] = package
-
-try:
-    from tempoc.runtime.main import main
-except ImportError as error:
-    sys.exit(f"error[RT505]: {HERE} cannot run: {error}\\nhelp: it needs Python with numpy and jax")
-
-if __name__ == "__main__":
-    sys.exit(main([str(HERE), *sys.argv[1:]]))
-'''
+_STANDALONE = "files/standalone.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +59,8 @@ def write_bundle(
     options: Mapping[str, str] = MappingProxyType({}),
     beside: Sequence[str] = (),
     others: Sequence[BundledVariant] = (),
+    *,
+    durable: bool = True,
 ) -> None:
     """Write or replace the directory.
 
@@ -85,34 +69,23 @@ def write_bundle(
     files: kept if the program calls Python functions, which are looked for there. ``others`` are
     the variants that the program names.
 
-    The directory appears complete or not at all; one that is not from an earlier compilation is
-    never replaced. Raises ``DiagnosticError``.
+    The directory appears complete or not at all, and the one before stays until then. It is synced
+    to the disk if ``durable``. One that is not from an earlier compilation, and one with files that
+    were added or changed since, is never replaced. Raises ``DiagnosticError``.
     """
-    target = Path(directory).resolve()
-    _refuse_foreign(target, str(directory))
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    target, shown = Path(directory).resolve(), str(directory)
+    folders = extern_folders(emitted, beside)
+    others = [replace(o, options={**o.options, **folders}) for o in others]
+    texts = contents(emitted, sources, {**options, **folders}, others)
+    files = {name: text.encode() for name, text in texts.items()}
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(fresh, ignore_errors=True)
-        folders = extern_folders(emitted, beside)
-        provenance = {**options, **folders}
-        others = [replace(o, options={**o.options, **folders}) for o in others]
-        for name, text in contents(emitted, sources, provenance, others).items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-        if target.exists():
-            target.rename(old)
-        fresh.rename(target)
+        if not target.name:
+            _refuse_foreign(target, shown)
+        replace_folder(target, files, lambda old: _refuse_foreign(old, shown), durable=durable)
+    except TimeoutError:
+        raise DiagnosticError(being_written(shown)) from None
     except OSError as error:
-        raise DiagnosticError(cannot_write(str(directory), _reason(error))) from None
-    finally:
-        # Also on an interrupt: either the new directory stands, or the old one again.
-        if old.exists() and not target.exists():
-            old.rename(target)
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        raise DiagnosticError(cannot_write(shown, _reason(error))) from None
 
 
 def extern_folders(emitted: EmittedProgram, beside: Sequence[str]) -> dict[str, str]:
@@ -134,7 +107,7 @@ def contents(
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
     digests = {f"{SOURCE}{key}": name for key, name in names.items()}
-    digests |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
+    digests |= {f"{DIGEST}{name}": text_digest(sources[key].text) for key, name in names.items()}
     below = {
         f"{o.name}/{name}": text
         for o in others
@@ -142,13 +115,13 @@ def contents(
             o.emitted, {**o.options, **relative_provenance(digests)}
         ).items()
     }
-    files = {
-        "__main__.py": _MAIN,
-        **program_files(emitted, {**options, **digests}, below),
+    others_files = {
         **below,
+        MAIN: _text(_STANDALONE),
+        **{name: sources[key].text for key, name in names.items()},
+        **_shipped(),
     }
-    files |= {name: sources[key].text for key, name in names.items()}
-    return files | dict(_shipped())
+    return program_files(emitted, {**options, **digests}, others_files) | others_files
 
 
 def program_files(
@@ -156,14 +129,14 @@ def program_files(
     provenance: Mapping[str, str],
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The two files of a program, which lists the hashes of its files and of those ``below`` it."""
-    hashed = {"kernels.py": emitted.kernels, **below}
+    """The two files of a program, which lists the digests of the first and of those ``below``."""
+    hashed = {KERNELS: emitted.kernels, **below}
     program = replace(
         emitted.program,
-        files=tuple((name, digest(text)) for name, text in hashed.items()),
+        files=tuple((name, text_digest(text)) for name, text in hashed.items()),
         provenance=tuple(provenance.items()),
     )
-    return {"kernels.py": emitted.kernels, "program.json": dump(program)}
+    return {KERNELS: emitted.kernels, PROGRAM: dump(program)}
 
 
 def relative_provenance(provenance: Mapping[str, str]) -> dict[str, str]:
@@ -177,16 +150,16 @@ def relative_provenance(provenance: Mapping[str, str]) -> dict[str, str]:
     return relative
 
 
-def digest(text: str) -> str:
+def text_digest(text: str) -> str:
     """The SHA-256 of a text in a file."""
-    return sha256(text.encode()).hexdigest()
+    return digest(text.encode())
 
 
 @cache
 def _shipped() -> Mapping[str, str]:
     """The modules that a run imports, by path: they are copied into the directory."""
     modules = {f"tempoc/{path}".removesuffix(".py").replace("/", "."): path for path in _paths()}
-    texts = {name: (_PACKAGE / path).read_text(encoding="utf-8") for name, path in modules.items()}
+    texts = {name: _text(path) for name, path in modules.items()}
 
     def imported(module: str) -> list[str]:
         statements = _IMPORT.findall(texts[module])
@@ -207,22 +180,27 @@ def _paths() -> list[str]:
     return sorted(path.relative_to(_PACKAGE).as_posix() for path in files)
 
 
+def _text(path: str) -> str:
+    return (_PACKAGE / path).read_text(encoding="utf-8")
+
+
 def _reason(error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
         return "a part of its path is a file"
     return error.strerror or str(error)
 
 
-def _refuse_foreign(target: Path, shown: str) -> None:
-    """Refuse to replace anything but an earlier compilation or an empty directory."""
-    try:
-        if target.exists() and not target.is_dir():
-            raise DiagnosticError(not_a_directory(shown))
-        entries = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
-    except OSError as error:
-        raise DiagnosticError(cannot_write(shown, _reason(error))) from None
-    foreign = [name for name in entries if name not in _OURS]
-    if not foreign and entries and "program.json" not in entries:
-        foreign = entries
-    if foreign:
-        raise DiagnosticError(not_ours(shown, foreign[0]))
+def _refuse_foreign(folder: Path, shown: str) -> None:
+    """Refuse to replace anything but an earlier compilation, as it was, or an empty directory.
+
+    ``shown`` is the name of the directory in errors. Raises ``DiagnosticError`` and ``OSError``.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise DiagnosticError(not_a_directory(shown))
+    there = contents_of(folder)
+    if there.foreign:
+        raise DiagnosticError(not_ours(shown, there.foreign[0]))
+    if there.changed:
+        raise DiagnosticError(edited(shown, there.changed[0]))

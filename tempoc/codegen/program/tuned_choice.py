@@ -7,17 +7,22 @@ choice or the new one.
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from tempoc.codegen.errors import cannot_write
+from tempoc.codegen.errors import being_written, cannot_write, recompiled
 from tempoc.codegen.program.assemble import EmittedProgram
-from tempoc.codegen.program.bundle import digest, program_files, relative_provenance
+from tempoc.codegen.program.bundle import program_files, relative_provenance, text_digest
 from tempoc.diagnostics.diagnostic import DiagnosticError
+from tempoc.files.durable import make_folder, replace_text
+from tempoc.files.exchange import replace_folder
+from tempoc.files.locks import exclusive
+from tempoc.files.snapshot import digest
 from tempoc.program.codec import dump, load_choices
+from tempoc.program.nodes.nodes import Program
 from tempoc.program.nodes.variants import FILE, FOLDER, Choices, TunedChoice
 
 
@@ -26,33 +31,58 @@ def write_choice(
     choice: TunedChoice,
     emitted: EmittedProgram | None,
     options: Mapping[str, str],
-    provenance: Mapping[str, str],
+    program: Program,
 ) -> None:
     """Record that a program is the fastest where ``choice`` applies; fills in its name and digest.
 
-    ``options`` are those of the program, ``provenance`` is that of the program in the directory.
-    With ``None`` for the program that one is the fastest, and the earlier choice is removed.
-    Raises ``DiagnosticError``.
+    ``options`` are those of the emitted program, ``program`` is the one in the directory. With
+    ``None`` for the former the latter is the fastest, and the earlier choice is removed. Raises
+    ``DiagnosticError``, also if the directory holds another program by now.
     """
-    place = Path(directory)
+    place = Path(directory).resolve()
     try:
-        base = digest((place / "program.json").read_text(encoding="utf-8"))
-        before = _read(place / FOLDER / FILE, base)
-        after = [c for c in before if not c.applies(choice)]
-        if emitted is not None:
-            variant_provenance = {
-                **options,
-                **_folders(provenance),
-                **relative_provenance(provenance),
-            }
-            after.append(_written(place, choice, program_files(emitted, variant_provenance)))
-        if after != before:
-            _replace(place / FOLDER, dump(Choices(program=base, choices=tuple(after))))
-        used = [c.name for c in after]
-        for name in (c.name for c in before if c.name not in used):
-            shutil.rmtree(place / name, ignore_errors=True)
+        with _alone(place):
+            before = _recorded(place, directory, program)
+            after = [c for c in before if not c.applies(choice)]
+            if emitted is not None:
+                provenance = dict(program.provenance)
+                variant_provenance = {
+                    **options,
+                    **_folders(provenance),
+                    **relative_provenance(provenance),
+                }
+                after.append(_written(place, choice, program_files(emitted, variant_provenance)))
+            if after != before:
+                make_folder(place / FOLDER)
+                base = text_digest(dump(program))
+                replace_text(
+                    place / FOLDER / FILE, dump(Choices(program=base, choices=tuple(after)))
+                )
+            used = [c.name for c in after]
+            for name in (c.name for c in before if c.name not in used):
+                shutil.rmtree(place / name, ignore_errors=True)
+    except TimeoutError:
+        raise DiagnosticError(being_written(directory)) from None
     except OSError as error:
         raise DiagnosticError(cannot_write(directory, error.strerror or str(error))) from None
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """No other process replaces the directory within the block, or records a choice there."""
+    with ExitStack() as stack:
+        # Who may not write beside the directory does not compile to it either.
+        with suppress(PermissionError):
+            stack.enter_context(exclusive(place))
+        yield
+
+
+def _recorded(place: Path, shown: str, program: Program) -> list[TunedChoice]:
+    """The choices for a program. Raises ``DiagnosticError`` if the directory has another one."""
+    base = text_digest(dump(program))
+    if digest((place / "program.json").read_bytes()) != base:
+        raise DiagnosticError(recompiled(shown))
+    return _read(place / FOLDER / FILE, base)
 
 
 def _read(path: Path, base: str) -> list[TunedChoice]:
@@ -70,27 +100,10 @@ def _folders(provenance: Mapping[str, str]) -> dict[str, str]:
 
 def _written(place: Path, choice: TunedChoice, files: Mapping[str, str]) -> TunedChoice:
     """The choice, with its program written into a folder named after the program's digest."""
-    program_digest = digest(files["program.json"])
+    program_digest = text_digest(files["program.json"])
     name = f"{FOLDER}/{choice.name}-{program_digest[:8]}"
     target = place / name
-    if not target.exists():
-        fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
-        try:
-            shutil.rmtree(fresh, ignore_errors=True)
-            fresh.mkdir(parents=True)
-            for file, text in files.items():
-                (fresh / file).write_text(text, encoding="utf-8", newline="\n")
-            fresh.rename(target)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+    make_folder(target.parent)
+    contents = {file: text.encode() for file, text in files.items()}
+    replace_folder(target, contents, lambda _: None)
     return replace(choice, name=name, digest=program_digest)
-
-
-def _replace(folder: Path, text: str) -> None:
-    folder.mkdir(exist_ok=True)
-    fresh = folder / f".{FILE}.{os.getpid()}.new"
-    try:
-        fresh.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(fresh, folder / FILE)
-    finally:
-        fresh.unlink(missing_ok=True)

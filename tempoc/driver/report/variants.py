@@ -5,14 +5,15 @@ from __future__ import annotations
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.forecast.budget import effective_budget
-from tempoc.runtime.load.directory import load_choices, load_program
+from tempoc.runtime.load.directory import read_stored
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 
 
 def variants_text(directory: str) -> str:
     """All variants with their conditions, then what was measured; empty if there is neither."""
-    program, choices = load_program(directory), load_choices(directory)
+    stored = read_stored(directory)
+    program, choices = stored.program, stored.choices
     parts = [_variants(program)] if program.variants else []
     parts += [_choices(choices)] if choices else []
     return "\n".join(parts)

@@ -39,6 +39,5 @@ def tune_and_record(
     )
     best = tuned.candidate.compilation
     emitted = best.emitted if tuned.candidate.name else None
-    provenance = dict(loaded.program.provenance)
-    write_choice(directory, choice, emitted, best.options.to_provenance(), provenance)
+    write_choice(directory, choice, emitted, best.options.to_provenance(), loaded.program)
     return tuned

@@ -182,7 +182,7 @@ class _Tuner:
         """Write a candidate to a folder, and load it."""
         self.count += 1
         directory = self.folder / str(self.count)
-        candidate.compilation.write(str(directory))
+        candidate.compilation.write(str(directory), durable=False)
         return load(directory, self.loaded.extern_path)
 
     def first_run(self, candidate: Candidate, loaded: LoadedProgram) -> _MeasuredCandidate:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.diagnostics.diagnostic import Collector, Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source, Span
+from tempoc.files.durable import replace_file
 from tempoc.frontend.syntax import ast, errors as syntax_errors
 from tempoc.frontend.syntax.parse import parse_with_recovery
 
@@ -113,28 +114,25 @@ def read_source(path: str, wanted_by: Span | None = None) -> Source:
     Raises `DiagnosticError` if there is none, at `wanted_by` if an import wants the file.
     """
     if path == STANDARD_INPUT and wanted_by is None:
-        return _decoded("<stdin>", sys.stdin.buffer.read())
+        return decode_source("<stdin>", sys.stdin.buffer.read())
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise DiagnosticError(syntax_errors.unreadable(path, _reason(error), wanted_by)) from None
-    return _decoded(path, data)
+    return decode_source(path, data)
 
 
 def write_source(path: str, text: str) -> None:
-    """Replace the text of a program atomically; raises `DiagnosticError`.
+    """Replace the text of a program durably; raises `DiagnosticError`.
 
     A link stays a link, and the file keeps its permissions.
     """
     target = Path(path).resolve()
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        fresh.write_bytes(text.encode("utf-8"))
-        if target.exists():
-            fresh.chmod(target.stat().st_mode & 0o7777)
-        fresh.replace(target)
+        mode = target.stat().st_mode & 0o7777 if target.exists() else None
+        content = text.encode("utf-8")
+        replace_file(target, lambda file: file.write(content), mode=mode)
     except (OSError, ValueError) as error:
-        fresh.unlink(missing_ok=True)
         raise DiagnosticError(syntax_errors.unwritable(path, _reason(error))) from None
 
 
@@ -142,7 +140,8 @@ def _reason(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def _decoded(path: str, data: bytes) -> Source:
+def decode_source(path: str, data: bytes) -> Source:
+    """The text of a file from its bytes; raises `DiagnosticError` if they are not UTF-8."""
     try:
         return Source(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.files.durable import replace_file, replace_text
 from tempoc.runtime.data.dtypes import HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, read_metadata, write_safetensors
 from tempoc.runtime.messages import run as errors
@@ -31,7 +32,6 @@ PRINTED = "printed"
 VARIANT = "the variant"
 """The kind in an identity that holds the folder of the variant that ran."""
 FORMAT = 3
-_PART = ".part"
 _WIDTH = 20
 
 SavedLoop = tuple[str, int, int, int, bool]
@@ -88,21 +88,10 @@ def write_state(directory: Path, state: State, arrays: Mapping[str, HostArray]) 
     """Replace the checkpoint of a directory, synced to disk. Raises ``RunError``."""
     text = json.dumps(asdict(state), ensure_ascii=False)
     path = directory / STATE
-    part = path.with_name(path.name + _PART)
     metadata = {"state": text, "digest": _digest(text, _array_bytes(arrays))}
     try:
-        with part.open("wb") as file:
-            write_safetensors(file, arrays, metadata)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        replace_file(path, lambda file: write_safetensors(file, arrays, metadata))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise RunError(errors.unwritable(str(path), error.strerror or str(error))) from None
 
 
@@ -204,12 +193,13 @@ class Counter:
 
     def __init__(self, directory: Path, count: int) -> None:
         self.path = directory / PRINTED
-        self.handle = self._do(lambda: os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666))
-        self.put(count)
+        # Its length never changes again, so a crash leaves the old number or the new one.
+        self._do(lambda: replace_text(self.path, _line(count)))
+        self.handle = self._do(lambda: os.open(self.path, os.O_WRONLY))
 
     def put(self, count: int) -> None:
         """Set the number. Raises ``RunError``."""
-        self._do(lambda: os.pwrite(self.handle, f"{count:>{_WIDTH}}\n".encode(), 0))
+        self._do(lambda: os.pwrite(self.handle, _line(count).encode(), 0))
 
     def close(self) -> None:
         """Close the file."""
@@ -220,3 +210,7 @@ class Counter:
             return action()
         except (OSError, UnicodeError) as error:
             raise RunError(errors.unwritable(str(self.path), str(error))) from None
+
+
+def _line(count: int) -> str:
+    return f"{count:>{_WIDTH}}\n"

@@ -45,6 +45,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.backend import OnHost
 from tempoc.runtime.device.stores import CellArrays, bare_key
 from tempoc.runtime.host.effects import Show, Shown
+from tempoc.runtime.load.directory import KERNELS
 from tempoc.runtime.load.load import LoadedProgram
 from tempoc.runtime.messages import run as errors
 from tempoc.runtime.messages.memory import host_functions
@@ -301,7 +302,9 @@ def called_hosts(program: prog.Program, given: frozenset[str]) -> list[str]:
 
 def identity(loaded: LoadedProgram, bindings: Bindings, precision: str) -> Identity:
     """The identity of a run, which its resumption must share."""
-    text = dump(replace(loaded.program, provenance=()))
+    # The runner and the sources, which are listed as well, may differ.
+    kept = tuple(f for f in loaded.program.files if f[0].endswith(KERNELS))
+    text = dump(replace(loaded.program, provenance=(), files=kept))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {
         VARIANT: {"": loaded.variant} if loaded.variant else {},

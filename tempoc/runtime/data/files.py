@@ -1,4 +1,4 @@
-"""Tensor files: ``.npy``, ``.npz``, ``.safetensors``. Reading is lazy, writing is atomic.
+"""Tensor files: ``.npy``, ``.npz``, ``.safetensors``. Reading is lazy, writing is durable.
 
 All failures become ``RunError`` with the path and the reason.
 """
@@ -6,8 +6,6 @@ All failures become ``RunError`` with the path and the reason.
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.files.durable import make_folder, probe, replace_file
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
 from tempoc.runtime.data.source import TensorSource
@@ -154,9 +153,8 @@ def check_writable(directory: str | Path, create: bool) -> None:
     directory = Path(directory)
     try:
         if create:
-            directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=directory, prefix=".tempoc-"):
-            pass
+            make_folder(directory)
+        probe(directory)
     except OSError as error:
         raise RunError(errors.unwritable(str(directory), _reason(error))) from None
 
@@ -174,7 +172,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, HostArray]) -> None:
     if path.suffix not in BUNDLES:
         raise RunError(errors.unknown_suffix(str(path), BUNDLES))
     writer = _write_npz if path.suffix == ".npz" else write_safetensors
-    _atomically(path, lambda file: writer(file, arrays))
+    _replace(path, lambda file: writer(file, arrays))
 
 
 def write_below(directory: Path, path: str, arrays: Mapping[str, HostArray]) -> None:
@@ -186,14 +184,12 @@ def write_below(directory: Path, path: str, arrays: Mapping[str, HostArray]) -> 
 
 def write_array(path: str | Path, array: HostArray) -> None:
     """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
-    _atomically(
-        Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
-    )
+    _replace(Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False))
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file in one go."""
-    _atomically(Path(path), lambda file: file.write(content))
+    _replace(Path(path), lambda file: file.write(content))
 
 
 def _storable(array: HostArray) -> HostArray:
@@ -208,25 +204,8 @@ def _write_npz(file: BinaryIO, arrays: Mapping[str, HostArray]) -> None:
                 npy.write_array(member, _storable(array), allow_pickle=False)
 
 
-def _atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a temporary file beside the target, then rename it."""
-    temporary = None
+def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
+        replace_file(path, write)
     except (OSError, ValueError) as error:
         raise RunError(errors.unwritable(str(path), _reason(error))) from None
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
-
-
-def _umask() -> int:
-    """The mask of new files; reading it means setting it for a moment."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

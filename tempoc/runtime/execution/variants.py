@@ -22,8 +22,7 @@ from tempoc.runtime.device import backend
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execution.specialize import input_signature, specialize
 from tempoc.runtime.forecast.budget import PlannedRun, budget_problem, effective_budget, peak_bytes
-from tempoc.runtime.load.directory import load_program
-from tempoc.runtime.load.load import LoadedProgram, load
+from tempoc.runtime.load.load import LoadedProgram, load_stored
 from tempoc.runtime.messages.variants import other_interface
 
 
@@ -60,12 +59,12 @@ def variant_names(loaded: LoadedProgram) -> list[str]:
 
 def load_variant(loaded: LoadedProgram, name: str) -> LoadedProgram:
     """Load an equivalent program from its folder, cached. Raises ``RunError``."""
-    if not name or loaded.place is None:
+    if not name or loaded.stored is None:
         return loaded
     key = "variant", name
     member = loaded.known.get(key)
     if not isinstance(member, LoadedProgram):
-        loaded_variant = load(loaded.place / name, loaded.extern_path)
+        loaded_variant = load_stored(loaded.stored.below(name), loaded.extern_path)
         _check(loaded.program, loaded_variant.program, name)
         member = replace(loaded_variant, variant=name, about=variant_description(loaded, name))
         loaded.known[key] = member
@@ -129,11 +128,11 @@ def _first_within_budget(loaded: LoadedProgram, bindings: Bindings, limit: int) 
 def _planned_run(loaded: LoadedProgram, bindings: Bindings, name: str) -> PlannedRun:
     """One of the programs with all its bounds, and the stores that are given."""
     program = loaded.program
-    if name and loaded.place is not None:
+    if name and loaded.stored is not None:
         key = "program", name
         variant_program = loaded.known.get(key)
         if not isinstance(variant_program, prog.Program):
-            variant_program = load_program(loaded.place / name)
+            variant_program = loaded.stored.below(name).program
             _check(program, variant_program, name)
             loaded.known[key] = variant_program
         program = variant_program

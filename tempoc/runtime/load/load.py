@@ -14,10 +14,8 @@ from tempoc.program.nodes.variants import TunedChoice
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
-from tempoc.runtime.load.directory import load_choices, load_program, source_folders
+from tempoc.runtime.load.directory import KERNELS, StoredProgram, read_stored, source_folders
 from tempoc.runtime.messages import run as errors
-
-KERNELS = "kernels.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +25,8 @@ class LoadedProgram:
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
     their names in the program. ``known`` is a cache for later runs (``execution/specialize.py``).
 
-    ``place`` is where it was loaded from. Where it is one of several programs that compute the
-    same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
+    ``stored`` is what was read of its directory. Where it is one of several programs that compute
+    the same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
     among all of them that were measured (``execution/variants.py``).
     """
 
@@ -37,7 +35,7 @@ class LoadedProgram:
     traced: tuple[TracedExtern, ...] = ()
     hosts: Mapping[str, HostCallable] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
-    place: Path | None = None
+    stored: StoredProgram | None = None
     extern_path: tuple[str | Path, ...] = ()
     variant: str = ""
     about: str = ""
@@ -49,14 +47,16 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
 
     These are looked for in ``extern_path``, then beside the program's source. Raises ``RunError``.
     """
-    program = load_program(directory)
-    source = Path(directory) / KERNELS
-    if not source.is_file():
-        raise RunError(errors.no_program(str(directory), KERNELS, True))
+    return load_stored(read_stored(directory), extern_path)
+
+
+def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
+    """Import a program that was read, as `load` does. Raises ``RunError``."""
+    program = stored.program
     user_functions = find_functions(
         program.externs, extern_path, source_folders(program.provenance)
     )
-    scope = _scope(program, source)
+    scope = _scope(program, stored.place / KERNELS, stored.files[KERNELS])
     traced = tuple(TracedExtern(e, user_functions[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
@@ -66,15 +66,18 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
         functions=functions,
         traced=traced,
         hosts=hosts,
-        place=Path(directory),
+        stored=stored,
         extern_path=tuple(extern_path),
-        choices=load_choices(directory),
+        choices=stored.choices,
     )
 
 
-def _scope(program: prog.Program, path: Path) -> dict[str, Any]:
+def _scope(program: prog.Program, path: Path, content: bytes) -> dict[str, Any]:
     """The names of the kernels' file, all kernels among them."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise RunError(errors.bad_kernels(str(path), str(error))) from None
     scope = namespace(text, str(path))
     missing = [k.name for k in program.kernels if not callable(scope.get(k.name))]
     if missing:

@@ -44,7 +44,12 @@ damaged_program = ErrorRow("RT502", "{path} is damaged or of another version: {r
 changed_file = ErrorRow(
     "RT503",
     "{path} is not the file that the compiler wrote (its hash differs)",
-    "compile the program again",
+    "undo the change, or compile the program again into another directory",
+)
+missing_file = ErrorRow(
+    "RT508",
+    "{path} is missing, which the compiler wrote",
+    "put it back, or compile the program again",
 )
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
 

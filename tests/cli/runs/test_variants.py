@@ -15,7 +15,7 @@ from tempoc.driver.search import tuning
 from tempoc.driver.search.tuning import TimedRun
 from tempoc.runtime.checkpoint.state import variant_of
 from tempoc.runtime.device import backend
-from tempoc.runtime.load.directory import load_choices, load_program
+from tempoc.runtime.load.directory import load_program, read_stored
 from tempoc.runtime.main import main
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run
@@ -145,5 +145,5 @@ def test_a_choice_is_made_instead_of_one_variant(
     assert images("run out --input x=x100.npy --memory-budget 1MiB --tune") == 0
     assert run("out", {}, {"x": x}).about.endswith("loops run by the host, no command buffers")
     assert run("out", {}, {"x": x}, memory_budget=2**20).about == "no command buffers"
-    (folder,) = {c.name for c in load_choices("out")} - {run("out", {}, {"x": x}).variant}
+    (folder,) = {c.name for c in read_stored("out").choices} - {run("out", {}, {"x": x}).variant}
     assert "memory_budget" in dict(load_program(Path("out", folder)).provenance)
