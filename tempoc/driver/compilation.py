@@ -46,6 +46,7 @@ from tempoc.sdg.statements.statements import Statements
 from tempoc.sdg.text.text import show
 from tempoc.sdg.verification.equivalence import Equivalence
 from tempoc.sdg.verification.verify import verify as verify_graph
+from tempoc.symbolic.amounts import bytes_text
 from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")
@@ -256,7 +257,7 @@ class Compilation:
         away, ahead = self.options.away, self.options.ahead
         emitted = replace(emitted, program=offloaded(emitted.program, away, ahead))
         for name, size in emitted.batches.items():
-            message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
+            message = f"points of `{name}` take {bytes_text(size)} each, at most {most} MiB at once"
             self._about(name, message)
         for name, window in emitted.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"

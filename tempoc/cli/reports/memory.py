@@ -27,7 +27,6 @@ from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.options import RunOptions, parse_bounds
-from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols
 
 
@@ -133,13 +132,13 @@ def _echo_peak(
         program = compilation.emitted.program
     if solve is None:
         values = bound_values(program, bounds) if bounds or not free else None
-        show(memory_text(program, values, _in_units))
+        show(memory_text(program, values))
         return compilation
     others = _others(program, bounds)
     stores = default_filled_stores(program)
     largest = largest_bound(program, others, solve, stores, budget or 0)
     values = bound_values(program, {**bounds, solve: largest})
-    show(memory_text(program, values, _in_units) + "\n")
+    show(memory_text(program, values) + "\n")
     size = forecast(program, values, stores).peak
     show(f"largest {solve}  {largest}, with {exactly(size)} of {exactly(budget or 0)}\n")
     if formula := _inverse(program, stores, solve):
@@ -147,16 +146,11 @@ def _echo_peak(
     return compilation
 
 
-def _in_units(formula: Expr) -> str | None:
-    """A large formula in units; sympy takes half a second to come."""
-    from tempoc.symbolic.simplify import UNITS, in_units
-
-    text = in_units(formula)
-    return text if any(f" {unit}" in text for unit in UNITS[1:]) else None
-
-
 def _inverse(program: prog.Program, stores: Collection[str], name: str) -> str | None:
-    """The largest value of a bound as a formula of the budget, where there is one."""
+    """The largest value of a bound as a formula of the budget, where there is one.
+
+    sympy takes half a second to come.
+    """
     from tempoc.symbolic.simplify import inverse
 
     formula = peak(program, stores).formula
