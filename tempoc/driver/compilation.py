@@ -16,6 +16,7 @@ from tempoc.driver import pipelines
 from tempoc.driver.elaborate import elaborate
 from tempoc.driver.memo import PassCache
 from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.progress import Progress
 from tempoc.frontend.syntax.load_modules import (
     LoadedSources,
     decode_source,
@@ -70,7 +71,7 @@ class Compilation:
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
         self.shared = PassCache()
-        self.watch: Callable[[str], None] = _nobody
+        self.progress = Progress()
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -115,7 +116,7 @@ class Compilation:
         """The same program with other options but the same constants; it shares finished stages."""
         assert dict(options.defines) == dict(self.options.defines)
         compilation = Compilation(self.loaded, options)
-        compilation.shared = self.shared
+        compilation.shared, compilation.progress = self.shared, self.progress
         compilation.graph = self.graph
         return compilation
 
@@ -152,7 +153,12 @@ class Compilation:
         if verify is not None:
             verify(graph, self.space, "elaborate")
         shared, sizes = self.shared, self.options.sizes
-        outcome = self._timed("passes", lambda: shared.run(graph, steps, sizes, verify))
+
+        def began(number: int) -> None:
+            detail = f"{steps[number].name}, {number + 1} of {len(steps)}"
+            self.progress.phase("passes", detail)
+
+        outcome = self._timed("passes", lambda: shared.run(graph, steps, sizes, verify, began))
         self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
         return outcome
 
@@ -326,11 +332,7 @@ class Compilation:
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()
-        self.watch(name)
+        self.progress.phase(name)
         result = stage()
         self.timings.append((name, time.perf_counter() - started))
         return result
-
-
-def _nobody(stage: str) -> None:
-    """No one looks at the stages as they run."""

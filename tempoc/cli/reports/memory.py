@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import click
 
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.terminal import show, waiting
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
@@ -126,7 +126,8 @@ def _echo_peak(
         raise RunError(missing_for_memory(missing))
     if solve is None and budget is not None:
         at = {name: bound_values(program, bounds)[name] for name in free}
-        fitting = fit_budget(compilation, at, default_filled_stores, budget)
+        with waiting("searching within the budget", compilation.progress):
+            fitting = fit_budget(compilation, at, default_filled_stores, budget)
         show(fit_text(fitting) + "\n")
         compilation = fitting.chosen.compilation
         program = compilation.emitted.program

@@ -227,4 +227,4 @@ def test_sizes() -> None:
     assert at == {"T": 64, "P": 64, "N": 16, "t": 63, "p": 63, "n": 15}
     (type_,) = found.nodes["x"].types
     assert bytes_of(type_, at) == 3 * 64 * 2
-    assert size_formula(type_) == "6*T"
+    assert size_formula(type_) == "6 bytes*T"
