@@ -24,13 +24,14 @@ def compare_with_reference(
 
     Host functions are not called again: they give what they gave in the run.
     """
-    made = ReplayedCalls(result.made)
+    replayed = ReplayedCalls(result.made)
     beside = compilation.loaded.beside
     try:
-        expected = evaluate_given(compilation.graph, given, paths, beside, made=made)
+        expected = evaluate_given(compilation.graph, given, paths, beside, made=replayed)
     except Diverged as error:
         raise CheckFailed(outputs_differ([str(error)])) from None
-    if found := [*made.found[:MOST], *made.unmade(), *differences(result.outputs, expected)]:
-        raise CheckFailed(outputs_differ(found))
+    calls = [*replayed.differing[:MOST], *replayed.unmade()]
+    if lines := [*calls, *differences(result.outputs, expected)]:
+        raise CheckFailed(outputs_differ(lines))
     click.echo("verify: all outputs agree with the reference evaluator", err=True)
     return 0
