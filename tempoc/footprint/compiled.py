@@ -30,9 +30,9 @@ Called = prog.Region | prog.Block | prog.Call
 """What the runner calls a function for."""
 
 
-_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s64": 8, "u64": 8, "f64": 8}
 _HEAD = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
-_COPY = re.compile(r"= (\w+)\[([\d,]*)\]\S* copy(?:-start)?\(")
+# XLA names element types by their bits, but for `pred`, of a byte.
+_COPY = re.compile(r"= ((?:pred|[a-z]+(\d+))\w*)\[([\d,]*)\]\S* copy(?:-start)?\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +175,6 @@ def _copies(text: str) -> Iterator[tuple[str, int]]:
     for line in text.splitlines():
         if head := _HEAD.match(line):
             computation = head[1]
-        elif computation in bodies and (copy := _COPY.search(line)) and copy[2]:
-            elements = math.prod(map(int, copy[2].split(",")))
-            yield f"{copy[1]}[{copy[2]}]", elements * _BYTES.get(copy[1], 4)
+        elif computation in bodies and (copy := _COPY.search(line)) and copy[3]:
+            elements = math.prod(map(int, copy[3].split(",")))
+            yield f"{copy[1]}[{copy[3]}]", elements * int(copy[2] or 8) // 8
