@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
+from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
 from tempoc.diagnostics.diagnostic import DiagnosticError
@@ -29,9 +30,6 @@ COMMANDS = {
     "opt": "Read a graph in text form, run passes on it, print it.",
     "help": "Print a page of the manual, or the list of its pages.",
 }
-
-
-_COLLECT = (20_000, 20, 20)
 
 
 class LazyGroup(click.Group):
@@ -53,7 +51,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             # Hardly anything that a compilation makes is garbage: look for it more rarely.
-            gc.set_threshold(*_COLLECT)
+            gc.set_threshold(*EFFORT.collect)
         command: click.Command = module.command
         return command
 

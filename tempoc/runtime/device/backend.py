@@ -18,13 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
+from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
-_COMPILED = 20_000
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -272,13 +272,13 @@ def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]
     return back
 
 
-def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
+def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:
     """A new array of zeros on the device."""
-    return _zeros(shape, dtype)()
+    return _zeros(shape, dtype)(tuning)
 
 
 @functools.cache
-def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
+def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[RunTuning], DeviceArray]:
     """The cached allocator for a shape and dtype."""
     return _Zeros(shape, NUMPY[dtype])
 
@@ -289,18 +289,19 @@ class _Zeros:
 
     The compiled function is ten times as fast, but compiling it takes as long as hundreds of small
     arrays, and a growing store needs each size only once. So it is compiled when the allocations by
-    numpy have taken about as long, `_COMPILED` microseconds.
+    numpy have taken about as long.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    microseconds: int = 0
+    allocated: int = 0
     compiled: Callable[[], DeviceArray] | None = None
 
-    def __call__(self) -> DeviceArray:
+    def __call__(self, tuning: RunTuning) -> DeviceArray:
         if self.compiled is None:
-            self.microseconds += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
-            if self.microseconds <= _COMPILED and jax.default_backend() == "cpu":
+            nbytes = math.prod(self.shape) * self.dtype.itemsize
+            self.allocated += tuning.allocation_bytes + nbytes
+            if self.allocated <= tuning.allocated_bytes and jax.default_backend() == "cpu":
                 return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
             self.compiled = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.compiled()

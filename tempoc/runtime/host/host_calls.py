@@ -99,7 +99,10 @@ class HostCaller:
         """Call at a point with arrays of the device. Raises `RunError`."""
         if self.unwanted:
             types = zip(self.hosted.extern.results, self.shapes, strict=True)
-            return [backend.zeros(cell_shape, t.dtype) for t, cell_shape in types]
+            return [
+                backend.put(np.zeros(cell_shape, NUMPY[t.dtype]), t.dtype)
+                for t, cell_shape in types
+            ]
         values = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
             np.array(a[tuple(slice(evaluate(e, values)) for e in shape)])
