@@ -19,7 +19,7 @@ from tempoc.program.analysis.traversal import calls, kernel_numbers
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.precision import precision_of
 from tempoc.program.nodes.spelling import variable
-from tempoc.runtime.device import backend
+from tempoc.runtime.device import backend, inspection
 from tempoc.runtime.device.capacity import groups
 from tempoc.runtime.device.stores import Layout, layout
 from tempoc.runtime.load.load import LoadedProgram
@@ -112,7 +112,7 @@ def _compiled(
     if isinstance(called, prog.Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(MODEL.reported_steps)
     wanted = (at, *given), precision_of(loaded.program)
-    inspected = backend.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
+    inspected = inspection.inspect_kernel(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):

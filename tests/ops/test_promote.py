@@ -54,3 +54,7 @@ def test_keys_stay_alone() -> None:
     assert join((DType.KEY, False), (DType.KEY, False)) == (DType.KEY, False)
     with pytest.raises(OperandError, match="a random key does not combine with f32"):
         join((DType.F32, False), (DType.KEY, False))
+
+
+def test_every_dtype_has_elements() -> None:
+    assert [d.value for d in DType] == [*ELEMENTS]

@@ -24,8 +24,9 @@ from tempoc.runtime.data.bindings import bind
 from tempoc.runtime.data.bounds import bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
-from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
+from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.options import RunOptions, parse_bounds
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.walk import symbols

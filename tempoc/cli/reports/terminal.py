@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from tempoc.cli.reports import narrow
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.runtime.report.streams import is_terminal
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ SOURCE = (
     (re.compile(r"#.*$"), "dim italic"),
     (re.compile(r'"[^"]*"'), "green"),
     (re.compile(rf"\b({KEYWORDS})\b"), "bold magenta"),
-    (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
+    (re.compile(rf"\b({'|'.join(ELEMENTS)})\b"), "cyan"),
     (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
 )
 """Parts of `.rt` text."""

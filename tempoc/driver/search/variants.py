@@ -27,8 +27,8 @@ from tempoc.program.analysis.count_calls import count_calls
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bounds import LIMIT, POWERS, bound_values, resolve
-from tempoc.runtime.forecast.budget import check_least
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import check_least
 from tempoc.runtime.messages.units import size_text
 
 FOLDER = "variants"

@@ -124,10 +124,10 @@ def compile_kernel(
     commands: str = COMMON,
 ) -> CompiledKernel:
     """Compile a kernel lazily for static bounds; array ``i`` is its argument ``i + 1``."""
-    return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+    return jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
 
 
-def _jitted(
+def jitted(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],
@@ -135,6 +135,7 @@ def _jitted(
     commands: str,
     **named: Any,
 ) -> Any:
+    """The function of JAX for static bounds, with further options of ``jax.jit``."""
     bound = functools.update_wrapper(functools.partial(function, **static), function)
     options = {"donate_argnums": tuple(i + 1 for i in donated), **named}
     return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **options)
@@ -155,34 +156,8 @@ def compile_region(
     how = donated, precision, commands
     if jax.default_backend() == "cpu":
         return compile_kernel(function, static, *how)
-    region = _jitted(function, static, *how, static_argnames=("steps",))
+    region = jitted(function, static, *how, static_argnames=("steps",))
     return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspected:
-    """A compiled function: HLO text, bytes of donated arguments, bytes of temporary buffers."""
-
-    text: str
-    updated: int
-    temporary: int
-
-
-def inspect_kernel(
-    function: Callable[..., Any],
-    static: Mapping[str, int],
-    donated: tuple[int, ...],
-    arguments: Sequence[Any],
-    precision: str = HIGHEST,
-) -> Inspected:
-    """Compile a function for abstract arguments (shapes and dtypes) and inspect the result."""
-    compiled = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
-    memory = compiled.memory_analysis()
-    return Inspected(
-        text=compiled.as_text() or "",
-        updated=memory.alias_size_in_bytes,
-        temporary=memory.temp_size_in_bytes,
-    )
 
 
 def described(shape: tuple[int, ...], dtype: str) -> Any:
@@ -247,29 +222,6 @@ def constant(point: tuple[int, ...]) -> DeviceArray:
 def as_array(value: object) -> DeviceArray:
     """A number or array (also while JAX traces) as an array of JAX."""
     return jnp.asarray(value)
-
-
-def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The vector-Jacobian product of a function with ``count`` arguments.
-
-    It takes these, then the cotangents of the float results, and gives the cotangents of the float
-    arguments.
-    """
-
-    def back(*given: DeviceArray) -> tuple[DeviceArray, ...]:
-        args = given[:count]
-        floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
-
-        def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
-            replaced = dict(zip(floats, some, strict=True))
-            result = function(*(replaced.get(k, a) for k, a in enumerate(args)))
-            several = result if isinstance(result, tuple) else (result,)
-            return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
-
-        pull = jax.vjp(kept, *(args[k] for k in floats))[1]
-        return tuple(pull(given[count:]))
-
-    return back
 
 
 def zeros(shape: tuple[int, ...], dtype: str, tuning: RunTuning) -> DeviceArray:

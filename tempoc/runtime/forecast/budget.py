@@ -14,13 +14,6 @@ from tempoc.runtime.forecast.dry_run import forecast
 from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
 
 
-def default_filled_stores(program: prog.Program) -> frozenset[str]:
-    """The stores that are filled before a run in which all params with a default are computed."""
-    stores = [i.store for i in program.inputs]
-    stores += [p.store for p in program.params if not p.has_default]
-    return frozenset(stores + ([program.seed] if program.seed else []))
-
-
 class PlannedRun(NamedTuple):
     """A program with the bounds of a run, and the stores that are filled before it."""
 
@@ -73,14 +66,6 @@ def _is_quick(run: PlannedRun) -> bool:
     moves = any(store.away for store in run.program.stores)
     calls = count_calls(run.program.tree, dict(run.bounds)) if moves else 0
     return calls <= run.program.tuning.searched_calls
-
-
-def check_least(program: prog.Program, budget: int) -> None:
-    """Raises ``RunError`` if not even a run with the smallest bounds fits into a budget."""
-    free = [b.name for b in program.bounds if b.value is None]
-    resolved = resolve(program, dict.fromkeys(free, 1), (), {})
-    if not resolved.problems:
-        check_budget(program, resolved.values, default_filled_stores(program), budget)
 
 
 def largest_bound(

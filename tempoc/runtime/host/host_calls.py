@@ -56,13 +56,6 @@ class HostCallable:
     extern: Extern
     function: HostFunction
 
-    def call_copied(
-        self, args: Sequence[HostArray], values: Mapping[str, int]
-    ) -> tuple[HostArray, ...]:
-        """Call with copies of the arrays, in the declared dtypes. Raises `ExternFailure`."""
-        pairs = zip(self.extern.arguments, args, strict=True)
-        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
-
     def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
         """The results for arguments that the function may keep; ``values`` are the values of bounds
         and dimensions. Raises `ExternFailure`."""
