@@ -50,7 +50,7 @@ def story_json(chapters: Sequence[Chapter]) -> str:
     """A JSON list of all chapters; lines and columns count from 1."""
     chapters_json = [
         {
-            "statement": span_json(c.statement),
+            "statement": c.statement and span_json(c.statement),
             "text": c.title or None,
             "kernels": [
                 {"name": k.name, "for_each": list(k.loops), "at_once": list(k.together)}
