@@ -16,6 +16,7 @@ import click
 from tempoc import __version__
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
@@ -89,7 +90,7 @@ def status(argv: Sequence[str]) -> int:
         return diagnostics.report_usage(error, argv)
     except (click.Abort, KeyboardInterrupt):
         # click turns an interrupt into the former after ending the line.
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         return diagnostics.INTERRUPTED
     except diagnostics.CheckFailed as error:
         diagnostics.report_diagnostics(error.diagnostics, argv)
