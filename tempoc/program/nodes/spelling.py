@@ -19,7 +19,7 @@ _BUILTINS = (
     *("range", "reversed", "slice", "sum", "tuple", "zip"),
     *("__builtins__", "__debug__"),
 )
-_UNFIT = frozenset((*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
+_UNFIT = frozenset(n.rstrip("_") for n in (*keyword.kwlist, *PREAMBLE, *_REGIONS, *_BUILTINS))
 
 
 def variable(name: str) -> str:
