@@ -13,6 +13,7 @@ from tempoc.cli.options.compile_options import (
 from tempoc.cli.options.memory import memory_options
 from tempoc.cli.options.options import FileName, refuse
 from tempoc.cli.reports.dumps import echo_about, echo_stages, echo_variants, write_dumps
+from tempoc.cli.reports.terminal import echo
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
@@ -84,7 +85,7 @@ def command(
     if is_compiled and (usual or variants):
         echo_variants(file, wanted=variants, after=bool(chosen))
     if (chosen or variants) and reports:
-        click.echo()
+        echo()
     if memory:
         from tempoc.cli.reports.memory import echo_memory
 

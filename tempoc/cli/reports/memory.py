@@ -5,10 +5,8 @@ Imports what a run needs: commands import this file late.
 
 from collections.abc import Collection, Mapping
 
-import click
-
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show
+from tempoc.cli.reports.terminal import echo, show
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
@@ -81,7 +79,7 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
 
 
 def _announce_family(variants: Family) -> dict[Variant, Compilation]:
-    click.echo(variants.note(), err=True, nl=False)
+    echo(variants.note(), err=True, nl=False)
     return {**variants.members}
 
 
@@ -98,7 +96,7 @@ def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: i
 
 
 def _announce_fit(fitting: BudgetFit) -> Compilation:
-    click.echo(fitting.note(), err=True, nl=False)
+    echo(fitting.note(), err=True, nl=False)
     return fitting.chosen.compilation
 
 

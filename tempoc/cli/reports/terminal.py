@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from tempoc.cli.reports import narrow
+from tempoc.diagnostics.render import printed
 from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.runtime.report.streams import is_terminal
 
@@ -56,6 +57,7 @@ PAGE = (
     (re.compile(r"`[^`]+`"), "cyan"),
 )
 """Parts of the manual's pages."""
+_MARKS_OF_TEXT = re.compile(r"([\n\t])")
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
 _HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
@@ -137,8 +139,24 @@ def draw_python(text: str, stream: TextIO) -> None:
     )
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print lines; characters that could steer a terminal are shown as escapes."""
+    click.echo(lines_printed(text), err=err, nl=nl)
+
+
+def as_it_is(text: str) -> None:
+    """Print the content of a file on standard output: only a terminal gets escapes."""
+    click.echo(lines_printed(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def lines_printed(text: str) -> str:
+    """Lines with escapes for what is not printed; line breaks and tabs stay."""
+    return "".join(mark if mark in "\n\t" else printed(mark) for mark in _MARKS_OF_TEXT.split(text))
+
+
 def show(text: str, *, python: bool = False) -> None:
     """Print a report on standard output: plain in a pipe, with colours on a terminal."""
+    text = lines_printed(text)
     if not is_terminal(sys.stdout):
         click.echo(text, nl=False)
     elif python:
@@ -163,5 +181,7 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
     if not is_terminal(sys.stderr):
         yield lambda stage: None
         return
-    with console(sys.stderr).status(what, spinner="dots") as status:
-        yield lambda stage: status.update(f"{what}: {stage}")
+    from rich.text import Text
+
+    with console(sys.stderr).status(Text(printed(what)), spinner="dots") as status:
+        yield lambda stage: status.update(Text(printed(f"{what}: {stage}")))

@@ -1,8 +1,7 @@
 """`run --tune`: which way to compute is the fastest here, measured and recorded."""
 
-import click
-
 from tempoc.cli.options.options import refuse
+from tempoc.cli.reports.terminal import echo
 from tempoc.driver.search.recording import tune_and_record
 from tempoc.runtime.data.files import check_writable
 from tempoc.runtime.execute import check_targets, open_inputs
@@ -38,4 +37,4 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
 
 
 def _tell(line: str) -> None:
-    click.echo(f"tune: {line}", err=True)
+    echo(f"tune: {line}", err=True)
