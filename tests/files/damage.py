@@ -138,7 +138,10 @@ def read_all(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], list[str]]:
     for name, tensor in tensors.items():
         try:
             arrays[name] = tensor.read()
-            assert (arrays[name].dtype, arrays[name].shape) == (tensor.dtype.newbyteorder("="), tensor.shape)
+            assert (arrays[name].dtype, arrays[name].shape) == (
+                tensor.dtype.newbyteorder("="),
+                tensor.shape,
+            )
         except RunError as error:
             codes += [d.code for d in error.diagnostics]
     return arrays, codes

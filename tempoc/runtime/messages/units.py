@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(s|min|m|h|)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int | None:
