@@ -156,6 +156,7 @@ def _reason(error: Exception) -> str:
 
 def decode_source(path: str, data: bytes) -> Source:
     """The text of a file from its bytes; raises `DiagnosticError` if they are not UTF-8."""
+    path = _shown(path)
     try:
         return Source(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -215,7 +216,7 @@ class _Loader:
             return None
         shown = path if folder is None else folder / path
         key = os.path.relpath(os.path.realpath(shown), self.root) if self.root else str(shown)
-        return self.file(Path(key).as_posix(), _short_path(shown), item)
+        return self.file(_shown(Path(key).as_posix()), _short_path(shown), item)
 
     def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
         """The key of a standard module."""
@@ -259,6 +260,11 @@ class _Loader:
 
 # The standard modules are the same for all programs of a process.
 _standard = functools.cache(parse_with_recovery)
+
+
+def _shown(path: str) -> str:
+    """The name of a file as a text, which the bytes of a name need not be."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _short_path(path: Path) -> str:
