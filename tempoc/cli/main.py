@@ -109,4 +109,5 @@ def status(argv: Sequence[str]) -> int:
         abandon_output()
         return diagnostics.report_system(error, argv)
     except Exception as error:
-        return diagnostics.report_bug(error, argv)
+        known = diagnostics.report_library(error, argv)
+        return diagnostics.report_bug(error, argv) if known is None else known

@@ -19,7 +19,7 @@ from tempoc.footprint.peak import peak
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.data.bounds import INTEGER, bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
 from tempoc.runtime.forecast.budget import largest_bound
@@ -72,7 +72,8 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
         least[name], most[name] = low, high if dots else low
         if dots and not (low and high):
             refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
-        if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
+        numbers = [int(end) for end in (low, high) if INTEGER.fullmatch(end)]
+        if dots and len(numbers) == 2 and numbers[0] > numbers[1]:
             refuse(f"--bounds {name}={value}: a range begins with the smaller number")
     return least, most
 
