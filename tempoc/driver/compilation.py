@@ -34,7 +34,8 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.relations.space import Space
 from tempoc.program.nodes.variants import Variant
-from tempoc.runtime.load.directory import read_sources, source_folders
+from tempoc.runtime.load.directory import source_folders
+from tempoc.runtime.load.sources import read_sources
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import place_loops
 from tempoc.schedule.tree import ScheduleTree

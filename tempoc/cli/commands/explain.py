@@ -19,7 +19,7 @@ from tempoc.cli.reports.dumps import (
     stage_texts,
     write_dumps,
 )
-from tempoc.cli.reports.terminal import waiting
+from tempoc.cli.reports.terminal import echo, waiting
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.report.stages import VIEWS
@@ -95,7 +95,7 @@ def command(
     if is_compiled and (usual or variants):
         echo_variants(file, always=variants, after=bool(chosen))
     if (chosen or variants) and reports:
-        click.echo()
+        echo()
     if memory:
         from tempoc.cli.reports.memory import echo_memory
 

@@ -5,10 +5,8 @@ Imports what a run needs: commands import this file late.
 
 from collections.abc import Collection, Mapping
 
-import click
-
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import show, waiting
+from tempoc.cli.reports.terminal import echo, show, waiting
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.errors import missing_for_memory
@@ -21,11 +19,12 @@ from tempoc.footprint.peak import peak
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import Variant
 from tempoc.runtime.data.bindings import bind
-from tempoc.runtime.data.bounds import bound_values, resolve
+from tempoc.runtime.data.bounds import INTEGER, bound_values, resolve
 from tempoc.runtime.device.stores import given_stores
 from tempoc.runtime.execute import open_inputs
-from tempoc.runtime.forecast.budget import default_filled_stores, largest_bound
+from tempoc.runtime.forecast.budget import largest_bound
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.options import RunOptions, parse_bounds
 from tempoc.symbolic.walk import symbols
 
@@ -73,13 +72,14 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
         least[name], most[name] = low, high if dots else low
         if dots and not (low and high):
             refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
-        if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
+        numbers = [int(end) for end in (low, high) if INTEGER.fullmatch(end)]
+        if dots and len(numbers) == 2 and numbers[0] > numbers[1]:
             refuse(f"--bounds {name}={value}: a range begins with the smaller number")
     return least, most
 
 
 def _announce_family(variants: Family) -> dict[Variant, Compilation]:
-    click.echo(variants.note(), err=True, nl=False)
+    echo(variants.note(), err=True, nl=False)
     return {**variants.members}
 
 
@@ -96,7 +96,7 @@ def within_budget_of_run(compilation: Compilation, request: RunOptions, budget: 
 
 
 def _announce_fit(fitting: BudgetFit) -> Compilation:
-    click.echo(fitting.note(), err=True, nl=False)
+    echo(fitting.note(), err=True, nl=False)
     return fitting.chosen.compilation
 
 

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from tempoc.cli.reports import narrow
+from tempoc.diagnostics.render import printed
 from tempoc.driver.progress import PHASES, Activity, Progress
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.runtime.report.streams import is_terminal
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ SOURCE = (
     (re.compile(r"#.*$"), "dim italic"),
     (re.compile(r'"[^"]*"'), "green"),
     (re.compile(rf"\b({KEYWORDS})\b"), "bold magenta"),
-    (re.compile(r"\b(bool|i32|i64|u32|bf16|f16|f32|f64|key)\b"), "cyan"),
+    (re.compile(rf"\b({'|'.join(ELEMENTS)})\b"), "cyan"),
     (re.compile(r"(?<![\w.])\d[\w.]*"), "blue"),
 )
 """Parts of `.rt` text."""
@@ -57,6 +59,7 @@ PAGE = (
     (re.compile(r"`[^`]+`"), "cyan"),
 )
 """Parts of the manual's pages."""
+_MARKS_OF_TEXT = re.compile(r"([\n\t])")
 _GUTTER = re.compile(r"^(\s*\d* \|)(.*)$")
 _MARKS = re.compile(r"^\s*(\^+|-+)(?: .*)?$")
 _HEAD = re.compile(r"^(error)(\[\w+\])?(?=: )")
@@ -138,8 +141,24 @@ def draw_python(text: str, stream: TextIO) -> None:
     )
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print lines; characters that could steer a terminal are shown as escapes."""
+    click.echo(lines_printed(text), err=err, nl=nl)
+
+
+def as_it_is(text: str) -> None:
+    """Print the content of a file on standard output: only a terminal gets escapes."""
+    click.echo(lines_printed(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def lines_printed(text: str) -> str:
+    """Lines with escapes for what is not printed; line breaks and tabs stay."""
+    return "".join(mark if mark in "\n\t" else printed(mark) for mark in _MARKS_OF_TEXT.split(text))
+
+
 def show(text: str, *, python: bool = False) -> None:
     """Print a report on standard output: plain in a pipe, with colours on a terminal."""
+    text = lines_printed(text)
     if not is_terminal(sys.stdout):
         click.echo(text, nl=False)
     elif python:
@@ -167,7 +186,7 @@ def waiting(what: str, progress: Progress) -> Iterator[None]:
     from rich.text import Text
 
     def line(activity: Activity) -> Text:
-        return Text(activity_text(what, activity), no_wrap=True, overflow="ellipsis")
+        return Text(printed(activity_text(what, activity)), no_wrap=True, overflow="ellipsis")
 
     with console(sys.stderr).status(line(progress.activity), spinner="dots") as status:
         progress.show = lambda activity: status.update(line(activity))

@@ -1,9 +1,7 @@
 """`run --tune`: which way to compute is the fastest here, measured and recorded."""
 
-import click
-
 from tempoc.cli.options.options import refuse
-from tempoc.cli.reports.terminal import waiting
+from tempoc.cli.reports.terminal import echo, waiting
 from tempoc.driver.progress import Progress
 from tempoc.driver.search.recording import tune_and_record
 from tempoc.runtime.data.files import check_writable
@@ -42,4 +40,4 @@ def tune_run(request: RunOptions, *, is_recorded: bool) -> None:
 
 
 def _tell(line: str) -> None:
-    click.echo(f"tune: {line}", err=True)
+    echo(f"tune: {line}", err=True)

@@ -6,7 +6,7 @@ from tempoc.diagnostics.diagnostic import RunError
 from tempoc.driver.errors import missing_for_memory
 from tempoc.footprint.compiled import Compiled, compiled
 from tempoc.runtime.data.bounds import bound_values
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table

@@ -12,8 +12,8 @@ from tempoc.memory.text import kind, slots_text
 from tempoc.memory.verify import SMALL
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.buffers import Buffer
-from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import Forecast, forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 from tempoc.symbolic import expr as ix

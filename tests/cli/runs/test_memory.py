@@ -15,7 +15,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.caches import HEAD, caches_text
 from tempoc.driver.search import budget as fitting
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.runtime.forecast.budget import default_filled_stores
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tests.cli.session import Session
 from tests.support.golden import Golden
 
