@@ -67,7 +67,7 @@ def linear_rows(row, first, count, reverse=False):
 
         def step(n, buffers):
             k = count - 1 - n if reverse else n
-            rows, before = found
+            rows, before = buffers
             at = lax.convert_element_type(k, jnp.uint32)  # nobody asks whether that is negative
             new = row(at, *([take(rows[0], k + back)] if alone else before))
             made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))
