@@ -81,7 +81,8 @@ def status(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status."""
     try:
         result = cli.main(args=list(argv), prog_name="tempoc", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

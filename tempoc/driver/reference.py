@@ -11,7 +11,7 @@ from tempoc.ops.control.effects import EffectOp, Save
 from tempoc.ops.control.externs import ExternCall, ExternHost, ExternVjp
 from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import dense_inputs, dense_params
-from tempoc.runtime.host import effects, externs
+from tempoc.runtime.host import effects, externs, failure
 from tempoc.runtime.host.effects import Show
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
@@ -100,8 +100,8 @@ def caller(
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_vjp(function, node.op.counts(), args)
             return externs.evaluated(function, args)
-        except externs.ExternFailure as error:
+        except failure.ExternFailure as error:
             equations = equation_lines(node.spans, graph.name)
-            raise externs.failure(error, node.domain.dims, coordinates, equations) from error
+            raise failure.failure(error, node.domain.dims, coordinates, equations) from error
 
     return call

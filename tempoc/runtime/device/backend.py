@@ -28,6 +28,8 @@ _COMPILED = 20_000
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
+# What JAX raises when it cannot trace a function, such as for values of an earlier trace.
+TraceError = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 VERSION: str = jax.__version__
 
 
@@ -244,9 +246,9 @@ def constant(point: tuple[int, ...]) -> DeviceArray:
     return put(coordinates(point), "i32")
 
 
-def as_array(value: object) -> DeviceArray:
-    """A number or array (also while JAX traces) as an array of JAX."""
-    return jnp.asarray(value)
+def as_array(value: object, dtype: np.dtype[Any]) -> DeviceArray:
+    """Numbers or arrays (also while JAX traces) as an array of JAX, never of a weak type."""
+    return jnp.asarray(value, dtype)
 
 
 def vjp_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
