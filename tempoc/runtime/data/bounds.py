@@ -133,7 +133,7 @@ def _integer(value: object) -> int | None:
         return None
     try:
         return int(value, 10) if isinstance(value, str) else int(value.__index__())  # type: ignore[attr-defined]
-    except (ValueError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return None
 
 
