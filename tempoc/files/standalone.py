@@ -155,8 +155,10 @@ def start() -> int:
     """Import the runner and run; returns the exit status."""
     try:
         finder = RunnerFinder(runner_files())
+        # Python puts this folder first, where `import program` would find what nobody compared.
+        sys.path[:] = [p for p in sys.path if Path(p).resolve() != HERE]
         package = ModuleType(PACKAGE)
-        package.__path__ = []
+        package.__path__, package.__file__ = [], str(HERE)
         sys.modules[PACKAGE] = package
         sys.meta_path.insert(0, finder)
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
