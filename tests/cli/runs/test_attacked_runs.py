@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tempoc.program import codec
 from tempoc.runtime.data.files import open_bundle
+from tempoc.runtime.host.effects import EffectSink
 from tests.cli.session import Session
 from tests.support.functions import laid_out
 
@@ -100,6 +104,51 @@ def test_python_out_tells_every_exception(tempoc: Session) -> None:
     assert done.stderr.startswith("error[RT573]: f (ar_out:f) raised B: b at t = 1\n")
     assert os.listdir("r") == ["y-0.safetensors"]
     assert open_bundle("r/y-0.safetensors")["y"].read() == 0
+
+
+@pytest.mark.parametrize(("status", "wanted"), [("0", 1), ("7", 7), ("'no'", 1)])
+def test_handlers_that_exit_leave_no_success(status: str, wanted: int, tempoc: Session) -> None:
+    handler = f"signal.signal(signal.SIGUSR1, lambda *_: sys.exit({status}))\n"
+    attacked("ar_handler", f"import signal, sys\n{handler}def f(x): return x\n")
+    before = signal.getsignal(signal.SIGUSR1)
+    sink = EffectSink.__call__
+
+    def killing(self: EffectSink, *args: object) -> None:
+        sink(self, *args)  # type: ignore[arg-type]
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EffectSink, "__call__", killing)
+        assert tempoc("run main.rt --input x=x.npy --output-dir r") == wanted
+    signal.signal(signal.SIGUSR1, before)
+    assert os.listdir("r") == ["y-0.safetensors"]
+
+
+NO_CALLS = (
+    "check main.rt", "fmt main.rt", "compile main.rt -o out", "check out", "explain out",
+    "compile main.rt -o other --verify-each", "explain main.rt --dump-kernels --remarks",
+    "explain main.rt --memory --cost --bounds T=3", "explain out --variants --dump-program",
+)  # fmt: skip
+
+
+def test_only_runs_import_functions_and_execute_kernels(tempoc: Session) -> None:
+    """What the page `trust` promises to those who look at programs of others."""
+    attacked("ar_marks", "open('imported', 'w')\ndef f(x): return x\n")
+    for line in NO_CALLS:
+        assert tempoc(line) == 0, tempoc.err
+        if line.startswith("check"):
+            assert "calls the Python functions ar_marks:f" in tempoc.err
+    kernels, stored = Path("out/kernels.py"), Path("out/program.json")
+    kernels.write_text(f"open('executed', 'w')\n{kernels.read_text()}")
+    program = codec.load(stored.read_text())
+    changed = sha256(kernels.read_bytes()).hexdigest()
+    files = tuple((n, changed if n == "kernels.py" else d) for n, d in program.files)
+    stored.write_text(codec.dump(replace(program, files=files)))
+    for line in ("check out", "explain out --dump-kernels", "explain out --variants"):
+        assert tempoc(line) == 0, tempoc.err
+    assert not Path("imported").exists() and not Path("executed").exists()
+    assert tempoc("run out --input x=x.npy --output-dir r") == 0
+    assert Path("imported").exists() and Path("executed").exists()
 
 
 def test_ctrl_c_in_a_function_is_an_interruption(tempoc: Session) -> None:
