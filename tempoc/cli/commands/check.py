@@ -10,7 +10,9 @@ import click
 
 from tempoc.cli.options.compile_options import parse_defines
 from tempoc.cli.options.options import FileName, define_option, error_format_option
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import Collector
+from tempoc.diagnostics.render import printed
 from tempoc.driver.check import Checked, check_file, python_functions
 from tempoc.driver.options import Options
 
@@ -33,13 +35,13 @@ def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str)
                 from tempoc.cli.reports.directory import check_directory
 
                 text, functions = check_directory(file)
-                click.echo(f"{file}: {text}{_calls(functions)}", err=True)
+                echo(f"{printed(file)}: {text}{_calls(functions)}", err=True)
                 continue
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)
             text = f"fine, {len(checked.graph.nodes)} operators"
-            click.echo(f"{file}: {text}{_calls(python_functions(checked.graph))}", err=True)
+            echo(f"{printed(file)}: {text}{_calls(python_functions(checked.graph))}", err=True)
     errors.raise_errors()
 
 

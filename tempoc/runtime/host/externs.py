@@ -9,14 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tempoc.program.nodes.functions import Extern
-from tempoc.runtime.data.dtypes import HostArray
-from tempoc.runtime.device import backend
 from tempoc.runtime.host.failure import ExternFailure, function_text
 from tempoc.runtime.host.imports import HostFunction
-from tempoc.runtime.host.results import FLOATS, traced_result
+from tempoc.runtime.host.results import traced_result
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
 from tempoc.runtime.host.user_code import UserCodeError, exception_text, run_user_code
 from tempoc.symbolic import expr as ix
@@ -43,43 +39,6 @@ class TracedExtern:
         values = zip(self.extern.results, results, shapes, strict=True)
         arrays = [traced_result(self.extern, t, value, shape) for t, value, shape in values]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-
-def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
-    """The results for host arrays, as host arrays. Raises `ExternFailure`."""
-    types = (*function.extern.arguments, *function.extern.results)
-    with backend.session(any(t.dtype in WIDE for t in types)):
-        pairs = zip(function.extern.arguments, args, strict=True)
-        result = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
-        results = result if isinstance(result, tuple) else (result,)
-        return tuple(np.array(backend.host(array)) for array in results)
-
-
-def evaluated_vjp(
-    function: TracedExtern, counts: Sequence[int], args: Sequence[HostArray]
-) -> tuple[HostArray, ...]:
-    """The cotangents of float operands, for all operands and the cotangents of float results.
-
-    ``counts`` says how many operands the function has, then its derivatives before this one.
-    Raises `ExternFailure`.
-    """
-    extern = function.extern
-    operands = [t.dtype for t in extern.arguments]
-    results = [t.dtype for t in extern.results if t.dtype in FLOATS]
-    for _ in counts:
-        operands, results = operands + results, [d for d in operands if d in FLOATS]
-    with backend.session(any(dtype in WIDE for dtype in operands)):
-        arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
-        derived: HostFunction = function
-        for count in counts:
-            derived = backend.vjp_function(derived, count)
-        try:
-            cotangents = backend.precise(derived)(*arrays)
-        except ExternFailure:
-            raise
-        except Exception as error:
-            raise underivable([extern], error) from error
-        return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
 def underivable(externs: Sequence[Extern], error: Exception) -> ExternFailure:

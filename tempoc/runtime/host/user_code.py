@@ -8,14 +8,17 @@ from __future__ import annotations
 import importlib
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import accumulate, takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 R = TypeVar("R")
-_CHARACTERS, _LINES, _COLUMNS = 400, 60, 400
+_LINE = 400
+_TRACE = 1800
+"""Characters of a line, and of a traceback; a diagnostic shows no more of a note."""
 
 
 class UserCodeError(Exception):
@@ -62,19 +65,30 @@ def exception_text(error: BaseException) -> str:
         raise
     except BaseException as other:
         return f"{kind}, whose text cannot be had: {type(other).__name__}"
-    line = text.strip().partition("\n")[0]
-    shown = line if len(line) <= _CHARACTERS else f"{line[:_CHARACTERS]}..."
-    return f"{kind}: {shown}" if shown else kind
+    line = shortened(text.strip().partition("\n")[0])
+    return f"{kind}: {line}" if line else kind
 
 
 def user_traceback(error: BaseException) -> str:
     """Python's traceback without the frames of the runner, long ones without their middle."""
     parts = traceback.format_exception(type(error), error, _user_frames(error.__traceback__))
-    lines = "".join(parts).rstrip().splitlines()
-    if len(lines) > _LINES:
-        half, left_out = _LINES // 2, len(lines) - _LINES
-        lines[half:-half] = [f"  ... {left_out} lines are left out ..."]
-    return "\n".join(s if len(s) <= _COLUMNS else f"{s[:_COLUMNS]}..." for s in lines)
+    lines = [shortened(line) for line in "".join(parts).rstrip().splitlines()]
+    if sum(map(len, lines)) > _TRACE:
+        first, last = _until(lines, _TRACE // 3), _until(lines[::-1], _TRACE // 2)
+        left_out = len(lines) - first - last
+        lines[first : len(lines) - last] = [f"  ... {left_out} lines are left out ..."]
+    return "\n".join(lines)
+
+
+def shortened(text: str) -> str:
+    """The first characters of a text that is too long to be read."""
+    return text if len(text) <= _LINE else f"{text[:_LINE]}..."
+
+
+def _until(lines: Sequence[str], characters: int) -> int:
+    """How many of the first lines have at most so many characters."""
+    sizes = accumulate(len(line) for line in lines)
+    return sum(1 for _ in takewhile(lambda size: size <= characters, sizes))
 
 
 def _user_frames(trace: TracebackType | None) -> TracebackType | None:

@@ -161,7 +161,7 @@ def test_a_program_does_not_call_itself(tmp_path: Path) -> None:
     module.again = lambda: step({"x": data(4)})  # type: ignore[attr-defined]
     with pytest.raises(RunError, match="RT573") as error:
         step({"x": data()})
-    assert "RT556: the program is called by a Python function that it calls" in str(
+    assert "RT559: the program is called by a Python function that it calls" in str(
         error.value.diagnostics[0]
     )
     module.again = lambda: other({"x": data(4)})  # type: ignore[attr-defined]
