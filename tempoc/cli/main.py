@@ -17,6 +17,7 @@ from tempoc import __version__
 from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
@@ -87,7 +88,7 @@ def status(argv: Sequence[str]) -> int:
         return diagnostics.report_usage(error, argv)
     except (click.Abort, KeyboardInterrupt):
         # click turns an interrupt into the former after ending the line.
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         return diagnostics.INTERRUPTED
     except diagnostics.CheckFailed as error:
         diagnostics.report_diagnostics(error.diagnostics, argv)
@@ -108,4 +109,5 @@ def status(argv: Sequence[str]) -> int:
         abandon_output()
         return diagnostics.report_system(error, argv)
     except Exception as error:
-        return diagnostics.report_bug(error, argv)
+        known = diagnostics.report_library(error, argv)
+        return diagnostics.report_bug(error, argv) if known is None else known

@@ -9,7 +9,7 @@ from tempoc.driver.report.equations_text import span_json
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:
     """A JSON list of all diagnostics, one object each; lines and columns count from 1."""
-    return json.dumps([to_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps([to_json(d) for d in diagnostics], indent=2) + "\n"
 
 
 def to_json(diagnostic: Diagnostic) -> dict[str, object]:

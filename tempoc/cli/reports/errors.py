@@ -25,6 +25,13 @@ out_of_memory = ErrorRow(
 )
 
 
+library_fails = ErrorRow(
+    "RT903",
+    "a library that tempoc needs cannot be used: {reason}",
+    "install it (pip installs it with tempoc), or undo what the environment sets for it",
+)
+
+
 def outputs_differ(lines: Sequence[str]) -> Diagnostic:
     """RT910: a run disagrees with the reference evaluator."""
     return error(

@@ -11,7 +11,7 @@ from tempoc.runtime.load.load import load
 from tempoc.runtime.messages.units import size_text
 from tempoc.runtime.report.table import table
 
-HEAD = ("function", "loop over", "given away", "updated in place", "temporary")
+HEAD = ("function", "loop over", "bytes given away", "updated in place", "temporary")
 
 
 def audit(directory: str, given: Mapping[str, object]) -> tuple[Compiled, ...]:

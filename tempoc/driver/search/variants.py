@@ -162,7 +162,8 @@ class _RangeWalk:
         """
         value = self.allowed(compilation.emitted.program, value, least)
         bounds = self.reach.at(value)
-        chosen = fit_budget(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        with compilation.progress.searches():
+            chosen = fit_budget(compilation, bounds, self.given, self.budget, exact=exact).chosen
         if chosen.compilation is compilation:
             return value
         return max(value, self.add(chosen.compilation, chosen.about()))

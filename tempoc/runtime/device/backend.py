@@ -17,10 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
+from tempoc.runtime.messages.run import no_device
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
@@ -29,6 +31,17 @@ HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 VERSION: str = jax.__version__
+
+
+@functools.cache
+def check_device() -> None:
+    """Raise ``RunError`` if JAX has no device to run on."""
+    try:
+        jax.devices()
+    except Exception as error:
+        # Among them ``AssertionError``; JAX has no type for this.
+        reason = str(error).split("\n")[0] or "JAX has no device of this kind"
+        raise RunError(no_device(reason, os.environ.get("JAX_PLATFORMS", ""))) from None
 
 
 @functools.cache

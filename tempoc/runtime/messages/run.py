@@ -248,6 +248,13 @@ device_failed = ErrorRow(
 )
 
 
+def no_device(reason: str, platforms: str) -> Diagnostic:
+    """JAX cannot begin; ``platforms`` is what the environment asks it for."""
+    note = (f"JAX_PLATFORMS is {platforms}",) if platforms else ()
+    help = "JAX_PLATFORMS=cpu runs on the CPU; unset, JAX takes the best device that there is"
+    return error("RT556", f"there is no device to run on: {reason}", help=help, notes=note)
+
+
 def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:
     """The backend refused or died, for example for lack of memory."""
     return error(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1))
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(s|min|m|h|)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int | None:

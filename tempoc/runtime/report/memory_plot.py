@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tempoc.diagnostics.render import printed
 from tempoc.runtime.messages.units import size_text, unit_of
 
 MOST = 1000
@@ -146,4 +147,4 @@ def _nice(least: float) -> float:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return printed(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

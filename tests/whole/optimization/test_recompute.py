@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tempoc.codegen.text.naming import identifier
+from tempoc.base.python_text import identifier
 from tempoc.diagnostics.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
