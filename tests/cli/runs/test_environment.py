@@ -15,7 +15,7 @@ from tempoc.cli.main import status
 from tempoc.codegen.program.contents import contents_of
 from tests.cli.session import Session
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def ran(
@@ -50,7 +50,7 @@ def test_libraries_that_fail(tempoc: Session, tmp_path: Path) -> None:
     assert tempoc("compile sums.rt -o out") == 0
     bad = tmp_path / "bad"
     bad.mkdir()
-    for text in ("raise MemoryError", "import nothing_like_this", "x = 1 / 0"):
+    for text in ("import nothing_like_this", "x = 1 / 0"):
         (bad / "jax.py").write_text(text)
         assert is_refused(ran(tmp_path, "run", "out", *RUN, before=str(bad)), "RT903")
         # Only what needs it fails.
@@ -102,7 +102,7 @@ def test_closed_streams_are_not_given_to_files(tempoc: Session, tmp_path: Path) 
     result = ran(tmp_path, "run", "fib.rt", "--bounds=N=5", setup="exec 0<&- 1>&- 2>&-")
     assert result.returncode == 0
     assert ran(tmp_path, "check", "-", setup="exec 0<&-").stderr == (
-        "error[RT014]: cannot read <stdin>: it is empty\n"
+        "error[RT014]: cannot read <stdin>: it is closed\n"
     )
 
 
