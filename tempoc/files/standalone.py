@@ -180,7 +180,8 @@ def start() -> int:
 
 
 def _failed(code: str, message: str, help: str) -> int:
-    sys.stderr.write(f"error[{code}]: {message}\nhelp: {help}\n")
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+    sys.stderr.write(f"error[{code}]: {shown}\nhelp: {help}\n")
     return 1
 
 

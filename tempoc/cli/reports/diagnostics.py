@@ -13,9 +13,9 @@ import click
 
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
-from tempoc.cli.reports.terminal import draw_diagnostics
+from tempoc.cli.reports.terminal import draw_diagnostics, echo
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
-from tempoc.diagnostics.render import render_all
+from tempoc.diagnostics.render import printed, render_all
 from tempoc.runtime.report.streams import is_terminal
 
 WRONG_PROGRAM = 1
@@ -35,11 +35,11 @@ def report_diagnostics(diagnostics: Sequence[Diagnostic], argv: Sequence[str]) -
     Returns the exit status: a text that was an option's value makes a wrong command line.
     """
     if _wants_json(argv):
-        click.echo(render_json(diagnostics), err=True, nl=False)
+        echo(render_json(diagnostics), err=True, nl=False)
     elif is_terminal(sys.stderr):
         draw_diagnostics(render_all(diagnostics), sys.stderr)
     else:
-        click.echo(render_all(diagnostics), err=True, nl=False)
+        echo(render_all(diagnostics), err=True, nl=False)
     paths = [d.primary.span.source.path for d in diagnostics if d.primary is not None]
     return WRONG_COMMAND_LINE if any(p.startswith("--") for p in paths) else WRONG_PROGRAM
 
@@ -52,6 +52,7 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
         message = error.format_message().rstrip(".")
         report_diagnostics([errors.wrong_command_line(message, f"{command} --help")], argv)
     else:
+        error.message = printed(error.message)
         error.show()
     return error.exit_code
 

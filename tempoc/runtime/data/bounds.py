@@ -17,6 +17,9 @@ from tempoc.symbolic.walk import evaluate, substitute, symbols
 
 # Indices are 32-bit integers on the device.
 LIMIT = 2**31
+"""Bounds are below."""
+POWERS = [1 << k for k in range(LIMIT.bit_length() - 1)]
+"""The bounds that are powers of 2."""
 INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 """What is read as a number; longer ones are too large anyway."""
 

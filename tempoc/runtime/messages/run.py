@@ -46,11 +46,6 @@ changed_file = ErrorRow(
     "{path} is not the file that the compiler wrote (its hash differs)",
     "undo the change, or compile the program again into another directory",
 )
-missing_file = ErrorRow(
-    "RT508",
-    "{path} is missing, which the compiler wrote",
-    "put it back, or compile the program again",
-)
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
 
 

@@ -82,10 +82,13 @@ def test_names_that_are_not_text(tempoc: Session, tmp_path: Path) -> None:
         for environment in ({}, ascii_only):
             assert ran(tmp_path, "compile", f"{name}.rt", "-o", name, **environment).stderr == ""
             given = ("--input", "x=x\udcff.npy", "--params", "w.npz", "--output", "y.npz")
-            result = ran(tmp_path, name, *given, module=False, **environment)
+            result = ran(tmp_path, "run", name, *given, **environment)
             assert (result.returncode, result.stderr) == (0, "")
             y = np.load(tmp_path / "y.npz")["s"]
             np.testing.assert_array_equal(y, np.load(tmp_path / "x.npy").cumsum(0))
+    result = ran(tmp_path, "m\udcff", *given, module=False)
+    assert is_refused(result, "RT505") and "its name is not text" in result.stderr
+    assert ran(tmp_path, "fä", *given, module=False).returncode == 0
 
 
 def test_without_asserts_and_docstrings(tempoc: Session, tmp_path: Path) -> None:
