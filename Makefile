@@ -33,7 +33,8 @@ fast: $(STAMPS)/test ## unit tests only
 fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
 
-fuzz-files: $(STAMPS)/test ## commands killed at any operation on files, two writers (N=1000 SEED=0)
+fuzz-files: $(STAMPS)/test ## damaged data and sources, commands killed at any operation on files (N=1000 SEED=0)
+	$(BIN)/python -m tests.files.damage --count $(N) --seed $(SEED)
 	$(BIN)/python -m tests.files.campaign --count $(N) --seed $(SEED)
 
 test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one

@@ -154,6 +154,13 @@ def _identity() -> tuple[int, int, int] | None:
 def start() -> int:
     """Import the runner and run; returns the exit status."""
     try:
+        str(HERE).encode()
+    except UnicodeEncodeError:
+        # JAX writes the names of files with code down as texts, and dies.
+        shown = os.fsencode(HERE).decode("utf-8", "replace")
+        help = "rename it, or set LANG=C.UTF-8 if it is UTF-8"
+        return _failed("RT505", f"{shown} cannot run: its name is not text", help)
+    try:
         finder = RunnerFinder(runner_files())
         # Python puts this folder first, where `import program` would find what nobody compared.
         sys.path[:] = [p for p in sys.path if Path(p).resolve() != HERE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -77,7 +78,7 @@ def open_inputs(options: RunOptions) -> Given:
     for item in options.input:
         name, equals, path = item.partition("=")
         # A file name may hold `=` too.
-        single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
+        single = bool(equals) and _NAME.fullmatch(name) is not None and not os.path.exists(item)
         sources: Mapping[str, TensorSource] = {}
         with problems.catching():
             sources = {name: files.open_tensor(name, path)} if single else files.open_bundle(item)
@@ -117,6 +118,15 @@ def check_targets(options: RunOptions, saving: bool) -> None:
     for path in (options.profile, options.memory_plot):
         if path is not None:
             files.check_file(path)
+    places: dict[str, str] = {}
+    for flag in ("output", "profile", "memory_plot"):
+        path, shown = getattr(options, flag), f"--{flag.replace('_', '-')}"
+        place = "" if path is None else os.path.realpath(path)
+        # Pipes and devices take several texts.
+        if place in places and not (os.path.exists(place) and not os.path.isfile(place)):
+            raise RunError(errors.named_twice(places[place], shown, path))
+        if place:
+            places[place] = shown
 
 
 def effect_sink(options: RunOptions) -> EffectSink:

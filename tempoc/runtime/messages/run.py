@@ -357,6 +357,7 @@ saved_elsewhere = ErrorRow(
     "{path} is saved, but the command line names it for something else",
     "choose another --output-dir, or another file for the results",
 )
+named_twice = ErrorRow("RT547", "{first} and {second} would write the same file {path}")
 saved_twice = ErrorRow(
     "RT554",
     "{path} is saved twice in one run",
