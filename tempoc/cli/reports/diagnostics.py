@@ -11,6 +11,7 @@ import click
 
 from tempoc.cli.reports import errors
 from tempoc.cli.reports.diagnostics_json import render_json
+from tempoc.cli.reports.requirements import unmet_requirements
 from tempoc.cli.reports.terminal import draw_diagnostics
 from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.render import render_all
@@ -61,11 +62,15 @@ def report_system(error: OSError, argv: Sequence[str]) -> int:
 
 
 def report_bug(error: BaseException, argv: Sequence[str]) -> int:
-    """Say that this is our fault, and how to report it; the traceback only on request."""
-    report_diagnostics([errors.bug(error, shlex.join(["tempoc", *argv]))], argv)
+    """Say that this is our fault, and how to report it; the traceback only on request.
+
+    It is not if a package is missing or too old.
+    """
+    unmet = unmet_requirements()
+    report_diagnostics(unmet or [errors.bug(error, shlex.join(["tempoc", *argv]))], argv)
     if os.environ.get("TEMPOC_TRACEBACK"):
         traceback.print_exception(error)
-    return BUG
+    return WRONG_PROGRAM if unmet else BUG
 
 
 def _wants_json(argv: Sequence[str]) -> bool:

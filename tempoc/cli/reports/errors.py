@@ -18,6 +18,7 @@ out_of_memory = ErrorRow(
     "there is not enough memory on this machine",
     "smaller bounds need less; tempoc explain --dump-memory shows how much",
 )
+unmet_requirement = ErrorRow("RT904", "tempoc cannot run: {sentence}", "{install}")
 
 
 def outputs_differ(lines: Sequence[str]) -> Diagnostic:

@@ -17,9 +17,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.diagnostics.requirements import RUNNER, unmet
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
+
+for package in (jax, np):
+    # An older one may compute something else before it fails.
+    if too_old := unmet(package.__name__, package.__version__, RUNNER[package.__name__]):
+        raise ImportError(too_old)
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
