@@ -14,8 +14,10 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
+from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
@@ -29,9 +31,6 @@ COMMANDS = {
     "opt": "Read a graph in text form, run passes on it, print it.",
     "help": "Print a page of the manual, or the list of its pages.",
 }
-
-
-_COLLECT = (20_000, 20, 20)
 
 
 class LazyGroup(click.Group):
@@ -53,7 +52,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             # Hardly anything that a compilation makes is garbage: look for it more rarely.
-            gc.set_threshold(*_COLLECT)
+            gc.set_threshold(*EFFORT.collect)
         command: click.Command = module.command
         return command
 
@@ -89,7 +88,7 @@ def status(argv: Sequence[str]) -> int:
         return diagnostics.report_usage(error, argv)
     except (click.Abort, KeyboardInterrupt):
         # click turns an interrupt into the former after ending the line.
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         return diagnostics.INTERRUPTED
     except diagnostics.CheckFailed as error:
         diagnostics.report_diagnostics(error.diagnostics, argv)
@@ -110,4 +109,5 @@ def status(argv: Sequence[str]) -> int:
         abandon_output()
         return diagnostics.report_system(error, argv)
     except Exception as error:
-        return diagnostics.report_bug(error, argv)
+        known = diagnostics.report_library(error, argv)
+        return diagnostics.report_bug(error, argv) if known is None else known

@@ -171,12 +171,11 @@ def start() -> int:
     except (DamagedRunner, OSError) as error:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)
     except Exception as error:
+        # What is imported was compared, so it is Python, a library or the environment that fails.
         requirements = importlib.import_module(f"{PACKAGE}.diagnostics.requirements")
         unmet = requirements.unmet_here()
-        return _cannot_run(
-            "; ".join(unmet.values()) or str(error),
-            requirements.install(unmet or requirements.RUNNER),
-        )
+        reason = "; ".join(unmet.values()) or str(error).split("\n")[0] or type(error).__name__
+        return _cannot_run(reason, requirements.install(unmet or requirements.RUNNER))
     status: int = runner.main([str(HERE), *sys.argv[1:]])
     return status
 
@@ -186,7 +185,8 @@ def _cannot_run(reason: str, help: str) -> int:
 
 
 def _failed(code: str, message: str, help: str) -> int:
-    sys.stderr.write(f"error[{code}]: {message}\nhelp: {help}\n")
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+    sys.stderr.write(f"error[{code}]: {shown}\nhelp: {help}\n")
     return 1
 
 

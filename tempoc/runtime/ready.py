@@ -204,12 +204,14 @@ def _compile_call(
         "kernel": call.kernel, "at": call.at,
     }  # fmt: skip
     for k, i in enumerate(inputs):
+        names |= {f"name{k}": i.name, f"kind{k}": i.kind}
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
     for k, store in enumerate(call.operands):
         names[f"given{k}"] = constant.get(store)
         names[f"zeros{k}"] = call.zeros.get(store)
     for k, output in enumerate(prepared.program.outputs):
         take = prepared.take(output)
+        names[f"output{k}"] = output.name
         names[f"take{k}"] = np.asarray if take.is_cell else take
         names[f"constant{k}"] = constant.get(output.store)
     exec(compile(_call_text(direct, inputs, shared), "<call>", "exec"), names)
@@ -218,25 +220,25 @@ def _compile_call(
 
 
 def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) -> str:
-    """The text of the fast path, here for an input ``x``, a param and an output ``y``::
+    """The text of the fast path, here for an input, a param and an output::
 
     def call(inputs):
         if len(inputs) != 1: return None
-        a0 = inputs.get('x')
+        a0 = inputs.get(name0)
         if type(a0) is not ndarray: a0 = asarray(a0)
         if a0.dtype != dtype0 or a0.shape != shape0: return None
         r0, = kernel(at, a0, given1)
-        return {'y': take0(r0)}
+        return {output0: take0(r0)}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
     for k, i in enumerate(inputs):
         lines += [
-            f"a{k} = inputs.get({i.name!r})",
+            f"a{k} = inputs.get(name{k})",
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
             f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
         ]
     cells = {
-        i.store: f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)
+        i.store: f"a{k}" if i.straight else f"put(a{k}, kind{k})" for k, i in enumerate(inputs)
     }
     zeros = direct.call.zeros
     args = [
@@ -250,7 +252,7 @@ def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) 
         cell = results.get(output.store) or cells.get(output.store) or f"constant{k}"
         array = f"take{k}({cell})"
         array = f"apart({array}, ({user_arrays}))" if shared else array
-        outputs.append(f"{output.name!r}: {array}")
+        outputs.append(f"output{k}: {array}")
     lines.append(
         f"{''.join(f'{r}, ' for r in results.values())}= kernel({', '.join(['at', *args])})"
     )

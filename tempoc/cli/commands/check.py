@@ -9,7 +9,9 @@ import click
 
 from tempoc.cli.options.compile_options import parse_defines
 from tempoc.cli.options.options import FileName, define_option, error_format_option
+from tempoc.cli.reports.terminal import echo
 from tempoc.diagnostics.diagnostic import Collector
+from tempoc.diagnostics.render import printed
 from tempoc.driver.check import Checked, check_file
 from tempoc.driver.options import Options
 
@@ -30,12 +32,12 @@ def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str)
             if Path(file).is_dir():
                 from tempoc.cli.reports.directory import check_directory
 
-                click.echo(f"{file}: {check_directory(file)}", err=True)
+                echo(f"{printed(file)}: {check_directory(file)}", err=True)
                 continue
             checked = check_file(file, options)
             if checked.doubtful:
                 _check_order(checked, options)
-            click.echo(f"{file}: fine, {len(checked.graph.nodes)} operators", err=True)
+            echo(f"{printed(file)}: fine, {len(checked.graph.nodes)} operators", err=True)
     errors.raise_errors()
 
 

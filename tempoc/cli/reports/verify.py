@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import click
-
 from tempoc.cli.reports.diagnostics import CheckFailed
 from tempoc.cli.reports.errors import outputs_differ
+from tempoc.cli.reports.terminal import echo
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.data.bindings import Given
@@ -32,5 +31,5 @@ def compare_with_reference(
         raise CheckFailed(outputs_differ([str(error)])) from None
     if found := [*made.found[:MOST], *made.unmade(), *differences(result.outputs, expected)]:
         raise CheckFailed(outputs_differ(found))
-    click.echo("verify: all outputs agree with the reference evaluator", err=True)
+    echo("verify: all outputs agree with the reference evaluator", err=True)
     return 0
