@@ -158,7 +158,7 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "symbolic/interned.py": {2**14},
     },
     "versions": {
-        "cli/reports/requirements.py": {2, 4, 7, 8, 11, 12, 13, 2025},
+        "cli/reports/requirements.py": {2, 3, 4, 7, 8, 11, 12, 13, 2025},
         "diagnostics/requirements.py": {2, 5, 8},
         "files/standalone.py": {11},
     },

@@ -16,7 +16,7 @@ from tempoc.cli.reports import requirements
 from tempoc.diagnostics.requirements import RUNNER, dotted, unmet
 from tests.cli.session import Session
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 STANDALONE = ROOT / "tempoc/files/standalone.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OLDEST = "0.0.1"
