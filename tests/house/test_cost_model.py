@@ -167,6 +167,11 @@ FIXED: dict[str, dict[str, set[float] | EllipsisType]] = {
         "runtime/device/backend.py": {1 << 16},
         "symbolic/interned.py": {2**14},
     },
+    "versions": {
+        "cli/reports/requirements.py": {2, 3, 4, 7, 8, 11, 12, 13, 2025},
+        "diagnostics/requirements.py": {2, 5, 8},
+        "files/standalone.py": {11},
+    },
     "names of cases": {
         "driver/options.py": {2},
         "frontend/environment/draft_node.py": {2},

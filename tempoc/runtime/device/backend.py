@@ -18,11 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
+from tempoc.diagnostics.requirements import RUNNER, unmet
 from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
 from tempoc.program.nodes.tuning import RunTuning
 from tempoc.runtime.data.dtypes import NUMPY, HostArray
 from tempoc.runtime.device.alignment import aligned, unaligned
 from tempoc.runtime.messages.run import no_device
+
+for package in (jax, np):
+    # An older one may compute something else before it fails.
+    if too_old := unmet(package.__name__, package.__version__, RUNNER[package.__name__]):
+        raise ImportError(too_old)
 
 DeviceArray = Any
 CompiledKernel = Callable[..., tuple[DeviceArray, ...]]
