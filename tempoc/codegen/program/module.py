@@ -79,7 +79,9 @@ def _defines(statement: ast.stmt) -> bool:
         case ast.Import() | ast.ImportFrom():
             return True
         case ast.FunctionDef(decorator_list=[], args=args, returns=None):
-            return all(isinstance(d, ast.Constant) for d in (*args.defaults, *args.kw_defaults) if d)
+            return all(
+                isinstance(d, ast.Constant) for d in (*args.defaults, *args.kw_defaults) if d
+            )
         case ast.Assign(targets=[ast.Name()], value=ast.Attribute() as value):
             return all(isinstance(n, ast.Attribute | ast.Name | ast.Load) for n in ast.walk(value))
         case _:
