@@ -36,8 +36,9 @@ def evaluate_given(
     """The outputs by name.
 
     ``show`` receives printed and saved tensors, ``paths`` and ``beside`` are the folders of user
-    functions, ``made`` replays the host calls of an earlier run, ``watch`` sees values. Raises `RunError` for wrong data,
-    `DiagnosticError` for a wrong read, `Diverged` for a host call that the earlier run lacks.
+    functions, ``made`` replays the host calls of an earlier run, ``watch`` sees values. Raises
+    `RunError` for wrong data, `DiagnosticError` for a wrong read, `Diverged` for a host call that
+    the earlier run lacks.
     """
     program = signature(graph)
     bindings = bind(program, given)

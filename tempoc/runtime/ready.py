@@ -231,7 +231,7 @@ def _call_text(direct: DirectRun, inputs: Sequence[_DirectInput], shared: bool) 
         return {output0: take0(r0)}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
-    for k, i in enumerate(inputs):
+    for k, _ in enumerate(inputs):
         lines += [
             f"a{k} = inputs.get(name{k})",
             f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",

@@ -112,6 +112,8 @@ def _element(label: str, at: tuple[int, ...]) -> str:
 
 def _operands(args: tuple[Array, ...], shape: tuple[int, ...], at: tuple[int, ...]) -> str:
     """The operands of an element: those at its position, or else all of them, as far as short."""
+    if not args:
+        return ""
     try:
         values = [str(np.broadcast_to(a, shape)[at]) for a in args]
         return f"of {' and '.join(values)}"

@@ -76,7 +76,7 @@ def overflows(
     help = f"{dtype} ends at {last}, where it wraps around: compute in floating point"
     help += ", or in i64" if dtype == "i32" else ""
     message = f"{label} overflows {dtype}: it would be {value}"
-    return DiagnosticError(error("RT316", message, span, help, notes=(operands,)))
+    return DiagnosticError(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
 
 
 def not_finite(label: str, value: float, operands: str, span: Span | None) -> DiagnosticError:
