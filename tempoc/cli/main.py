@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from tempoc import __version__
+from tempoc.base.effort import EFFORT
 from tempoc.cli.reports import diagnostics
 from tempoc.cli.reports.errors import out_of_memory
 from tempoc.cli.reports.terminal import echo
@@ -30,9 +31,6 @@ COMMANDS = {
     "opt": "Read a graph in text form, run passes on it, print it.",
     "help": "Print a page of the manual, or the list of its pages.",
 }
-
-
-_COLLECT = (20_000, 20, 20)
 
 
 class LazyGroup(click.Group):
@@ -54,7 +52,7 @@ class LazyGroup(click.Group):
             gc.freeze()
             gc.enable()
             # Hardly anything that a compilation makes is garbage: look for it more rarely.
-            gc.set_threshold(*_COLLECT)
+            gc.set_threshold(*EFFORT.collect)
         command: click.Command = module.command
         return command
 
@@ -111,4 +109,5 @@ def status(argv: Sequence[str]) -> int:
         abandon_output()
         return diagnostics.report_system(error, argv)
     except Exception as error:
-        return diagnostics.report_bug(error, argv)
+        known = diagnostics.report_library(error, argv)
+        return diagnostics.report_bug(error, argv) if known is None else known

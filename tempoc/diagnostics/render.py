@@ -7,6 +7,11 @@ from tempoc.diagnostics.diagnostic import Diagnostic, Label
 from tempoc.diagnostics.source import Span
 
 TAB = "    "
+WIDEST = 400
+"""Longer lines of a source are shown around what is underlined."""
+LONGEST = 2000
+"""Characters of a message; longer ones repeat a name, or a number, that is far too long."""
+_CUT = "..."
 _HEADS = re.compile(r"^(?:(error\[\w+\])(: .*)|(note)(?=: )|(help)(?=: ))", re.MULTILINE)
 
 
@@ -17,13 +22,19 @@ def render_all(diagnostics: Sequence[Diagnostic]) -> str:
 
 def render(diagnostic: Diagnostic) -> str:
     """One diagnostic: headline, source lines with their spans underlined, notes, help."""
-    lines = [f"error[{diagnostic.code}]: {printed(diagnostic.message)}"]
+    lines = [f"error[{diagnostic.code}]: {printed(_short(diagnostic.message))}"]
     if diagnostic.primary is not None:
         lines += _excerpts(diagnostic.primary, diagnostic.secondary)
-    lines += [_indented("note", note) for note in diagnostic.notes]
+    lines += [_indented("note", _short(note)) for note in diagnostic.notes]
     if diagnostic.help is not None:
-        lines.append(_indented("help", diagnostic.help))
+        lines.append(_indented("help", _short(diagnostic.help)))
     return "\n".join(lines) + "\n"
+
+
+def _short(text: str) -> str:
+    """A text without its middle, if that is too long to be read."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}{_CUT}{text[-half:]}"
 
 
 def colored(text: str) -> str:
@@ -77,7 +88,12 @@ def _visible(span: Span) -> tuple[str, int, int]:
     text = span.source.line_text(line)
     begin = min(column - 1, len(text))
     end = min(begin + max(span.end - span.start, 1), max(len(text), begin + 1))
-    before, inside, after = map(_widened, (text[:begin], text[begin:end], text[end:]))
+    before, inside, after = text[:begin], text[begin:end], text[end:]
+    if len(text) > WIDEST:
+        before = before if begin <= WIDEST // 4 else _CUT + before[-WIDEST // 4 :]
+        inside = inside[: WIDEST // 2]
+        after = (inside and text[begin + len(inside) :])[: WIDEST // 4] + _CUT
+    before, inside, after = map(_widened, (before, inside, after))
     return before + inside + after, len(before), max(len(inside), 1)
 
 

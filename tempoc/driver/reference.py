@@ -13,6 +13,7 @@ from tempoc.runtime.data.bindings import Given, bind
 from tempoc.runtime.data.dense import dense_inputs, dense_params
 from tempoc.runtime.host import effects, externs
 from tempoc.runtime.host.effects import Show
+from tempoc.runtime.host.evaluated import call_copied, evaluated, evaluated_vjp
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
 from tempoc.runtime.host.replay import ReplayedCalls
@@ -100,10 +101,11 @@ def caller(
         )
         try:
             if isinstance(node.op, ExternHost):
-                return HostCallable(function.extern, function.function).call_copied(args, point)
+                host = HostCallable(function.extern, function.function)
+                return call_copied(host, args, point)
             if isinstance(node.op, ExternVjp):
-                return externs.evaluated_vjp(function, node.op.counts(), args)
-            return externs.evaluated(function, args)
+                return evaluated_vjp(function, node.op.counts(), args)
+            return evaluated(function, args)
         except externs.ExternFailure as error:
             equations = equation_lines(node.spans, graph.name)
             raise externs.failure(error, node.domain.dims, coordinates, equations) from error

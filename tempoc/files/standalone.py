@@ -162,8 +162,12 @@ def start() -> int:
         runner = importlib.import_module(f"{PACKAGE}.runtime.main")
     except (DamagedRunner, OSError) as error:
         return _failed("RT503", f"{HERE}/{error} is not the file that the compiler wrote", CHANGED)
-    except ImportError as error:
-        return _failed("RT505", f"{HERE} cannot run: {error}", "it needs Python with numpy and jax")
+    except Exception as error:
+        # What is imported was compared, so it is Python, a library or the environment that fails.
+        reason = str(error).split("\n")[0] or type(error).__name__
+        return _failed(
+            "RT505", f"{HERE} cannot run: {reason}", "it needs Python with numpy and jax"
+        )
     status: int = runner.main([str(HERE), *sys.argv[1:]])
     return status
 

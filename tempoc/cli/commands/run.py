@@ -9,6 +9,7 @@ import click
 
 from tempoc.cli.options import options
 from tempoc.cli.options.compile_options import parse_defines, refuse_if_compiled
+from tempoc.cli.reports.terminal import waiting
 from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
@@ -69,10 +70,12 @@ def command(
     if wanted.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
 
-        compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
+        with waiting(f"compiling {program}", compilation.progress):
+            compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
-        compilation.write(directory, durable=False)
+        with waiting(f"compiling {program}", compilation.progress):
+            compilation.write(directory, durable=False)
         wanted = replace(wanted, directory=directory)
         if tune:
             tune_run(wanted, kept=False)

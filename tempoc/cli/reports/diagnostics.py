@@ -6,6 +6,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -57,8 +59,40 @@ def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
 
 def report_system(error: OSError, argv: Sequence[str]) -> int:
     """A full disk, a missing temporary directory: not what was expected, but no bug either."""
-    what = str(error.filename) if error.filename is not None else "the output"
+    what = str(error.filename) if error.filename is not None else _unnamed()
     return report_diagnostics([errors.system_refuses(what, error.strerror or str(error))], argv)
+
+
+def _unnamed() -> str:
+    """What it is that the system refuses, where it does not say so."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory"
+    return "the output"
+
+
+def report_library(error: BaseException, argv: Sequence[str]) -> int | None:
+    """Say that a library that tempoc needs is missing or fails; `None` if it is another error."""
+    module = error.name if isinstance(error, ImportError) else None
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        module = error.obj.__name__
+    is_missing = module is not None and module.partition(".")[0] != "tempoc"
+    if not (is_missing or _is_importing(error)):
+        return None
+    reason = f"{type(error).__name__}: {error}".split("\n")[0]
+    return report_diagnostics([errors.library_fails(reason)], argv)
+
+
+def _is_importing(error: BaseException) -> bool:
+    """Whether a library failed while it was imported."""
+    place, is_importing = Path(__file__).parents[2], False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if place in Path(frame.f_code.co_filename).parents:
+            is_importing = False
+        elif frame.f_code.co_name == "<module>":
+            is_importing = True
+    return is_importing
 
 
 def report_bug(error: BaseException, argv: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from tempoc.diagnostics.diagnostic import Diagnostic, Label
+from tempoc.driver.report.equations_text import span_json
 
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:
@@ -26,15 +27,4 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
 
 def _label_json(label: Label) -> dict[str, object]:
     span = label.span
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "path": span.source.path,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
-        "start": span.start,
-        "end": span.end,
-        "text": label.text,
-    }
+    return {**span_json(span), "start": span.start, "end": span.end, "text": label.text}

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from tempoc.cli.reports.errors import missing_file
 from tempoc.codegen.program.contents import DirectoryContents, contents_of
 from tempoc.diagnostics.diagnostic import DiagnosticError
 from tempoc.files.snapshot import read_folder
 from tempoc.runtime.load.directory import read_stored
-from tempoc.runtime.messages.run import changed_file, missing_file
+from tempoc.runtime.messages.run import changed_file
 
 
 def check_directory(directory: str) -> str:

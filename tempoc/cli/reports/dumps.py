@@ -29,11 +29,15 @@ def write_dumps(compilation: Compilation, about: About) -> None:
             replace_text(path, stage_text(compilation, stage))
 
 
-def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
-    """Some stages as text, with headings if there are several."""
-    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
+def stage_texts(compilation: Compilation, chosen: Sequence[str]) -> list[tuple[str, str]]:
+    """Some stages as text."""
+    return [(stage, stage_text(compilation, stage)) for stage in chosen]
+
+
+def echo_stages(texts: Sequence[tuple[str, str]]) -> None:
+    """Print them, with headings if there are several."""
     for number, (stage, text) in enumerate(texts):
-        if len(chosen) > 1:
+        if len(texts) > 1:
             show(("\n" if number else "") + f"# {stage}\n")
         show(text, python=stage == "kernels")
 

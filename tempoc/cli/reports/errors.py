@@ -13,10 +13,22 @@ def wrong_command_line(message: str, help_command: str) -> Diagnostic:
 
 
 system_refuses = ErrorRow("RT901", "{what} cannot be used: {reason}")
+missing_file = ErrorRow(
+    "RT508",
+    "{path} is missing, which the compiler wrote",
+    "put it back, or compile the program again",
+)
 out_of_memory = ErrorRow(
     "RT902",
     "there is not enough memory on this machine",
     "smaller bounds need less; tempoc explain --dump-memory shows how much",
+)
+
+
+library_fails = ErrorRow(
+    "RT903",
+    "a library that tempoc needs cannot be used: {reason}",
+    "install it (pip installs it with tempoc), or undo what the environment sets for it",
 )
 
 

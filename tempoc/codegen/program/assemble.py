@@ -23,6 +23,7 @@ from tempoc.codegen.program.effects import to_effect
 from tempoc.codegen.program.externs import externs, host_imports, imports
 from tempoc.codegen.program.host_calls import HostCall, calls_host, host
 from tempoc.codegen.program.module import module
+from tempoc.codegen.program.run_tuning import RUN_TUNING
 from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import ProgramContext
 from tempoc.codegen.regions.regions import EmittedRegion, Regions
@@ -200,6 +201,7 @@ def _program(stages: Stages) -> prog.Program:
         params=interface.params(stages),
         seed=interface.seed(stages),
         outputs=interface.outputs(stages),
+        tuning=RUN_TUNING,
     )
 
 

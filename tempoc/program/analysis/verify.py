@@ -14,6 +14,7 @@ from tempoc.program.analysis.places import verify_places
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.bounds import bound_order, lengths_in
 from tempoc.program.nodes.buffers import Buffer
+from tempoc.program.nodes.dtypes import ELEMENTS
 from tempoc.program.nodes.errors import inconsistent
 from tempoc.program.nodes.variants import is_folder
 from tempoc.symbolic import expr as ix
@@ -22,7 +23,6 @@ from tempoc.symbolic.walk import symbols
 
 EFFECTS = ("print", "save")
 PLACES = ("host", "device", "unrolled")
-DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
 def verify(program: prog.Program) -> None:
@@ -94,7 +94,7 @@ class _ProgramChecker:
         for extern in self.program.externs:
             where = f"extern {extern.name}"
             for type_ in (*extern.arguments, *extern.results):
-                self.require(type_.dtype in DTYPES, where, f"{type_.dtype} is no dtype")
+                self.require(type_.dtype in ELEMENTS, where, f"{type_.dtype} is no dtype")
                 dims = tuple(self.dims) if extern.host else ()
                 for e in type_.shape:
                     self.expression(where, e, (*extern.free, *dims))
@@ -125,7 +125,7 @@ class _ProgramChecker:
 
     def store(self, store: Buffer) -> None:
         where = f"store {store.name}"
-        self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
+        self.require(store.dtype in ELEMENTS, where, f"{store.dtype} is no dtype")
         for dim in store.dims:
             self.require(dim in self.dims, where, f"there is no dimension {dim}")
         moduli = [key.modulo for key in store.keys if key.modulo is not None]

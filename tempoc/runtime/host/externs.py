@@ -13,7 +13,7 @@ import numpy as np
 
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes.functions import ArrayType, Extern
-from tempoc.runtime.data.dtypes import NUMPY, HostArray, described
+from tempoc.runtime.data.dtypes import NUMPY, described
 from tempoc.runtime.device import backend
 from tempoc.runtime.host.imports import HostFunction, exception_text, user_traceback
 from tempoc.runtime.host.trees import TreeMismatch, heads, packed, unpacked
@@ -60,43 +60,6 @@ class TracedExtern:
             check(self.extern, type_, array, dtype, shape)
             arrays.append(array)
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-
-def evaluated(function: TracedExtern, args: Sequence[HostArray]) -> tuple[HostArray, ...]:
-    """The results for host arrays, as host arrays. Raises `ExternFailure`."""
-    types = (*function.extern.arguments, *function.extern.results)
-    with backend.session(any(t.dtype in WIDE for t in types)):
-        pairs = zip(function.extern.arguments, args, strict=True)
-        result = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
-        results = result if isinstance(result, tuple) else (result,)
-        return tuple(np.array(backend.host(array)) for array in results)
-
-
-def evaluated_vjp(
-    function: TracedExtern, counts: Sequence[int], args: Sequence[HostArray]
-) -> tuple[HostArray, ...]:
-    """The cotangents of float operands, for all operands and the cotangents of float results.
-
-    ``counts`` says how many operands the function has, then its derivatives before this one.
-    Raises `ExternFailure`.
-    """
-    extern = function.extern
-    operands = [t.dtype for t in extern.arguments]
-    results = [t.dtype for t in extern.results if t.dtype in FLOATS]
-    for _ in counts:
-        operands, results = operands + results, [d for d in operands if d in FLOATS]
-    with backend.session(any(dtype in WIDE for dtype in operands)):
-        arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
-        derived: HostFunction = function
-        for count in counts:
-            derived = backend.vjp_function(derived, count)
-        try:
-            cotangents = backend.precise(derived)(*arrays)
-        except ExternFailure:
-            raise
-        except Exception as error:
-            raise underivable([extern], error) from error
-        return tuple(np.array(backend.host(array)) for array in cotangents)
 
 
 def underivable(externs: Sequence[Extern], error: Exception) -> ExternFailure:

@@ -56,13 +56,6 @@ class HostCallable:
     extern: Extern
     function: HostFunction
 
-    def call_copied(
-        self, args: Sequence[HostArray], values: Mapping[str, int]
-    ) -> tuple[HostArray, ...]:
-        """Call with copies of the arrays, in the declared dtypes. Raises `ExternFailure`."""
-        pairs = zip(self.extern.arguments, args, strict=True)
-        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], values)
-
     def call(self, args: Sequence[HostArray], values: Mapping[str, int]) -> tuple[HostArray, ...]:
         """The results for arguments that the function may keep; ``values`` are the values of bounds
         and dimensions. Raises `ExternFailure`."""
@@ -99,7 +92,10 @@ class HostCaller:
         """Call at a point with arrays of the device. Raises `RunError`."""
         if self.unwanted:
             types = zip(self.hosted.extern.results, self.shapes, strict=True)
-            return [backend.zeros(cell_shape, t.dtype) for t, cell_shape in types]
+            return [
+                backend.put(np.zeros(cell_shape, NUMPY[t.dtype]), t.dtype)
+                for t, cell_shape in types
+            ]
         values = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
             np.array(a[tuple(slice(evaluate(e, values)) for e in shape)])

@@ -11,6 +11,7 @@ from typing import Any
 from tempoc.diagnostics.diagnostic import RunError
 from tempoc.program.nodes import nodes as prog
 from tempoc.program.nodes.variants import TunedChoice
+from tempoc.runtime.device.backend import check_device
 from tempoc.runtime.host.externs import TracedExtern
 from tempoc.runtime.host.host_calls import HostCallable
 from tempoc.runtime.host.imports import find_functions
@@ -53,6 +54,7 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
 def load_stored(stored: StoredProgram, extern_path: Sequence[str | Path] = ()) -> LoadedProgram:
     """Import a program that was read, as `load` does. Raises ``RunError``."""
     program = stored.program
+    check_device()
     user_functions = find_functions(
         program.externs, extern_path, source_folders(program.provenance)
     )

@@ -46,11 +46,6 @@ changed_file = ErrorRow(
     "{path} is not the file that the compiler wrote (its hash differs)",
     "undo the change, or compile the program again into another directory",
 )
-missing_file = ErrorRow(
-    "RT508",
-    "{path} is missing, which the compiler wrote",
-    "put it back, or compile the program again",
-)
 bad_kernels = ErrorRow("RT504", "{path} cannot be used: {reason}")
 
 
@@ -251,6 +246,13 @@ device_failed = ErrorRow(
     "the device gave up: {reason}",
     "smaller bounds need less memory; tempoc explain --dump-memory shows how much",
 )
+
+
+def no_device(reason: str, platforms: str) -> Diagnostic:
+    """JAX cannot begin; ``platforms`` is what the environment asks it for."""
+    note = (f"JAX_PLATFORMS is {platforms}",) if platforms else ()
+    help = "JAX_PLATFORMS=cpu runs on the CPU; unset, JAX takes the best device that there is"
+    return error("RT556", f"there is no device to run on: {reason}", help=help, notes=note)
 
 
 def kernel_failed(kernel: str, reason: str, equations: Sequence[str]) -> Diagnostic:

@@ -10,6 +10,12 @@ from typing import TextIO
 
 def prepare_streams() -> None:
     """Give closed streams somewhere to go, and let all of them speak UTF-8, as programs do."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Or else the next file that is opened would be written to by whoever prints something.
+            os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):

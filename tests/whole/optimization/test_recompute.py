@@ -20,8 +20,8 @@ from tempoc.pipeline.spec import show_pipeline
 from tempoc.program.analysis.traversal import blocks, calls
 from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.source import as_sources
-from tempoc.runtime.forecast.budget import default_filled_stores
 from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.forecast.least_run import default_filled_stores
 from tempoc.runtime.load.load import LoadedProgram, namespace
 from tempoc.runtime.run import Settings, run_given
 from tests.support.agreement import agree, data
