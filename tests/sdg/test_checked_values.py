@@ -12,7 +12,7 @@ from tempoc.diagnostics.diagnostic import Diagnostic, DiagnosticError
 from tempoc.diagnostics.source import Source
 from tempoc.driver.elaborate import elaborate
 from tempoc.frontend.syntax.load_modules import load_source
-from tempoc.sdg.evaluation.checked_values import CHECKS, watch
+from tempoc.sdg.evaluation.checked_values import FINITE, OVERFLOW, watch
 from tempoc.sdg.evaluation.interpret import evaluate
 
 I32, LAST = np.iinfo(np.int32), 2**31 - 1
@@ -23,7 +23,7 @@ def look(text: str, *checks: str, **given: Any) -> Diagnostic | None:
     graph = elaborate(load_source(Source("m.rt", text), Path(), None), {})
     arrays = {name: np.asarray(value) for name, value in given.items()}
     try:
-        evaluate(graph, {}, arrays, {}, watch=watch(checks or CHECKS))
+        evaluate(graph, {}, arrays, {}, watch=watch(checks or (OVERFLOW, FINITE)))
     except DiagnosticError as error:
         (diagnostic,) = error.diagnostics
         return diagnostic

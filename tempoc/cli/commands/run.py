@@ -14,9 +14,9 @@ from tempoc.cli.reports.tuning import check_tuning, tune_run
 from tempoc.cli.reports.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.driver.reference import CHECKS
 from tempoc.runtime.execute import execute
 from tempoc.runtime.options import RunOptions, run_options
-from tempoc.sdg.evaluation.checked_values import CHECKS
 
 
 @click.command("run")
@@ -58,14 +58,14 @@ def command(
     --output-dir, a table of the outputs is printed.
     """
     wanted = replace(run_options(program, given, options.refuse), record=verify or bool(checks))
-    looks = Looks(verify=verify, checks=parse_checks(checks))
+    again = Reevaluation(verify=verify, checks=parse_checks(checks))
     if tune:
         check_tuning(wanted)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         if tune:
             tune_run(wanted, kept=True)
-        return _run(wanted, None, looks)
+        return _run(wanted, None, again)
     compilation = Compilation.from_path(program, Options(defines=parse_defines(defines)))
     if wanted.memory_budget is not None:
         from tempoc.cli.reports.memory import within_budget_of_run
@@ -79,11 +79,11 @@ def command(
         wanted = replace(wanted, directory=directory)
         if tune:
             tune_run(wanted, kept=False)
-        return _run(wanted, compilation, looks)
+        return _run(wanted, compilation, again)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
+class Reevaluation:
     """What is looked at once more with the reference evaluator, after a run."""
 
     verify: bool
@@ -99,18 +99,18 @@ def parse_checks(text: str) -> tuple[str, ...]:
     return tuple(check for check in CHECKS if check in words)
 
 
-def _run(wanted: RunOptions, compilation: Compilation | None, looks: Looks) -> int:
-    looked = looks.verify or bool(looks.checks)
-    if looked and compilation is None:
+def _run(wanted: RunOptions, compilation: Compilation | None, again: Reevaluation) -> int:
+    evaluated = again.verify or bool(again.checks)
+    if evaluated and compilation is None:
         compilation = Compilation.from_directory(wanted.directory)
     given, result = execute(wanted)
-    if not looked or compilation is None:
+    if not evaluated or compilation is None:
         return 0
     return compare_with_reference(
         compilation,
         given,
         result,
         wanted.extern_path,
-        verify=looks.verify,
-        checks=looks.checks,
+        verify=again.verify,
+        checks=again.checks,
     )

@@ -12,7 +12,6 @@ from tempoc.runtime.data.bindings import Given
 from tempoc.runtime.data.compare import differences
 from tempoc.runtime.host.replay import Diverged, ReplayedCalls
 from tempoc.runtime.run import RunResult
-from tempoc.sdg.evaluation.checked_values import watch, watch_nothing
 
 MOST = 3
 """Calls with other arguments that are shown: what follows the first is mostly its consequence."""
@@ -42,7 +41,7 @@ def compare_with_reference(
             paths,
             beside,
             made=made,
-            watch=watch(checks) if checks else watch_nothing,
+            checks=checks,
         )
     except Diverged as error:
         raise CheckFailed(outputs_differ([str(error)])) from None

@@ -18,14 +18,12 @@ from tempoc.sdg.graph import errors
 from tempoc.sdg.graph.graph import Node
 
 OVERFLOW, FINITE = "overflow", "finite"
-CHECKS = (OVERFLOW, FINITE)
-"""What can be checked."""
 _SIGNED = (DType.I32, DType.I64)
 _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class AppliedOp:
     """An operator that has been applied: ``label`` is ``h[t=3]``, ``values`` are those of ``at``.
 
     ``raw`` are its results before they got the dtypes of the node's types, which ``results`` have.
@@ -39,18 +37,18 @@ class Applied:
     values: Mapping[str, int]
 
 
-Watch = Callable[[Applied], None]
+ValueWatch = Callable[[AppliedOp], None]
 """Called after each operator."""
 
 
-def watch_nothing(applied: Applied) -> None:
-    """The `Watch` without checks."""
+def watch_nothing(applied: AppliedOp) -> None:
+    """The `ValueWatch` without checks."""
 
 
-def watch(checks: Sequence[str]) -> Watch:
-    """The `Watch` for some of the `CHECKS`; it raises `DiagnosticError` (RT316, RT317)."""
+def watch(checks: Sequence[str]) -> ValueWatch:
+    """The `ValueWatch` for some checks; it raises `DiagnosticError` (RT316, RT317)."""
 
-    def look(applied: Applied) -> None:
+    def look(applied: AppliedOp) -> None:
         if OVERFLOW in checks:
             _check_overflow(applied)
         if FINITE in checks:
@@ -59,7 +57,7 @@ def watch(checks: Sequence[str]) -> Watch:
     return look
 
 
-def _check_overflow(applied: Applied) -> None:
+def _check_overflow(applied: AppliedOp) -> None:
     """Raise RT316 if a signed integer is not what it would be without limits."""
     op, signed = applied.node.op, [dtype_of(r.dtype) in _SIGNED for r in applied.results]
     if not any(signed):
@@ -83,7 +81,7 @@ def _check_overflow(applied: Applied) -> None:
             )
 
 
-def _check_finite(applied: Applied) -> None:
+def _check_finite(applied: AppliedOp) -> None:
     """Raise RT317 if a result is not finite, and all operands are."""
     if not applied.args or not all(map(_is_finite, applied.args)):
         return

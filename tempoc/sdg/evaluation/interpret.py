@@ -26,7 +26,7 @@ from tempoc.ops.definition.types import TensorType
 from tempoc.ops.random import threefry
 from tempoc.ops.random.draws import Seed
 from tempoc.ops.tensor.source import Input, Param
-from tempoc.sdg.evaluation.checked_values import Applied, Watch, watch_nothing
+from tempoc.sdg.evaluation.checked_values import AppliedOp, ValueWatch, watch_nothing
 from tempoc.sdg.evaluation.given_data import (
     NodeInstance,
     all_bounds,
@@ -73,7 +73,7 @@ def evaluate(
     seed: int = 0,
     perform: Perform = ignore_effect,
     externs: Externs = unknown_externs,
-    watch: Watch = watch_nothing,
+    watch: ValueWatch = watch_nothing,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with a leading axis for every slice of its access.
 
@@ -129,7 +129,7 @@ class _Evaluation:
     bounds: dict[str, int]
     lengths: KnownLengths
     externs: Externs = unknown_externs
-    watch: Watch = watch_nothing
+    watch: ValueWatch = watch_nothing
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[NodeInstance, tuple[Array, ...]] = field(default_factory=dict)
     before: dict[NodeInstance, NodeInstance | None] = field(default_factory=dict)
@@ -298,7 +298,7 @@ class _Evaluation:
             settled = node.op.settle(args, self.operand_types(node))
             label, values = self.label(instance), at.values
             self.watch(
-                Applied(
+                AppliedOp(
                     node=node, label=label, args=settled, raw=raw, results=results, values=values
                 )
             )

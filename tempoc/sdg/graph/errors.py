@@ -72,10 +72,9 @@ def overflows(
     label: str, dtype: str, exact: float, last: int, operands: str, span: Span | None
 ) -> DiagnosticError:
     """RT316: an integer is too large for its dtype; `exact` is what it should be."""
-    value = f"{exact:.0f}" if abs(exact) < 1e18 else f"{exact:g}"
     help = f"{dtype} ends at {last}, where it wraps around: compute in floating point"
     help += ", or in i64" if dtype == "i32" else ""
-    message = f"{label} overflows {dtype}: it would be {value}"
+    message = f"{label} overflows {dtype}: it would be {exact:.15g}"
     return DiagnosticError(error("RT316", message, span, help, notes=(operands,) * bool(operands)))
 
 
